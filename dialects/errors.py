@@ -1,0 +1,54 @@
+"""The exceptions Lamina raises on purpose; everything a user can meet derives from `LaminaError`."""
+
+from collections.abc import Sequence
+
+
+class LaminaError(Exception):
+    """Base of every error that is the input's fault: its text is the whole message."""
+
+
+class InputError(LaminaError):
+    """Malformed textual IR, an unknown op, pass or layer, or a program that fails verification."""
+
+
+class UnsupportedError(LaminaError):
+    """A valid program that some layer cannot take further down.
+
+    `op` is the op's full name, `types` its printed operand types, `location` where it stands, and
+    `nearest` what would work instead.
+    """
+
+    def __init__(
+        self,
+        op: str,
+        reason: str,
+        *,
+        types: Sequence[str] = (),
+        location: str | None = None,
+        nearest: str | None = None,
+    ) -> None:
+        self.op = op
+        self.reason = reason
+        self.types = tuple(types)
+        self.location = location
+        self.nearest = nearest
+        lines = [f"{op}: {reason}"]
+        if types:
+            lines.append(f"  operand types: {', '.join(types)}")
+        if location:
+            lines.append(f"  at: {location}")
+        if nearest:
+            lines.append(f"  nearest supported: {nearest}")
+        super().__init__("\n".join(lines))
+
+
+class ArgumentError(LaminaError, TypeError):
+    """A call of a compiled program with a wrong count, dtype, shape, stride or device of argument."""
+
+
+class ExecutionError(LaminaError):
+    """A run-time check inside compiled code failed, for example an index out of range."""
+
+
+class CacheError(LaminaError):
+    """The disk cache cannot be used at all (its folder cannot be made); never raised for bad entries."""
