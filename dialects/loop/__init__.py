@@ -1,0 +1,40 @@
+"""The `loop` dialect: iteration domains, index maps and scalar bodies made explicit.
+
+Structured ops (`generic`, `reshape`, `kernel`) work on tensors and, after bufferization, on
+memrefs; the scheduled level below adds the few memory ops that xDSL's `vector` and `memref` lack.
+"""
+
+from xdsl.ir import Dialect
+
+from lamina.dialects.loop.generic import GenericOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
+from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
+
+Loop = Dialect(
+    "loop",
+    [
+        GenericOp,
+        YieldOp,
+        IndexOp,
+        ReadOp,
+        KernelOp,
+        ReturnOp,
+        ReshapeOp,
+        GatherOp,
+        PrefetchOp,
+    ],
+    [],
+)
+
+__all__ = [
+    "GatherOp",
+    "GenericOp",
+    "IndexOp",
+    "KernelOp",
+    "Loop",
+    "PrefetchOp",
+    "ReadOp",
+    "ReshapeOp",
+    "ReturnOp",
+    "YieldOp",
+]

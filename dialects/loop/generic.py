@@ -1,0 +1,471 @@
+"""`loop.generic`, the one structured computation, and the ops of its body."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsTerminator, MemoryEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.linear import value_range
+from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
+
+COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
+"""How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN."""
+
+Shaped = TensorType | MemRefType
+
+
+class GenericMemoryEffect(MemoryEffect):
+    """No effects on tensors; unknown effects once the generic writes into memrefs."""
+
+    @classmethod
+    def get_effects(cls, op: Operation):  # noqa: ANN206 - xDSL's own optional set of effects
+        assert isinstance(op, GenericOp)
+        return None if op.outs else set()
+
+
+@irdl_op_definition
+class GenericOp(IRDLOperation):
+    """A loop nest over a static domain that evaluates a scalar body at each point.
+
+    Each read has an index map, and may have a pad: the value read where the map leaves the tensor.
+    Each result has an index map and a combiner: `store`, or a reduction over the dimensions that
+    its map does not use. Tensors that the body indexes itself (`loop.read`) are sources. With
+    memrefs there are no results: each write names the memref `into` which it goes.
+
+    ```mlir
+    %r = loop.generic (d0, d1, d2) in [128, 64, 32]
+        reads(%a[d0, d2] : tensor<128x32xf32>, %b[d1, d2 - 1] pad 0.0 : tensor<64x32xf32>)
+        writes([d0, d1] add : tensor<128x64xf32>) {
+    ^bb0(%p: f32, %q: f32):
+      %v = arith.mulf %p, %q : f32
+      loop.yield %v : f32
+    }
+    ```
+    """
+
+    name = "loop.generic"
+
+    inputs = var_operand_def(base(TensorType) | base(MemRefType))
+    sources = var_operand_def(base(TensorType) | base(MemRefType))
+    outs = var_operand_def(base(MemRefType))
+    domain = prop_def(DenseArrayBase)
+    input_maps = prop_def(ArrayAttr[AffineMapAttr])
+    pads = prop_def(ArrayAttr)
+    output_maps = prop_def(ArrayAttr[AffineMapAttr])
+    combiners = prop_def(ArrayAttr[StringAttr])
+    res = var_result_def(TensorType)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(GenericMemoryEffect())
+
+    def __init__(
+        self,
+        domain: Sequence[int],
+        inputs: Sequence[SSAValue],
+        input_maps: Sequence[AffineMap],
+        output_maps: Sequence[AffineMap],
+        combiners: Sequence[str],
+        result_types: Sequence[Attribute],
+        body: Region,
+        *,
+        sources: Sequence[SSAValue] = (),
+        outs: Sequence[SSAValue] = (),
+        pads: Sequence[Attribute | None] | None = None,
+    ) -> None:
+        pads = pads or [None] * len(inputs)
+        super().__init__(
+            operands=[list(inputs), list(sources), list(outs)],
+            result_types=[list(result_types)],
+            properties={
+                "domain": DenseArrayBase.from_list(i64, list(domain)),
+                "input_maps": ArrayAttr([AffineMapAttr(m) for m in input_maps]),
+                "pads": ArrayAttr([NoneAttr() if p is None else p for p in pads]),
+                "output_maps": ArrayAttr([AffineMapAttr(m) for m in output_maps]),
+                "combiners": ArrayAttr([StringAttr(c) for c in combiners]),
+            },
+            regions=[body],
+        )
+
+    # Decoded views of the properties
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(self.domain.get_values())  # pyright: ignore[reportReturnType]
+
+    @property
+    def read_maps(self) -> tuple[AffineMap, ...]:
+        return tuple(m.data for m in self.input_maps)
+
+    @property
+    def write_maps(self) -> tuple[AffineMap, ...]:
+        return tuple(m.data for m in self.output_maps)
+
+    @property
+    def pad_values(self) -> tuple[Attribute | None, ...]:
+        return tuple(None if isinstance(p, NoneAttr) else p for p in self.pads)
+
+    @property
+    def combiner_names(self) -> tuple[str, ...]:
+        return tuple(c.data for c in self.combiners)
+
+    @property
+    def reduction_dims(self) -> tuple[int, ...]:
+        """The dimensions that at least one result does not keep."""
+        used = [m.used_dims() for m in self.write_maps]
+        return tuple(d for d in range(len(self.extents)) if any(d not in u for u in used))
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether every result is stored at each point of the domain."""
+        return all(c == "store" for c in self.combiner_names)
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    @property
+    def yielded(self) -> tuple[SSAValue, ...]:
+        terminator = self.block.last_op
+        assert isinstance(terminator, YieldOp)
+        return tuple(terminator.values)
+
+    @property
+    def written_types(self) -> tuple[Attribute, ...]:
+        """Types of what is written: result tensors, or the memrefs written into."""
+        return tuple(o.type for o in self.outs) or tuple(r.type for r in self.res)
+
+    # Verification
+
+    def verify_(self) -> None:
+        extents = self.extents
+        if any(e < 0 for e in extents):
+            raise VerifyException(f"loop.generic: negative extent in domain {list(extents)}")
+        if self.outs and self.res:
+            raise VerifyException("loop.generic writes into memrefs or gives tensors, not both")
+        self._verify_reads(extents)
+        self._verify_writes(extents)
+        self._verify_body()
+
+    def _verify_reads(self, extents: tuple[int, ...]) -> None:
+        if not len(self.inputs) == len(self.input_maps) == len(self.pads):
+            raise VerifyException("loop.generic: one map and one pad entry for each read")
+        reads = zip(self.inputs, self.read_maps, self.pad_values, strict=True)
+        for number, (value, index_map, pad) in enumerate(reads):
+            _verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
+            if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
+                raise VerifyException(f"loop.generic: pad of read {number} is not a number")
+
+    def _verify_writes(self, extents: tuple[int, ...]) -> None:
+        types = self.written_types
+        if not len(types) == len(self.output_maps) == len(self.combiners):
+            raise VerifyException("loop.generic: one map and one combiner for each write")
+        writes = zip(types, self.write_maps, self.combiner_names, strict=True)
+        for number, (written, index_map, combiner) in enumerate(writes):
+            _verify_map(f"write {number}", written, index_map, extents, padded=False)
+            if combiner not in COMBINERS:
+                raise VerifyException(
+                    f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
+                )
+            missing = set(range(len(extents))) - index_map.used_dims()
+            missing -= {d for d in missing if extents[d] == 1}
+            if combiner == "store" and missing:
+                raise VerifyException(
+                    f"loop.generic: write {number} stores but its map leaves out "
+                    f"{', '.join(f'd{d}' for d in sorted(missing))}; use a reducing combiner"
+                )
+
+    def _verify_body(self) -> None:
+        expected = [_element(v.type) for v in self.inputs] + [v.type for v in self.sources]
+        actual = [a.type for a in self.block.args]
+        if expected != actual:
+            raise VerifyException(
+                "loop.generic: body arguments must be the elements of the reads, then the sources: "
+                f"expected ({', '.join(map(str, expected))}), got ({', '.join(map(str, actual))})"
+            )
+        terminator = self.block.last_op
+        if not isinstance(terminator, YieldOp):
+            raise VerifyException("loop.generic: the body must end in loop.yield")
+        wanted = [_element(t) for t in self.written_types]
+        given = [v.type for v in terminator.values]
+        if wanted != given:
+            raise VerifyException(
+                f"loop.generic: yields ({', '.join(map(str, given))}) but writes elements of "
+                f"({', '.join(map(str, wanted))})"
+            )
+
+    # Text
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_domain(printer, self.extents)
+        self._print_operands(printer)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+    def _print_operands(self, printer: Printer) -> None:
+        def print_read(read: tuple[SSAValue, AffineMap, Attribute | None]) -> None:
+            value, index_map, pad = read
+            printer.print_ssa_value(value)
+            print_map(printer, index_map)
+            if pad is not None:
+                printer.print_string(" pad ")
+                printer.print_attribute(pad)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+
+        def print_source(value: SSAValue) -> None:
+            printer.print_ssa_value(value)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+
+        def print_write(number: int) -> None:
+            print_map(printer, self.write_maps[number])
+            printer.print_string(f" {self.combiner_names[number]}")
+            if self.outs:
+                printer.print_string(" into ")
+                printer.print_ssa_value(self.outs[number])
+            printer.print_string(" : ")
+            printer.print_attribute(self.written_types[number])
+
+        if self.inputs:
+            reads = list(zip(self.inputs, self.read_maps, self.pad_values, strict=True))
+            printer.print_string(" reads(")
+            printer.print_list(reads, print_read)
+            printer.print_string(")")
+        if self.sources:
+            printer.print_string(" sources(")
+            printer.print_list(self.sources, print_source)
+            printer.print_string(")")
+        printer.print_string(" writes(")
+        printer.print_list(range(len(self.output_maps)), print_write)
+        printer.print_string(")")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "GenericOp":
+        names, extents = parse_domain(parser)
+        inputs: list[SSAValue] = []
+        maps: list[AffineMap] = []
+        pads: list[Attribute | None] = []
+
+        def parse_read() -> None:
+            operand = parser.parse_unresolved_operand()
+            maps.append(parse_map(parser, names))
+            pads.append(parser.parse_attribute() if parser.parse_optional_keyword("pad") else None)
+            parser.parse_punctuation(":")
+            inputs.append(parser.resolve_operand(operand, parser.parse_type()))
+
+        def parse_source() -> SSAValue:
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            return parser.resolve_operand(operand, parser.parse_type())
+
+        if parser.parse_optional_keyword("reads"):
+            parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_read)
+        sources: list[SSAValue] = []
+        if parser.parse_optional_keyword("sources"):
+            sources = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_source)
+
+        output_maps: list[AffineMap] = []
+        combiners: list[str] = []
+        outs: list[SSAValue] = []
+        types: list[Attribute] = []
+
+        def parse_write() -> None:
+            output_maps.append(parse_map(parser, names))
+            combiners.append(parser.parse_identifier())
+            into = None
+            if parser.parse_optional_keyword("into"):
+                into = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            written = parser.parse_type()
+            if into is None:
+                types.append(written)
+            else:
+                outs.append(parser.resolve_operand(into, written))
+
+        parser.parse_keyword("writes")
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_write)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        op = cls(
+            extents,
+            inputs,
+            maps,
+            output_maps,
+            combiners,
+            types,
+            body,
+            sources=sources,
+            outs=outs,
+            pads=pads,
+        )
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+
+def _element(shaped: Attribute) -> Attribute:
+    assert isinstance(shaped, Shaped)
+    return shaped.element_type
+
+
+def _verify_map(
+    what: str, shaped: Attribute, index_map: AffineMap, extents: Sequence[int], *, padded: bool
+) -> None:
+    """Check the map's rank and, for unpadded accesses, that it stays inside the shape."""
+    assert isinstance(shaped, Shaped)
+    shape = shaped.get_shape()
+    if index_map.num_dims != len(extents):
+        raise VerifyException(
+            f"loop.generic: the map of {what} has {index_map.num_dims} dimensions, the domain "
+            f"{len(extents)}"
+        )
+    if len(index_map.results) != len(shape):
+        raise VerifyException(
+            f"loop.generic: the map of {what} gives {len(index_map.results)} indices for {shaped}"
+        )
+    if padded or 0 in extents:
+        return
+    for axis, (expr, extent) in enumerate(zip(index_map.results, shape, strict=True)):
+        if isinstance(expr, AffineDimExpr):
+            low, high = 0, extents[expr.position] - 1
+        else:
+            low, high = value_range(expr, extents)
+        if low < 0 or high >= extent:
+            raise VerifyException(
+                f"loop.generic: index {axis} of {what} runs over [{low}, {high}] but the extent "
+                f"there is {extent}; pad the read or shrink the domain"
+            )
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of a `loop.generic` with one value for each write."""
+
+    name = "loop.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), HasParent(GenericOp), Pure())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The position along one dimension of the enclosing domain: `%i = loop.index 1 : index`."""
+
+    name = "loop.index"
+    dim = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dim.value.data} : index")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "IndexOp":
+        dim = parser.parse_integer(allow_negative=False)
+        parser.parse_punctuation(":")
+        parser.parse_type()
+        return cls(dim)
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, GenericOp):
+            parent = parent.parent_op()
+        if parent is not None and self.dim.value.data >= len(parent.extents):
+            raise VerifyException(
+                f"loop.index {self.dim.value.data}: the domain has {len(parent.extents)} dimensions"
+            )
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """An indirect read of a source inside a `loop.generic` body; indices are checked at run time.
+
+    `%v = loop.read %table[%i, %j] : tensor<10x4xf32>`
+    """
+
+    name = "loop.read"
+    source = operand_def(base(TensorType) | base(MemRefType))
+    indices = var_operand_def(IndexType)
+    result = result_def()
+    # Not speculatable past its check, but free of effects: an unused read may go.
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[source, list(indices)], result_types=[_element(source.type)])
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, Shaped)
+        if len(self.indices) != self.source.type.get_num_dims():
+            raise VerifyException(
+                f"loop.read gives {len(self.indices)} indices for {self.source.type}"
+            )
+        if self.result.type != self.source.type.element_type:
+            raise VerifyException(f"loop.read of {self.source.type} gives {self.result.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string("[")
+        printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ReadOp":
+        source = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        source_type = parser.parse_type()
+        op = cls(
+            parser.resolve_operand(source, source_type),
+            [parser.resolve_operand(i, IndexType()) for i in indices],
+        )
+        op.attributes.update(attributes)
+        return op

@@ -1,0 +1,137 @@
+"""Grouping and metadata ops of the structured loop level: `loop.kernel`, `loop.reshape`."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    base,
+    irdl_op_definition,
+    operand_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+Shaped = TensorType | MemRefType
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """The loop nests that one native kernel computes.
+
+    ```mlir
+    %y = loop.kernel(%arg = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+      %m = loop.generic ...
+      loop.return %m : tensor<4x8xf32>
+    }
+    ```
+    """
+
+    name = "loop.kernel"
+    inputs = var_operand_def(TensorType)
+    res = var_result_def(TensorType)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), Pure())
+
+    def __init__(
+        self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region
+    ) -> None:
+        super().__init__(operands=[list(inputs)], result_types=[list(result_types)], regions=[body])
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    def verify_(self) -> None:
+        if [v.type for v in self.inputs] != [a.type for a in self.block.args]:
+            raise VerifyException("loop.kernel: body arguments must have the types of the inputs")
+        terminator = self.block.last_op
+        if not isinstance(terminator, ReturnOp):
+            raise VerifyException("loop.kernel: the body must end in loop.return")
+        if [v.type for v in terminator.values] != [r.type for r in self.res]:
+            raise VerifyException("loop.kernel: loop.return must give the types of the results")
+
+    def print(self, printer: Printer) -> None:
+        def print_input(pair: tuple[SSAValue, SSAValue]) -> None:
+            printer.print_ssa_value(pair[0])
+            printer.print_string(" = ")
+            printer.print_ssa_value(pair[1])
+            printer.print_string(" : ")
+            printer.print_attribute(pair[1].type)
+
+        printer.enter_scope()
+        printer.print_string("(")
+        printer.print_list(zip(self.block.args, self.inputs, strict=True), print_input)
+        printer.print_string(") -> (")
+        printer.print_list(self.res, lambda r: printer.print_attribute(r.type))
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.exit_scope()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "KernelOp":
+        def parse_input() -> tuple[Parser.Argument, SSAValue]:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            operand_type = parser.parse_type()
+            return argument.resolve(operand_type), parser.resolve_operand(operand, operand_type)
+
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_input)
+        parser.parse_punctuation("->")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region([argument for argument, _ in pairs])
+        op = cls([value for _, value in pairs], types, body)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """Ends a `loop.kernel` with its results."""
+
+    name = "loop.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), HasParent(KernelOp), Pure())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class ReshapeOp(IRDLOperation):
+    """The same elements in row-major order under another shape; costs nothing at run time."""
+
+    name = "loop.reshape"
+    source = operand_def(base(TensorType) | base(MemRefType))
+    result = result_def(base(TensorType) | base(MemRefType))
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, result_type: Attribute) -> None:
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source, result = self.source.type, self.result.type
+        assert isinstance(source, Shaped) and isinstance(result, Shaped)
+        if source.element_type != result.element_type:
+            raise VerifyException(f"loop.reshape may not change the dtype: {source} to {result}")
+        if prod(source.get_shape()) != prod(result.get_shape()):
+            raise VerifyException(
+                f"loop.reshape may not change the element count: {source} to {result}"
+            )

@@ -1,0 +1,76 @@
+"""Memory ops of the scheduled level that xDSL's `vector` and `memref` dialects lack."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """Reads one element per lane from the address of `base[indices]` plus an element offset.
+
+    Lanes whose mask is off read nothing and give the lane of `pass`.
+    `%v = loop.gather %m[%i, %j][%offsets], %mask, %pass : memref<8x4xf32>, vector<16xi64>,
+    vector<16xf32>`
+    """
+
+    name = "loop.gather"
+    ref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    offsets = operand_def(VectorType)
+    mask = operand_def(VectorType)
+    pass_thru = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = (
+        "$ref `[` $indices `]` `[` $offsets `]` `,` $mask `,` $pass_thru attr-dict `:` "
+        "type($ref) `,` type($offsets) `,` type($mask) `,` type($pass_thru) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        ref: SSAValue,
+        indices: Sequence[SSAValue],
+        offsets: SSAValue,
+        mask: SSAValue,
+        pass_thru: SSAValue,
+    ) -> None:
+        super().__init__(
+            operands=[ref, list(indices), offsets, mask, pass_thru],
+            result_types=[pass_thru.type],
+        )
+
+    def verify_(self) -> None:
+        assert isinstance(self.ref.type, MemRefType)
+        assert isinstance(self.result.type, VectorType)
+        if len(self.indices) != self.ref.type.get_num_dims():
+            raise VerifyException(f"loop.gather gives {len(self.indices)} indices")
+        if self.result.type.element_type != self.ref.type.element_type:
+            raise VerifyException("loop.gather: result lanes must have the memref's element type")
+        lanes = {v.type.get_shape() for v in (self.offsets, self.mask, self.pass_thru)}  # pyright: ignore
+        if lanes != {self.result.type.get_shape()}:
+            raise VerifyException("loop.gather: offsets, mask, pass and result differ in lanes")
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Asks for the cache line of `base[indices]` ahead of its use; never faults."""
+
+    name = "loop.prefetch"
+    ref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    assembly_format = "$ref `[` $indices `]` attr-dict `:` type($ref)"
+
+    def __init__(self, ref: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[ref, list(indices)])
