@@ -1,0 +1,118 @@
+"""Composition of index maps: what a read of a rearranged tensor reads in the original one."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+
+from lamina.dialects.loop.generic import GenericOp, YieldOp
+from lamina.dialects.loop.linear import Linear, linear
+
+Forms = tuple[Linear, ...]
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a tensor or memref value."""
+    assert isinstance(value.type, TensorType | MemRefType)
+    return tuple(value.type.get_shape())
+
+
+def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Element strides of a contiguous row-major array."""
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def forms_of(index_map: AffineMap, extents: Sequence[int]) -> Forms | None:
+    """Linear forms of every result of a map over a domain, or None if one has none."""
+    forms = [linear(e, extents) for e in index_map.results]
+    return None if any(f is None for f in forms) else tuple(f for f in forms if f is not None)
+
+
+def map_of(forms: Sequence[Linear], num_dims: int) -> AffineMap:
+    return AffineMap(num_dims, 0, tuple(f.to_expr() for f in forms))
+
+
+def flatten(forms: Sequence[Linear], shape: Sequence[int]) -> Linear:
+    """Row-major element offset of an access."""
+    offset = Linear(())
+    for form, stride in zip(forms, row_major_strides(shape), strict=True):
+        offset = offset.add(form.scale(stride))
+    return offset
+
+
+def through_reshape(
+    forms: Sequence[Linear], outer: Sequence[int], inner: Sequence[int], extents: Sequence[int]
+) -> Forms | None:
+    """Indices into shape `inner` of what `forms` index in the reshaped shape `outer`."""
+    rest = flatten(forms, outer)
+    result: list[Linear] = []
+    for stride in row_major_strides(inner):
+        parts = rest.divide(stride, extents) if stride else None
+        if parts is None:
+            return None
+        quotient, rest = parts
+        result.append(quotient)
+    for form, extent in zip(result, inner, strict=True):
+        low, high = form.range(extents)
+        if low < 0 or high >= extent:
+            return None
+    return tuple(result)
+
+
+def substitute(form: Linear, values: Sequence[Linear]) -> Linear:
+    """A linear form over the dims for which `values` gives forms over other dims."""
+    result = Linear((), form.constant)
+    for dim, coefficient in form.terms:
+        result = result.add(values[dim].scale(coefficient))
+    return result
+
+
+def producer_dims(producer: GenericOp, forms: Sequence[Linear], result: int = 0) -> Forms | None:
+    """The producer's domain position that wrote the element which `forms` read.
+
+    None if some dimension of the producer does not stand alone in its write map.
+    """
+    position: list[Linear | None] = [
+        Linear(()) if extent == 1 else None for extent in producer.extents
+    ]
+    written = forms_of(producer.write_maps[result], producer.extents)
+    if written is None:
+        return None
+    for form, read in zip(written, forms, strict=True):
+        if len(form.terms) == 1 and form.constant == 0 and form.terms[0][1] == 1:
+            position[form.terms[0][0]] = read
+        elif form.terms or form.constant:
+            return None
+    return None if any(p is None for p in position) else tuple(p for p in position if p is not None)
+
+
+def is_copy(op: object) -> bool:
+    """Whether a generic only rearranges one tensor: its body yields its one read."""
+    if not isinstance(op, GenericOp) or len(op.inputs) != 1 or len(op.res) != 1:
+        return False
+    if op.sources or not op.is_pointwise:
+        return False
+    terminator = op.block.first_op
+    return isinstance(terminator, YieldOp) and terminator.values[0] is op.block.args[0]
+
+
+def is_contraction(op: object) -> bool:
+    """Whether a generic is a sum of products of two reads that share the reduced dims."""
+    if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
+        return False
+    if op.sources or not op.reduction_dims:
+        return False
+    names = [o.name for o in op.block.ops]
+    if names not in (["arith.mulf", "loop.yield"], ["arith.muli", "loop.yield"]):
+        return False
+    product = op.block.first_op
+    assert product is not None
+    if set(product.operands) != set(op.block.args) or op.yielded != (product.results[0],):
+        return False
+    return all(set(op.reduction_dims) <= m.used_dims() for m in op.read_maps)

@@ -1,0 +1,193 @@
+"""`fold-layout`: reshapes, transposes, slices and broadcasts become index maps of their readers.
+
+What remains of a rearrangement is a copy only where no reader or producer can take it. A single
+reader's rearrangement of a reduction's result moves into the reduction's write map, so that a
+matrix product writes its result where it is wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import (
+    Forms,
+    flatten,
+    forms_of,
+    is_copy,
+    map_of,
+    producer_dims,
+    shape_of,
+    substitute,
+    through_reshape,
+)
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.loop_rewriting import erase_if_dead, rebuild
+
+
+@dataclass(frozen=True)
+class FoldLayoutPass(ModulePass):
+    """Compose layout-only ops into the index maps of the loop nests around them."""
+
+    name = "fold-layout"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _fold_function(function)
+
+
+def _fold_function(function: func.FuncOp) -> None:
+    for op in list(function.body.block.ops):
+        match op:
+            case GenericOp():
+                op = fold_reads(drop_unit_dims(op))
+                if is_copy(op):
+                    _sink_copy(op)
+            case ReshapeOp():
+                _fold_reshape(op)
+            case _:
+                pass
+    for op in reversed(list(function.body.block.ops)):
+        erase_if_dead(op)
+
+
+def drop_unit_dims(op: GenericOp) -> GenericOp:
+    """Remove the dimensions of extent 1 from the domain: they only ever stand for index 0."""
+    extents = op.extents
+    if 1 not in extents or any(o.name == "loop.index" for o in op.block.ops):
+        return op
+    kept = [d for d, e in enumerate(extents) if e != 1]
+    values = [Linear.dim(kept.index(d)) if e != 1 else Linear(()) for d, e in enumerate(extents)]
+    reads = [forms_of(m, extents) for m in op.read_maps]
+    writes = [forms_of(m, extents) for m in op.write_maps]
+    if any(f is None for f in (*reads, *writes)):
+        return op
+
+    def shrink(forms: Forms | None) -> Forms:
+        assert forms is not None
+        return tuple(substitute(f, values) for f in forms)
+
+    return rebuild(
+        op,
+        domain=[extents[d] for d in kept],
+        input_maps=[map_of(shrink(f), len(kept)) for f in reads],
+        output_maps=[map_of(shrink(f), len(kept)) for f in writes],
+    )
+
+
+def fold_reads(op: GenericOp) -> GenericOp:
+    """Let every read reach through reshapes and copies to the tensor they rearrange."""
+    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
+    changed = False
+    for number in range(len(inputs)):
+        while True:
+            forms = forms_of(maps[number], op.extents)
+            found = forms and _step(inputs[number], forms, pads[number], op.extents)
+            if not found:
+                break
+            inputs[number], folded, pads[number] = found
+            maps[number] = map_of(folded, len(op.extents))
+            changed = True
+    return rebuild(op, inputs=inputs, input_maps=maps, pads=pads) if changed else op
+
+
+def _step(
+    value: SSAValue, forms: Forms, pad: Attribute | None, extents: tuple[int, ...]
+) -> tuple[SSAValue, Forms, Attribute | None] | None:
+    producer = value.owner
+    if isinstance(producer, ReshapeOp):
+        if pad is not None:
+            return None
+        source = producer.source
+        folded = through_reshape(forms, shape_of(value), shape_of(source), extents)
+        return None if folded is None else (source, folded, None)
+    if not isinstance(producer, GenericOp) or not is_copy(producer):
+        return None
+    if pad is not None and not (_is_permutation(producer) and producer.pad_values[0] is None):
+        return None
+    position = producer_dims(producer, forms)
+    read = forms_of(producer.read_maps[0], producer.extents)
+    if position is None or read is None:
+        return None
+    folded = tuple(substitute(f, position) for f in read)
+    return producer.inputs[0], folded, pad if pad is not None else producer.pad_values[0]
+
+
+def _is_permutation(op: GenericOp) -> bool:
+    """Whether a copy moves every element of its read to exactly one place of its result."""
+    read = forms_of(op.read_maps[0], op.extents)
+    if read is None or op.pad_values[0] is not None:
+        return False
+    dims: list[int] = []
+    for form, extent in zip(read, shape_of(op.inputs[0]), strict=True):
+        if not form.terms and form.constant == 0 and extent == 1:
+            continue
+        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
+            return False
+        if op.extents[form.terms[0][0]] != extent:
+            return False
+        dims.append(form.terms[0][0])
+    return len(set(dims)) == len(dims) == sum(e != 1 for e in op.extents)
+
+
+def _single_reduction(value: SSAValue) -> GenericOp | None:
+    """The reduction that makes `value`, if nothing else reads it."""
+    producer = value.owner
+    if not isinstance(producer, GenericOp) or producer.is_pointwise or len(producer.res) != 1:
+        return None
+    return producer if value.has_one_use else None
+
+
+def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:
+    new = rebuild(
+        producer,
+        output_maps=[map_of(written, len(producer.extents))],
+        result_types=[replaced.results[0].type],
+        replace_results=False,
+    )
+    replaced.results[0].replace_all_uses_with(new.res[0])
+    Rewriter.erase_op(replaced)
+    Rewriter.erase_op(producer)
+
+
+def _sink_copy(op: GenericOp) -> None:
+    producer = _single_reduction(op.inputs[0])
+    if producer is None or not _is_permutation(op):
+        return
+    written = forms_of(producer.write_maps[0], producer.extents)
+    read = forms_of(op.read_maps[0], op.extents)
+    target = forms_of(op.write_maps[0], op.extents)
+    if written is None or read is None or target is None:
+        return
+    position = [Linear(())] * len(op.extents)
+    for form, value in zip(read, written, strict=True):
+        if form.terms:
+            position[form.terms[0][0]] = value
+    _retarget(producer, tuple(substitute(f, position) for f in target), op)
+
+
+def _fold_reshape(op: ReshapeOp) -> None:
+    if isinstance(op.source.owner, ReshapeOp):
+        op.operands[0] = op.source.owner.source
+    if op.source.type == op.result.type:
+        op.result.replace_all_uses_with(op.source)
+        return
+    producer = _single_reduction(op.source)
+    assert isinstance(op.result.type, TensorType)
+    if producer is None:
+        return
+    written = forms_of(producer.write_maps[0], producer.extents)
+    if written is None:
+        return
+    shape = shape_of(op.source)
+    folded = through_reshape(written, shape, shape_of(op.result), producer.extents)
+    if folded is not None and flatten(written, shape) == flatten(folded, shape_of(op.result)):
+        _retarget(producer, folded, op)

@@ -1,0 +1,237 @@
+"""`fuse-elementwise`: pointwise loop nests are computed inside the nests that read them.
+
+A producer is inlined by composing its index maps with the read and cloning its body. It is inlined
+everywhere when that costs less than storing it (see `body_cost`), and otherwise only into a single
+reader that evaluates it no more often than it would have been evaluated on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import (
+    Forms,
+    forms_of,
+    is_contraction,
+    map_of,
+    producer_dims,
+    substitute,
+)
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion_cost import body_cost
+from lamina.passes.loop_rewriting import erase_if_dead
+
+
+@dataclass(frozen=True)
+class FuseElementwisePass(ModulePass):
+    """Inline pointwise producers into their readers where a cost rule says it pays.
+
+    `recompute_limit` is the body cost up to which a producer with several readers is computed
+    again in each of them (units: one add; see `lamina.passes.fusion_cost`).
+    """
+
+    name = "fuse-elementwise"
+
+    recompute_limit: int = 2
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                self._apply_function(function)
+
+    def _apply_function(self, function: func.FuncOp) -> None:
+        for op in list(function.body.block.ops):
+            if isinstance(op, GenericOp) and not is_contraction(op):
+                _inline_producers(op, self.recompute_limit)
+        for op in reversed(list(function.body.block.ops)):
+            erase_if_dead(op)
+
+
+def _inline_producers(op: GenericOp, recompute_limit: int) -> GenericOp:
+    number = 0
+    while number < len(op.inputs):
+        fused = _try_inline(op, number, recompute_limit)
+        if fused is None:
+            number += 1
+        else:
+            op = fused
+    return op
+
+
+def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp | None:
+    value = op.inputs[number]
+    producer = value.owner
+    if not isinstance(producer, GenericOp) or not producer.is_pointwise or len(producer.res) != 1:
+        return None
+    if op.pad_values[number] is not None:
+        return None
+    if not pays(producer, op, value, recompute_limit):
+        return None
+    forms = forms_of(op.read_maps[number], op.extents)
+    position = forms and producer_dims(producer, forms)
+    reads = [forms_of(m, producer.extents) for m in producer.read_maps]
+    if not position or any(r is None for r in reads):
+        return (
+            None
+            if forms is None or any(r is None for r in reads) or position is None
+            else (inline(op, number, producer, (), []))
+        )
+    composed = [tuple(substitute(f, position) for f in r) for r in reads if r is not None]
+    return inline(op, number, producer, position, composed)
+
+
+def pays(producer: GenericOp, op: GenericOp, value: SSAValue, recompute_limit: int) -> bool:
+    """Whether evaluating the producer inside this reader beats storing its result."""
+    cost = body_cost(producer)
+    if cost == 0:
+        return True
+    if prod(op.extents) > prod(producer.extents):
+        return False
+    return value.has_one_use or (cost <= recompute_limit and len(producer.inputs) <= 1)
+
+
+def inline(
+    op: GenericOp, number: int, producer: GenericOp, position: Forms, composed: list[Forms]
+) -> GenericOp:
+    """Replace read `number` of `op` by the producer's body at the given domain position."""
+    rank = len(op.extents)
+    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
+    sources = list(op.sources)
+    reader = op.block
+    merged = Block(
+        arg_types=[a.type for a in reader.args[:number]]
+        + [a.type for a in reader.args[number + 1 : len(inputs)]]
+    )
+    region = Region(merged)
+    before = len(inputs)
+    mapping: dict[SSAValue, SSAValue] = {}
+    arguments = list(reader.args)
+    kept = arguments[:number] + arguments[number + 1 : before]
+    for old, new in zip(kept, merged.args, strict=True):
+        mapping[old] = new
+    del inputs[number], maps[number], pads[number]
+
+    inner: dict[SSAValue, SSAValue] = {}
+    read_args = producer.block.args[: len(producer.inputs)]
+    reads = zip(producer.inputs, composed, producer.pad_values, read_args, strict=True)
+    for value, forms, pad, argument in reads:
+        index_map = map_of(forms, rank)
+        inner[argument] = _read(merged, inputs, maps, pads, value, index_map, pad, argument.type)
+    for source, argument in zip(
+        op.sources, arguments[before : before + len(op.sources)], strict=True
+    ):
+        mapping[argument] = merged.insert_arg(argument.type, len(merged.args))
+    for source, argument in zip(
+        producer.sources, producer.block.args[len(producer.inputs) :], strict=True
+    ):
+        sources.append(source)
+        inner[argument] = merged.insert_arg(argument.type, len(merged.args))
+
+    for body_op in producer.block.ops:
+        if isinstance(body_op, YieldOp):
+            mapping[arguments[number]] = inner[body_op.values[0]]
+        elif isinstance(body_op, IndexOp):
+            inner[body_op.result] = _index(merged, position[body_op.dim.value.data])
+        else:
+            merged.add_op(body_op.clone(inner))
+    for body_op in list(reader.ops):
+        body_op.detach()
+        _remap(body_op, mapping)
+        merged.add_op(body_op)
+
+    new = GenericOp(
+        op.extents,
+        inputs,
+        maps,
+        op.write_maps,
+        op.combiner_names,
+        [r.type for r in op.res],
+        region,
+        sources=sources,
+        outs=list(op.outs),
+        pads=pads,
+    )
+    new.attributes.update(op.attributes)
+    new.attributes["lamina.op"] = merge_names(producer, op)
+    new.location = op.location
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(new, op)
+    for old_result, result in zip(op.res, new.res, strict=True):
+        result.name_hint = old_result.name_hint
+        old_result.replace_all_uses_with(result)
+    block.erase_op(op)
+    erase_if_dead(producer)
+    return new
+
+
+def _read(
+    merged: Block,
+    inputs: list[SSAValue],
+    maps: list[AffineMap],
+    pads: list[Attribute | None],
+    value: SSAValue,
+    index_map: AffineMap,
+    pad: Attribute | None,
+    element: Attribute,
+) -> SSAValue:
+    """The body argument of a read, shared with an equal read that is already there."""
+    for i, existing in enumerate(inputs):
+        if existing is value and maps[i] == index_map and pads[i] == pad:
+            return merged.args[i]
+    inputs.append(value)
+    maps.append(index_map)
+    pads.append(pad)
+    return merged.insert_arg(element, len(inputs) - 1)
+
+
+def _index(block: Block, form: Linear) -> SSAValue:
+    """Index arithmetic for a linear form, at the end of the block."""
+    total: SSAValue | None = None
+    for dim, coefficient in form.terms:
+        term = _append(block, IndexOp(dim))
+        if coefficient != 1:
+            term = _append(block, arith.MuliOp(term, _constant(block, coefficient)))
+        total = term if total is None else _append(block, arith.AddiOp(total, term))
+    if total is None:
+        return _constant(block, form.constant)
+    if form.constant:
+        total = _append(block, arith.AddiOp(total, _constant(block, form.constant)))
+    return total
+
+
+def _constant(block: Block, value: int) -> SSAValue:
+    return _append(block, arith.ConstantOp(IntegerAttr(value, IndexType())))
+
+
+def _append(block: Block, op: Operation) -> SSAValue:
+    block.add_op(op)
+    return op.results[0]
+
+
+def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
+    for index, operand in enumerate(op.operands):
+        replacement = mapping.get(operand)
+        if replacement is not None:
+            op.operands[index] = replacement
+
+
+def merge_names(producer: GenericOp, op: GenericOp) -> Attribute:
+    """The `lamina.op` attribute of a fused nest: all source ops, producers first, joined by `+`."""
+    from xdsl.dialects.builtin import StringAttr
+
+    names: list[str] = []
+    for part in (producer, op):
+        attribute = part.attributes.get("lamina.op")
+        if isinstance(attribute, StringAttr):
+            names += attribute.data.split("+")
+    return StringAttr("+".join(names))

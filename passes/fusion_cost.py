@@ -1,0 +1,48 @@
+"""What the body of a loop nest costs per point, in units of one floating-point add.
+
+The weights are reciprocal throughputs of vector code relative to an add: divisions and square
+roots stall the pipe for several cycles, transcendental functions are polynomials of that length.
+"""
+
+from xdsl.ir import Operation
+
+from lamina.dialects.loop import GenericOp
+
+FREE = frozenset(
+    {
+        "arith.constant",
+        "loop.yield",
+        "loop.index",
+        "arith.index_cast",
+        "arith.bitcast",
+    }
+)
+DIVISIONS = frozenset({"arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remf"})
+CHEAP_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.copysign", "math.floor"})
+
+DIVISION_COST = 5
+SQRT_COST = 8
+MATH_COST = 15
+READ_COST = 4
+"""An indirect read: an address computation, a bounds check and a gather."""
+
+
+def op_cost(op: Operation) -> int:
+    """Cost of one body op; constants and terminators are free."""
+    name = op.name
+    if name in FREE:
+        return 0
+    if name in DIVISIONS:
+        return DIVISION_COST
+    if name == "loop.read":
+        return READ_COST
+    if name in ("math.sqrt", "math.rsqrt"):
+        return SQRT_COST
+    if name.startswith("math.") and name not in CHEAP_MATH:
+        return MATH_COST
+    return 1
+
+
+def body_cost(op: GenericOp) -> int:
+    """Cost of one point of the nest; 0 for pure rearrangements and constants."""
+    return sum(op_cost(o) for o in op.block.ops)

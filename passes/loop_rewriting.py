@@ -1,0 +1,74 @@
+"""Rebuilding `loop.generic` ops with some of their parts changed; shared by the loop passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from lamina.dialects.loop import GenericOp
+
+T = TypeVar("T")
+
+
+def _given(value: Sequence[T] | None, default: Sequence[T]) -> Sequence[T]:
+    return default if value is None else value
+
+
+def rebuild(
+    op: GenericOp,
+    *,
+    domain: Sequence[int] | None = None,
+    inputs: Sequence[SSAValue] | None = None,
+    input_maps: Sequence[AffineMap] | None = None,
+    pads: Sequence[Attribute | None] | None = None,
+    sources: Sequence[SSAValue] | None = None,
+    output_maps: Sequence[AffineMap] | None = None,
+    combiners: Sequence[str] | None = None,
+    result_types: Sequence[Attribute] | None = None,
+    replace_results: bool = True,
+) -> GenericOp:
+    """A copy of `op` before it, with the named parts replaced and its body moved into the copy.
+
+    By default the copy also takes over the results and `op` is erased; with
+    `replace_results=False` the emptied `op` stays for the caller to erase.
+    """
+
+    region = op.body
+    op.detach_region(region)
+    new = GenericOp(
+        _given(domain, op.extents),
+        _given(inputs, op.inputs),
+        _given(input_maps, op.read_maps),
+        _given(output_maps, op.write_maps),
+        _given(combiners, op.combiner_names),
+        _given(result_types, [r.type for r in op.res]),
+        region,
+        sources=_given(sources, op.sources),
+        outs=list(op.outs),
+        pads=_given(pads, op.pad_values),
+    )
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(new, op)
+    for old_result, result in zip(op.res, new.res, strict=True):
+        result.name_hint = old_result.name_hint
+    if replace_results:
+        for old_result, result in zip(op.res, new.res, strict=True):
+            old_result.replace_all_uses_with(result)
+        Rewriter.erase_op(op)
+    return new
+
+
+def erase_if_dead(op: Operation) -> bool:
+    """Erase an op that nobody uses and that has no effects; whether it was."""
+    if not op.results or any(r.first_use for r in op.results) or not is_side_effect_free(op):
+        return False
+    Rewriter.erase_op(op)
+    return True
