@@ -77,15 +77,15 @@ def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp |
     if not pays(producer, op, value, recompute_limit):
         return None
     forms = forms_of(op.read_maps[number], op.extents)
-    position = forms and producer_dims(producer, forms)
-    reads = [forms_of(m, producer.extents) for m in producer.read_maps]
-    if not position or any(r is None for r in reads):
-        return (
-            None
-            if forms is None or any(r is None for r in reads) or position is None
-            else (inline(op, number, producer, (), []))
-        )
-    composed = [tuple(substitute(f, position) for f in r) for r in reads if r is not None]
+    position = None if forms is None else producer_dims(producer, forms)
+    if position is None:
+        return None
+    composed: list[Forms] = []
+    for read_map in producer.read_maps:
+        read = forms_of(read_map, producer.extents)
+        if read is None:
+            return None
+        composed.append(tuple(substitute(f, position) for f in read))
     return inline(op, number, producer, position, composed)
 
 

@@ -1,0 +1,260 @@
+"""`fuse-kernels`: loop nests that can run row by row together become one `loop.kernel`.
+
+A kernel has row dimensions: outer parallel dimensions that all its nests share, such that what one
+nest makes for a row is read by the others for the same row only. Softmax, layer norm, a matrix
+product with its epilogue, and attention each become one kernel; what stays between its nests is
+scratch of a few rows.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, i64
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, ReturnOp, YieldOp
+from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
+
+
+@dataclass(eq=False)
+class Group:
+    """Nests that become one kernel; `rows` gives each nest's row dimensions, outermost first."""
+
+    number: int
+    ops: list[GenericOp]
+    rows: dict[GenericOp, tuple[int, ...]]
+    needs: int = 0
+    """Bit set of the groups that must run before this one, transitively."""
+    refusals: list[str] = field(default_factory=list)
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.number
+
+
+@dataclass(frozen=True)
+class FuseKernelsPass(ModulePass):
+    """Group loop nests into kernels by their common rows; record why a pair stayed apart.
+
+    A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
+    """
+
+    name = "fuse-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                materialize_returns(function)
+                _Grouping(function).run()
+
+
+def materialize_returns(function: func.FuncOp) -> None:
+    """Make every returned value the result of its own nest: copy arguments and repeated values."""
+    block = function.body.block
+    terminator = block.last_op
+    if terminator is None:
+        return
+    seen: set[SSAValue] = set()
+    for index, value in enumerate(terminator.operands):
+        root = _root(value)
+        if isinstance(root, BlockArgument) or root in seen:
+            copy = _copy(value)
+            block.insert_op_before(copy, terminator)
+            terminator.operands[index] = root = copy.res[0]
+        seen.add(root)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return value
+
+
+def _copy(value: SSAValue) -> GenericOp:
+    assert isinstance(value.type, TensorType)
+    shape = value.type.get_shape()
+    body = Block(arg_types=[value.type.element_type])
+    body.add_op(YieldOp([body.args[0]]))
+    identity = AffineMap.identity(len(shape))
+    op = GenericOp(shape, [value], [identity], [identity], ["store"], [value.type], Region(body))
+    op.attributes["lamina.op"] = StringAttr("copy")
+    return op
+
+
+class _Grouping:
+    """One function's kernels: grown in program order, then emitted in dependence order."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.block = function.body.block
+        self.groups: list[Group] = []
+        self.group_of: dict[Operation, Group] = {}
+
+    def run(self) -> None:
+        for op in self.block.ops:
+            if isinstance(op, GenericOp):
+                self._place(op)
+        self._emit()
+
+    # Growing
+
+    def _place(self, op: GenericOp) -> None:
+        producers = self._producers(op)
+        direct = {
+            self.group_of[v.owner]: None
+            for v in (*op.inputs, *op.sources)
+            if isinstance(v.owner, GenericOp)
+        }
+        refusals: list[str] = []
+        for group in sorted(direct, key=lambda g: -g.number):
+            joined = self._join(group, op, producers)
+            if not isinstance(joined, Refusal):
+                self._add(group, op, joined, producers)
+                return
+            refusals.append(f"{_name(group.ops[-1])} -> {_name(op)}: {joined.reason}")
+        group = Group(len(self.groups), [op], {op: initial_rows(op)}, refusals=refusals)
+        group.needs = self._closure(producers)
+        self.groups.append(group)
+        self.group_of[op] = group
+
+    def _producers(self, op: GenericOp) -> list[Group]:
+        owners = [_root(v).owner for v in op.operands]
+        return [self.group_of[o] for o in owners if isinstance(o, GenericOp)]
+
+    @staticmethod
+    def _closure(producers: list[Group]) -> int:
+        needs = 0
+        for group in producers:
+            needs |= group.needs | group.bit
+        return needs
+
+    def _join(
+        self, group: Group, op: GenericOp, producers: list[Group]
+    ) -> tuple[list[int], tuple[int, ...]] | Refusal:
+        for other in producers:
+            if other is not group and other.needs & group.bit:
+                return Refusal("another operand is made after this kernel, from its results")
+        through_reshape = any(
+            isinstance(v.owner, ReshapeOp) and self.group_of.get(_root(v).owner) is group  # pyright: ignore
+            for v in op.operands
+        )
+        if through_reshape:
+            return Refusal("a reshape between them has no linear index map")
+        return align_rows(group.ops, group.rows, op)
+
+    def _add(
+        self,
+        group: Group,
+        op: GenericOp,
+        joined: tuple[list[int], tuple[int, ...]],
+        producers: list[Group],
+    ) -> None:
+        kept, rows = joined
+        for member, dims in group.rows.items():
+            group.rows[member] = tuple(dims[i] for i in kept)
+        group.rows[op] = rows
+        group.ops.append(op)
+        self.group_of[op] = group
+        added = self._closure([p for p in producers if p is not group]) & ~group.needs
+        if added:
+            group.needs |= added
+            for other in self.groups:
+                if other.needs & group.bit:
+                    other.needs |= group.needs
+
+    # Emitting
+
+    def _emit(self) -> None:
+        items = self._items()
+        position = {item: i for i, item in enumerate(items)}
+        waiting: dict[Group | Operation, int] = {}
+        users: dict[Group | Operation, list[Group | Operation]] = {item: [] for item in items}
+        for item in items:
+            needed = {d: None for d in self._item_needs(item)}
+            waiting[item] = len(needed)
+            for producer in needed:
+                users[producer].append(item)
+        ready = [position[item] for item in items if not waiting[item]]
+        heapq.heapify(ready)
+        while ready:
+            item = items[heapq.heappop(ready)]
+            if isinstance(item, Group):
+                self._emit_kernel(item)
+            else:
+                item.detach()
+                self.block.add_op(item)
+            for user in users[item]:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, position[user])
+
+    def _items(self) -> list[Group | Operation]:
+        """Groups at the place of their last op, other ops at their own; the return comes last."""
+        last = {group.ops[-1]: group for group in self.groups}
+        items: list[Group | Operation] = []
+        for op in self.block.ops:
+            if op in last:
+                items.append(last[op])  # pyright: ignore[reportArgumentType]
+            elif not isinstance(op, GenericOp):
+                items.append(op)
+        return items
+
+    def _item_needs(self, item: Group | Operation) -> list[Group | Operation]:
+        ops = item.ops if isinstance(item, Group) else [item]
+        needed: list[Group | Operation] = []
+        for op in ops:
+            for operand in op.operands:
+                owner = operand.owner
+                if isinstance(owner, Block):
+                    continue
+                producer = self.group_of.get(owner, owner)
+                if producer is not item:
+                    needed.append(producer)
+        return needed
+
+    def _emit_kernel(self, group: Group) -> None:
+        members = set(group.ops)
+        inputs: dict[SSAValue, None] = {}
+        outputs: list[SSAValue] = []
+        for op in group.ops:
+            op.attributes[ROWS] = DenseArrayBase.from_list(i64, group.rows[op])
+            for operand in op.operands:
+                if operand.owner not in members:
+                    inputs[operand] = None
+            outputs += [r for r in op.res if any(u.operation not in members for u in r.uses)]
+        body = Block(arg_types=[v.type for v in inputs])
+        kernel = KernelOp(list(inputs), [v.type for v in outputs], Region(body))
+        kernel.location = group.ops[-1].location
+        if group.refusals:
+            kernel.attributes["lamina.not_fused"] = StringAttr("; ".join(group.refusals))
+        for old, new in zip(outputs, kernel.res, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_uses_with_if(new, lambda use: use.operation not in members)
+        for value, argument in zip(inputs, body.args, strict=True):
+            argument.name_hint = value.name_hint
+            value.replace_uses_with_if(argument, lambda use: use.operation in members)
+        for op in group.ops:
+            op.detach()
+            body.add_op(op)
+        body.add_op(ReturnOp(outputs))
+        self.block.add_op(kernel)
+
+
+def _name(op: GenericOp) -> str:
+    attribute = op.attributes.get("lamina.op")
+    return attribute.data if isinstance(attribute, StringAttr) else op.name
+
+
+def row_extents(op: GenericOp) -> tuple[int, ...]:
+    """Extents of the row dimensions recorded on a nest inside a kernel."""
+    rows = op.attributes.get(ROWS)
+    assert isinstance(rows, DenseArrayBase)
+    return tuple(op.extents[int(d)] for d in rows.get_values())
+
+
+__all__ = ["FuseKernelsPass", "Group", "materialize_returns", "row_extents"]

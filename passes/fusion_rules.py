@@ -1,0 +1,144 @@
+"""When two loop nests may share a kernel: alignment of their rows, and what it must pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import forms_of, is_contraction
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.linear import Linear
+
+ROWS = "lamina.rows"
+"""Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
+
+MAX_CONTRACTIONS = 2
+MIN_PARALLEL_ROWS = 8
+SERIAL_WORK = 1 << 16
+"""Domain points up to which a kernel may run with few rows, that is on one thread."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a nest does not join a kernel."""
+
+    reason: str
+
+
+def pure_dim(form: Linear) -> int | None:
+    """The dimension that a form is, if it is one alone."""
+    if form.constant == 0 and len(form.terms) == 1 and form.terms[0][1] == 1:
+        return form.terms[0][0]
+    return None
+
+
+def initial_rows(op: GenericOp) -> tuple[int, ...]:
+    """Parallel dimensions in the order in which the first result is laid out."""
+    reduced = set(op.reduction_dims)
+    written = forms_of(op.write_maps[0], op.extents)
+    rows: list[int] = []
+    for form in written or ():
+        if not form.terms:
+            continue
+        dim = pure_dim(form)
+        if dim is None or dim in reduced:
+            break
+        rows.append(dim)
+    return tuple(rows)
+
+
+def align_rows(
+    members: Sequence[GenericOp], rows: Mapping[GenericOp, tuple[int, ...]], op: GenericOp
+) -> tuple[list[int], tuple[int, ...]] | Refusal:
+    """Which of the kernel's rows survive if `op` joins, and the dims of `op` that are those rows."""
+    count = len(rows[members[0]])
+    assigned: list[int | None] | None = None
+    edges = [(number, value) for number, value in enumerate(op.inputs) if value.owner in rows]
+    if any(v.owner in rows for v in op.sources):
+        return Refusal("the result is read through computed indices")
+    for number, value in edges:
+        aligned = _edge_rows(value, rows, op, number, count)
+        if isinstance(aligned, Refusal):
+            return aligned
+        if assigned is None:
+            assigned = aligned
+        else:
+            assigned = [a if a == b else None for a, b in zip(assigned, aligned, strict=True)]
+    assert assigned is not None
+    kept: list[int] = []
+    dims: list[int] = []
+    reduced = set(op.reduction_dims)
+    for place, dim in enumerate(assigned):
+        if dim is None or dim in dims or dim in reduced:
+            break
+        kept.append(place)
+        dims.append(dim)
+    parallel = prod(op.extents[d] for d in dims)
+    refusal = _pays(members, op, edges, parallel)
+    return refusal or (kept, tuple(dims))
+
+
+def _edge_rows(
+    value: SSAValue,
+    rows: Mapping[GenericOp, tuple[int, ...]],
+    op: GenericOp,
+    number: int,
+    count: int,
+) -> list[int | None] | Refusal:
+    """For each kernel row, the dimension of `op` that reads `value` at that row."""
+    producer = value.owner
+    assert isinstance(producer, GenericOp)
+    if op.pad_values[number] is not None:
+        return Refusal("the result is read beyond its edge")
+    written = forms_of(producer.write_maps[list(producer.res).index(value)], producer.extents)  # pyright: ignore
+    read = forms_of(op.read_maps[number], op.extents)
+    if written is None or read is None:
+        return Refusal("the result is read through an index map that is not linear")
+    aligned: list[int | None] = [None] * count
+    for place, dim in enumerate(rows[producer]):
+        for axis, form in enumerate(written):
+            if pure_dim(form) != dim:
+                continue
+            reader = pure_dim(read[axis])
+            if reader is not None and op.extents[reader] == producer.extents[dim]:
+                aligned[place] = reader
+    return aligned
+
+
+def _pays(
+    members: Sequence[GenericOp],
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    parallel: int,
+) -> Refusal | None:
+    work = sum(prod(m.extents) for m in members) + prod(op.extents)
+    if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
+        return Refusal(f"together they have only {parallel} rows to run in parallel")
+    contractions = sum(is_contraction(m) for m in members)
+    if not is_contraction(op):
+        return None
+    shape = Contraction.of(op)
+    if shape is None or any(number == shape.b for number, _ in edges):
+        return Refusal("the result is the packed operand of a matrix product")
+    if contractions + 1 > MAX_CONTRACTIONS:
+        return Refusal("the kernel already holds two matrix products")
+    kept_bytes = sum(_bytes(value) for _, value in edges)
+    panels = _bytes(op.inputs[shape.b])
+    if kept_bytes <= panels:
+        return Refusal(
+            f"storing {kept_bytes} bytes costs less than reading the {panels} byte operand of the "
+            "matrix product once for each block of rows"
+        )
+    return None
+
+
+def _bytes(value: SSAValue) -> int:
+    assert isinstance(value.type, TensorType)
+    element = value.type.element_type
+    bits = getattr(element, "bitwidth", 8)
+    return prod(value.type.get_shape()) * max(1, bits // 8)
