@@ -1,0 +1,196 @@
+"""Import of `torch.export.ExportedProgram` into an `aten` module.
+
+The graph is taken as torch.export gives it, mutating ops, views and all; nothing is decomposed
+here. The module has one function, `main`: parameters, buffers and constants come first, then the
+tensors the user passes. What the user passes or gets back that is no tensor is in the structure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from lamina.dialects.errors import UnsupportedError
+from lamina.frontends.graph import GraphImporter
+from lamina.frontends.locations import Locations
+from lamina.frontends.pytrees import Fixed, TorchStructure
+from lamina.frontends.torch_types import scalar_type, tensor_type
+
+_BOUND_KINDS: dict[InputKind, str] = {
+    InputKind.PARAMETER: "parameter",
+    InputKind.BUFFER: "buffer",
+    InputKind.CONSTANT_TENSOR: "constant",
+}
+_MUTATIONS = (
+    OutputKind.BUFFER_MUTATION,
+    OutputKind.PARAMETER_MUTATION,
+    OutputKind.USER_INPUT_MUTATION,
+)
+
+
+@dataclass(frozen=True)
+class ImportedProgram:
+    """An `aten` module, the tensors bound to its non-input arguments, and the user's structure."""
+
+    module: ModuleOp
+    constants: dict[str, torch.Tensor]
+    structure: TorchStructure
+
+
+def import_exported_program(program: ExportedProgram) -> ImportedProgram:
+    """Imports `program` as an `aten` module; see the module's own text for its form.
+
+    Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
+    higher-order ops with a branch or loop, custom ops, objects, effect tokens, training outputs.
+    """
+    return _ProgramImporter(program).run()
+
+
+@dataclass
+class _ProgramImporter:
+    program: ExportedProgram
+    block: Block = field(default_factory=Block)
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    argument_names: list[tuple[str, str]] = field(default_factory=list)  # name, kind
+    inputs: list[str | Fixed] = field(default_factory=list)
+    _by_storage: dict[object, SSAValue] = field(default_factory=dict)
+    _name_of_node: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> ImportedProgram:
+        graph_module = self.program.graph_module
+        signature = self.program.graph_signature
+        self.importer = GraphImporter(self.block, Locations(), self._bind_attribute)
+        values = self._add_arguments(signature.input_specs)
+        results = self.importer.run(graph_module, values)
+        kept, attributes, outputs = self._split_results(results, signature.output_specs)
+        self.block.add_op(ReturnOp(*kept))
+        function_type = FunctionType.from_lists(
+            self.block.arg_types, [result.type for result in kept]
+        )
+        function = FuncOp(
+            "main",
+            function_type,
+            Region(self.block),
+            arg_attrs=ArrayAttr([_argument_attributes(*entry) for entry in self.argument_names]),
+            res_attrs=ArrayAttr(attributes),
+        )
+        structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs))
+        return ImportedProgram(ModuleOp([function]), self.constants, structure)
+
+    # Arguments
+
+    def _add_arguments(self, specs: Sequence[InputSpec]) -> list[object]:
+        nodes = [n for n in self.program.graph.nodes if n.op == "placeholder"]
+        user_names = {s.arg.name for s in specs if s.kind is InputKind.USER_INPUT}
+        values: list[object] = []
+        for node, spec in zip(nodes, specs, strict=True):
+            if spec.kind is InputKind.USER_INPUT:
+                values.append(self._add_input(spec, node.meta.get("val")))
+            elif spec.kind in _BOUND_KINDS:
+                assert spec.target is not None
+                name = spec.arg.name if spec.target in user_names else spec.target
+                tensor = self._bound_tensor(spec)
+                self._name_of_node[spec.arg.name] = name
+                values.append(self._add_bound(name, _BOUND_KINDS[spec.kind], tensor, node.name))
+            else:
+                raise UnsupportedError(
+                    f"input {spec.arg.name}", f"{spec.kind.name.lower()} inputs cannot be imported"
+                )
+        return values
+
+    def _add_input(self, spec: InputSpec, example: object) -> object:
+        name = spec.arg.name
+        if isinstance(spec.arg, ConstantArgument) or example is None:
+            value = getattr(spec.arg, "value", None)
+            self.inputs.append(Fixed(name, value))
+            return value
+        is_tensor = isinstance(example, torch.Tensor)
+        self.inputs.append(name)
+        self._name_of_node[name] = name
+        return self._add_argument(
+            name, "input", tensor_type(example) if is_tensor else scalar_type(example), name
+        )
+
+    def _add_bound(self, name: str, kind: str, tensor: torch.Tensor, hint: str) -> SSAValue:
+        # Tied weights are one argument, so that they are packed and kept once.
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        shared = self._by_storage.get(key) if tensor.numel() else None
+        if shared is not None:
+            self._name_of_node[hint] = self.argument_names[self.block.args.index(shared)][0]
+            return shared
+        value = self._add_argument(name, kind, tensor_type(tensor), hint)
+        self.constants[name] = tensor
+        self._by_storage[key] = value
+        return value
+
+    def _add_argument(self, name: str, kind: str, type_: Attribute, hint: str) -> SSAValue:
+        value = self.block.insert_arg(type_, len(self.block.args))
+        value.name_hint = hint
+        self.argument_names.append((name, kind))
+        return value
+
+    def _bound_tensor(self, spec: InputSpec) -> torch.Tensor:
+        target = spec.target
+        for table in (self.program.state_dict, self.program.constants):
+            if target in table and isinstance(table[target], torch.Tensor):
+                return table[target].detach()
+        raise UnsupportedError(f"input {spec.arg.name}", f"the program holds no tensor '{target}'")
+
+    def _bind_attribute(self, name: str, tensor: torch.Tensor) -> SSAValue:
+        """A tensor that the graph reads as an attribute of the module, as one more argument."""
+        return self._add_bound(name, "constant", tensor.detach(), name.replace(".", "_"))
+
+    # Results
+
+    def _split_results(
+        self, results: Sequence[object], specs: Sequence[OutputSpec]
+    ) -> tuple[list[SSAValue], list[DictionaryAttr], list[int | Fixed]]:
+        kept: list[SSAValue] = []
+        attributes: list[DictionaryAttr] = []
+        outputs: list[int | Fixed] = []
+        for result, spec in zip(results, specs, strict=True):
+            if spec.kind is OutputKind.USER_OUTPUT:
+                if not isinstance(result, SSAValue):
+                    outputs.append(Fixed(spec.arg.name, result))
+                    continue
+                outputs.append(len(outputs) - sum(type(o) is Fixed for o in outputs))
+                entries = {"lamina.kind": StringAttr("output")}
+            elif spec.kind in _MUTATIONS and isinstance(result, SSAValue):
+                target = self._mutation_target(spec)
+                entries = {
+                    "lamina.kind": StringAttr("mutation"),
+                    "lamina.target": StringAttr(target),
+                }
+            else:
+                raise UnsupportedError(
+                    f"output {spec.arg.name}",
+                    f"{spec.kind.name.lower()} outputs cannot be imported",
+                )
+            kept.append(result)
+            attributes.append(DictionaryAttr(entries))
+        return kept, attributes, outputs
+
+    def _mutation_target(self, spec: OutputSpec) -> str:
+        assert spec.target is not None
+        if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            return spec.target
+        signature = self.program.graph_signature
+        for input_spec in signature.input_specs:
+            if input_spec.target == spec.target:
+                return self._name_of_node[input_spec.arg.name]
+        raise UnsupportedError(f"output {spec.arg.name}", f"no input holds '{spec.target}'")
+
+
+def _argument_attributes(name: str, kind: str) -> DictionaryAttr:
+    return DictionaryAttr({"lamina.name": StringAttr(name), "lamina.kind": StringAttr(kind)})

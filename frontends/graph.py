@@ -1,0 +1,173 @@
+"""Walks a torch.fx graph and builds the table-dialect op of each node."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from lamina.dialects import aten, prims
+from lamina.dialects.errors import UnsupportedError
+from lamina.frontends.locations import Locations
+from lamina.frontends.torch_types import constant_argument, scalar_type, tensor_type
+
+Value = Any
+"""What a node stands for: an SSA value, a list of them (absent results are None), or a constant."""
+
+_DIALECTS: dict[str, Callable[[str], type[Operation]]] = {"aten": aten.op, "prims": prims.op}
+
+_PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
+"""Checks of static dtypes and devices, which the tensor types of the module already say."""
+
+_SIZE_ARITHMETIC: dict[object, type[arith.SignlessIntegerBinaryOperation]] = {
+    operator.add: arith.AddiOp,
+    operator.sub: arith.SubiOp,
+    operator.mul: arith.MuliOp,
+    operator.floordiv: arith.FloorDivSIOp,
+}
+"""Python arithmetic on symbolic sizes."""
+
+
+@dataclass
+class GraphImporter:
+    """Appends the ops of graphs to `block`; `bind` gives the value of a tensor attribute."""
+
+    block: Block
+    locations: Locations
+    bind: Callable[[str, torch.Tensor], SSAValue]
+    _op_classes: dict[object, type[Operation]] = field(default_factory=dict)
+
+    def run(self, graph_module: fx.GraphModule, arguments: Sequence[Value]) -> list[Value]:
+        """Imports one graph with its placeholders bound to `arguments`; gives its outputs."""
+        env: dict[fx.Node, Value] = {}
+        remaining = iter(arguments)
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                env[node] = next(remaining)
+            elif node.op == "get_attr":
+                env[node] = self._attribute(graph_module, node.target)
+            elif node.op == "call_function":
+                env[node] = self._call(node, env)
+            elif node.op == "output":
+                return list(fx.map_arg(node.args[0], env.__getitem__))  # pyright: ignore
+            else:
+                raise self._unsupported(node, f"{node.op} nodes cannot be imported")
+        raise AssertionError("a graph without an output node")
+
+    def _attribute(self, graph_module: fx.GraphModule, path: str) -> Value:
+        value = operator.attrgetter(path)(graph_module)
+        return self.bind(path, value) if isinstance(value, torch.Tensor) else value
+
+    def _call(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
+        target = node.target
+        if target is operator.getitem:
+            source, index = node.args
+            return env[source][index]  # pyright: ignore[reportArgumentType]
+        if isinstance(target, torch._ops.OpOverload):
+            return self._overload(node, target, env)
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self._higher_order(node, env)
+        if target is torch._C._set_grad_enabled:
+            return None  # only autograd would notice
+        if target in _SIZE_ARITHMETIC:
+            return self._size_arithmetic(node, env)
+        raise self._unsupported(node, "this function is no ATen op")
+
+    def _overload(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
+        name = f"{target._opname}.{target._overloadname}"
+        if name in _PROVEN_AT_EXPORT:
+            return None
+        op_class = self._op_classes.get(target)
+        if op_class is None:
+            op_class = self._op_classes[target] = self._op_class(node, target, name)
+        location = self.locations.of_trace(node.meta.get("stack_trace"))
+        example = node.meta.get("val")
+        try:
+            arguments = [_argument(value, env) for value in node.args]
+            keywords = {key: _argument(value, env) for key, value in node.kwargs.items()}
+            if keywords.get("pin_memory") is False:
+                del keywords["pin_memory"]
+            types = _result_types(example)
+            op: Any = op_class
+            built = op(*arguments, **keywords, result_types=types, location=location)
+        except UnsupportedError as error:
+            raise self._unsupported(node, str(error)) from None
+        self.block.add_op(built)
+        return self._results(node, built, example)
+
+    def _results(self, node: fx.Node, op: Operation, example: object) -> Value:
+        if example is None:
+            return None
+        if isinstance(example, list | tuple):
+            return list(op.results)
+        op.results[0].name_hint = node.name
+        return op.results[0]
+
+    def _op_class(self, node: fx.Node, target: Any, name: str) -> type[Operation]:
+        resolve = _DIALECTS.get(target.namespace)
+        if resolve is None:
+            raise self._unsupported(
+                node, "a custom op", nearest="write it with ATen ops, or register a decomposition"
+            )
+        return resolve(name)
+
+    def _higher_order(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
+        if str(node.target) == "wrap_with_set_grad_enabled":
+            _, body, *arguments = node.args
+            values = [_argument(value, env) for value in arguments]
+            return self.run(env[body], values)  # pyright: ignore[reportArgumentType]
+        raise self._unsupported(node, "control flow and other higher-order ops cannot be imported")
+
+    def _size_arithmetic(self, node: fx.Node, env: dict[fx.Node, Value]) -> SSAValue:
+        location = self.locations.of_trace(node.meta.get("stack_trace"))
+        operands = [self._size(_argument(value, env), node, location) for value in node.args]
+        op = _SIZE_ARITHMETIC[node.target](operands[0], operands[1])
+        op.location = location
+        self.block.add_op(op)
+        return op.results[0]
+
+    def _size(self, value: Value, node: fx.Node, location: LocationAttr) -> SSAValue:
+        if type(value) is int:
+            constant = arith.ConstantOp(IntegerAttr(value, i64))
+            constant.location = location
+            self.block.add_op(constant)
+            return constant.result
+        if isinstance(value, SSAValue) and value.type == i64:
+            return value
+        raise self._unsupported(node, "arithmetic on a size needs integers")
+
+    def _unsupported(
+        self, node: fx.Node, reason: str, nearest: str | None = None
+    ) -> UnsupportedError:
+        location = self.locations.of_trace(node.meta.get("stack_trace"))
+        types = [
+            str(tensor_type(source.meta["val"]))
+            for source in node.all_input_nodes
+            if isinstance(source.meta.get("val"), torch.Tensor)
+        ]
+        return UnsupportedError(
+            str(node.target), reason, types=types, location=str(location), nearest=nearest
+        )
+
+
+def _argument(value: object, env: dict[fx.Node, Value]) -> Value:
+    if isinstance(value, fx.Node):
+        return env[value]
+    if isinstance(value, list | tuple):
+        return [_argument(item, env) for item in value]
+    return constant_argument(value)
+
+
+def _result_types(example: object) -> list[Attribute]:
+    if example is None:
+        return []
+    if isinstance(example, torch.Tensor):
+        return [tensor_type(example)]
+    if isinstance(example, list | tuple):
+        return [kind for item in example for kind in _result_types(item)]
+    return [scalar_type(example)]

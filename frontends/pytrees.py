@@ -1,0 +1,143 @@
+"""The user's nested inputs and outputs (torch pytrees) and the flat lists that compiled code has."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+from lamina.dialects.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A leaf whose value was fixed when the program was exported: None, a number or a string."""
+
+    name: str
+    value: object
+
+
+@dataclass(frozen=True)
+class TorchStructure:
+    """Maps a call's arguments to compiled inputs and compiled outputs to what the module returns.
+
+    `inputs` has one entry for each leaf of the arguments: the name of a compiled input, or a fixed
+    value. `outputs` has one for each leaf of the result: the number of a compiled output, or a
+    fixed value.
+    """
+
+    inputs: tuple[str | Fixed, ...]
+    outputs: tuple[int | Fixed, ...]
+    input_spec: pytree.TreeSpec
+    output_spec: pytree.TreeSpec
+    parameter_names: tuple[str, ...]
+    is_flat: bool
+    single_output: bool
+
+    native_kind = "torch"
+
+    @classmethod
+    def of(
+        cls,
+        program: ExportedProgram,
+        inputs: tuple[str | Fixed, ...],
+        outputs: tuple[int | Fixed, ...],
+    ) -> "TorchStructure":
+        """The structure that `program` was exported with."""
+        specs = program.call_spec
+        assert specs.in_spec is not None and specs.out_spec is not None
+        names = program.module_call_graph[0].signature
+        forward = tuple(names.forward_arg_names or ()) if names is not None else ()
+        positional, keywords = specs.in_spec.children()
+        is_flat = (
+            not keywords.children()
+            and all(child.is_leaf() for child in positional.children())
+            and not any(isinstance(entry, Fixed) for entry in inputs)
+        )
+        single = specs.out_spec.is_leaf() and outputs == (0,)
+        return cls(inputs, outputs, specs.in_spec, specs.out_spec, forward, is_flat, single)
+
+    def flatten(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Sequence[object]:
+        """The tensors of a call, in the order of the compiled inputs.
+
+        Raises ArgumentError when the nesting is not that of the exported call, or when a fixed
+        value differs from what it was fixed to.
+        """
+        if self.is_flat and not kwargs and len(args) == len(self.inputs):
+            return args
+        args, kwargs = self._bind_names(args, kwargs)
+        leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
+        if spec != self.input_spec:
+            raise ArgumentError(self._mismatch(args, kwargs, spec))
+        for entry, leaf in zip(self.inputs, leaves, strict=True):
+            if isinstance(entry, Fixed) and not _same_constant(leaf, entry.value):
+                raise ArgumentError(
+                    f"argument '{entry.name}': the program was exported with {entry.value!r} and "
+                    f"is fixed to it, got {_short(leaf)}; export again for another value"
+                )
+        return [
+            leaf
+            for entry, leaf in zip(self.inputs, leaves, strict=True)
+            if not isinstance(entry, Fixed)
+        ]
+
+    def unflatten(self, results: Sequence[object]) -> object:
+        """What the module returns, from the compiled outputs."""
+        if self.single_output:
+            return results[0]
+        leaves = [
+            entry.value if isinstance(entry, Fixed) else results[entry] for entry in self.outputs
+        ]
+        return pytree.tree_unflatten(leaves, self.output_spec)
+
+    def _bind_names(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[Sequence[object], Mapping[str, object]]:
+        """Moves keywords to the positions or the order that the exported call had."""
+        positional, keywords = self.input_spec.children()
+        expected = len(positional.children())
+        moved = list(args)
+        rest = dict(kwargs)
+        while len(moved) < min(expected, len(self.parameter_names)):
+            name = self.parameter_names[len(moved)]
+            if name not in rest:
+                break
+            moved.append(rest.pop(name))
+        names: list[str] = keywords.context or []
+        if rest.keys() == set(names):
+            rest = {name: rest[name] for name in names}
+        return moved, rest
+
+    def _mismatch(
+        self, args: Sequence[object], kwargs: Mapping[str, object], spec: pytree.TreeSpec
+    ) -> str:
+        positional, keywords = self.input_spec.children()
+        expected = len(positional.children())
+        if len(args) != expected:
+            names = ", ".join(self.parameter_names[:expected])
+            return f"expected {expected} positional arguments ({names}), got {len(args)}"
+        names: set[str] = set(keywords.context or [])
+        if names != set(kwargs):
+            return f"expected keywords {sorted(names)}, got {sorted(kwargs)}"
+        pairs = zip(positional.children(), spec.children()[0].children(), strict=True)
+        for number, (want, got) in enumerate(pairs):
+            if want != got:
+                name = dict(enumerate(self.parameter_names)).get(number, str(number))
+                return (
+                    f"argument '{name}': expected the nesting {_spec_text(want)}, "
+                    f"got {_spec_text(got)}"
+                )
+        return f"expected keyword nesting {_spec_text(keywords)}"
+
+
+def _same_constant(left: object, right: object) -> bool:
+    return left is right or (type(left) is type(right) and left == right)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
+
+
+def _spec_text(spec: pytree.TreeSpec) -> str:
+    return " ".join(str(spec).replace("TreeSpec", "").split())

@@ -1,0 +1,112 @@
+"""torch's dtypes, fake tensors and attribute values in terms of xDSL types and Python constants."""
+
+import torch
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ComplexType,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from lamina.dialects.errors import UnsupportedError
+
+
+def _unsigned(width: int) -> IntegerType:
+    return IntegerType(width, Signedness.UNSIGNED)
+
+
+ELEMENT_TYPES: dict[torch.dtype, Attribute] = {
+    torch.float16: f16,
+    torch.bfloat16: bf16,
+    torch.float32: f32,
+    torch.float64: f64,
+    torch.bool: i1,
+    torch.int8: i8,
+    torch.int16: i16,
+    torch.int32: i32,
+    torch.int64: i64,
+    torch.uint8: _unsigned(8),
+    torch.uint16: _unsigned(16),
+    torch.uint32: _unsigned(32),
+    torch.uint64: _unsigned(64),
+    torch.complex64: ComplexType(f32),
+    torch.complex128: ComplexType(f64),
+}
+"""The element type of each torch dtype that Lamina knows; bool is i1."""
+
+DTYPES: dict[Attribute, torch.dtype] = {v: k for k, v in ELEMENT_TYPES.items()}
+"""The torch dtype of each element type."""
+
+
+def element_type(dtype: torch.dtype) -> Attribute:
+    """The element type of `dtype`; UnsupportedError for quantized, float8 and sub-byte dtypes."""
+    found = ELEMENT_TYPES.get(dtype)
+    if found is None:
+        known = ", ".join(str(d).removeprefix("torch.") for d in ELEMENT_TYPES)
+        raise UnsupportedError(str(dtype), "this dtype has no element type", nearest=known)
+    return found
+
+
+def tensor_type(value: torch.Tensor) -> TensorType:
+    """The ranked tensor type of a real or fake strided CPU tensor; symbolic sizes become `?`."""
+    if value.layout is not torch.strided:
+        raise UnsupportedError(
+            str(value.layout), "only strided tensors can be compiled", nearest="Tensor.to_dense()"
+        )
+    check_device(value.device)
+    shape = [size if type(size) is int else DYNAMIC_INDEX for size in value.shape]
+    return TensorType(element_type(value.dtype), shape)
+
+
+def check_device(device: torch.device) -> None:
+    """Refuses every device but the CPU; meta tensors have no data to compute on."""
+    if device.type != "cpu":
+        raise UnsupportedError(
+            f"device {device}",
+            "Lamina compiles for the CPU",
+            nearest="move the module and its example inputs to the CPU before exporting",
+        )
+
+
+def scalar_type(value: object) -> Attribute:
+    """The type of a Python or symbolic number that a graph computes: i64, f64 or i1."""
+    if isinstance(value, bool | torch.SymBool):
+        return i1
+    if isinstance(value, int | torch.SymInt):
+        return i64
+    if isinstance(value, float | torch.SymFloat):
+        return f64
+    raise UnsupportedError(
+        type(value).__name__, "a graph value must be a tensor, a number or a list of tensors"
+    )
+
+
+def constant_argument(value: object) -> object:
+    """A constant in a node's arguments, as the builders of the table dialects take it.
+
+    A dtype becomes its element type. What only says "a plain CPU tensor" (device, layout, pinning)
+    becomes None, which means the same here; any other device or layout is refused.
+    """
+    if isinstance(value, torch.dtype):
+        return element_type(value)
+    if isinstance(value, torch.device):
+        check_device(value)
+        return None
+    if isinstance(value, torch.layout):
+        if value is not torch.strided:
+            raise UnsupportedError(str(value), "only strided tensors can be compiled")
+        return None
+    if isinstance(value, torch.memory_format):
+        return str(value).removeprefix("torch.")
+    return value

@@ -1,0 +1,212 @@
+"""Arrays that users pass and get back: checks with messages that say what would be right."""
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from lamina.dialects.errors import ArgumentError
+from lamina.runtime.entry import Slot
+
+Reader = Callable[[Any], int]
+"""Checks one argument and gives the address of its first element."""
+
+Maker = Callable[[], tuple[Any, int]]
+"""Makes one output and gives it with the address of its first element."""
+
+
+class ArrayKind(Protocol):
+    """A library's arrays: NumPy's, torch's."""
+
+    name: str
+
+    def reader(self, slot: Slot, position: int) -> Reader:
+        """The check of the argument at `position`, which raises ArgumentError."""
+        ...
+
+    def maker(self, slot: Slot, allocate: Callable[[Slot], np.ndarray]) -> Maker:
+        """How an output of `slot` is made from memory that `allocate` gives."""
+        ...
+
+    def contiguous(self, array: Any) -> Any:
+        """The array itself if it is row-major contiguous, else a copy that is."""
+        ...
+
+
+class Structure(Protocol):
+    """How a call's arguments nest; see `FlatStructure` for the plain one."""
+
+    native_kind: str
+
+    def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """The arrays of a call, in the order of the compiled inputs."""
+        ...
+
+    def unflatten(self, results: Sequence[Any]) -> Any:
+        """What a call returns, from the compiled outputs."""
+        ...
+
+
+class FlatStructure:
+    """Inputs by position, or by name after the last position; one output alone, else a tuple."""
+
+    native_kind = "numpy"
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+
+    def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """The arguments in order; ArgumentError for unknown, doubled or missing names."""
+        if not kwargs:
+            return args
+        by_name = dict(zip(self.names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in self.names:
+                raise ArgumentError(f"no argument named '{name}'; there are: {_listed(self.names)}")
+            if name in by_name:
+                raise ArgumentError(f"argument '{name}' is given by position and by name")
+            by_name[name] = value
+        missing = [name for name in self.names if name not in by_name]
+        if missing:
+            raise ArgumentError(f"missing arguments: {_listed(missing)}")
+        return [by_name[name] for name in self.names]
+
+    def unflatten(self, results: Sequence[Any]) -> Any:
+        """The one result, or a tuple of all."""
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+_KINDS: dict[str, str] = {
+    "numpy": "lamina.runtime.arguments:NumpyArrays",
+    "torch": "lamina.frontends.torch_arrays:TorchArrays",
+}
+"""The kinds of arrays by the package that defines their type; each is loaded when first met."""
+
+_loaded: dict[str, ArrayKind] = {}
+
+
+def array_kind(package: str) -> ArrayKind:
+    """The kind of arrays that `package` (numpy or torch) defines."""
+    found = _loaded.get(package)
+    if found is None:
+        module, _, attribute = _KINDS[package].partition(":")
+        found = _loaded[package] = getattr(import_module(module), attribute)()
+    return found
+
+
+def kind_name(value: object) -> str | None:
+    """The package that defines the type of `value` or one of its bases, if Lamina knows it."""
+    for base in type(value).__mro__:
+        package = base.__module__.partition(".")[0]
+        if package in _KINDS:
+            return package
+    return None
+
+
+def describe(position: int, slot: Slot) -> str:
+    """How messages name an argument."""
+    return f"argument {position} ('{slot.name}')"
+
+
+def check_count(slots: Sequence[Slot], got: int) -> None:
+    """Raises ArgumentError unless as many arguments came as there are inputs."""
+    if got != len(slots):
+        listed = _listed([f"{slot.name}: {slot.type_text}" for slot in slots])
+        raise ArgumentError(f"expected {len(slots)} arguments, got {got}\n  inputs: {listed}")
+
+
+def wrong_kind(position: int, slot: Slot, value: object, wanted: str | None) -> ArgumentError:
+    """The error for what is no array, or an array of another library than the first one."""
+    where = describe(position, slot)
+    if kind_name(value) is not None and wanted is not None:
+        return ArgumentError(
+            f"{where}: the arguments mix NumPy arrays and torch tensors; "
+            f"pass all of them as {'torch tensors' if wanted == 'torch' else 'NumPy arrays'}"
+        )
+    return ArgumentError(
+        f"{where}: expected {slot.type_text} as a NumPy array or a torch tensor, "
+        f"got {type(value).__name__}"
+    )
+
+
+def shape_error(position: int, slot: Slot, shape: Sequence[int]) -> ArgumentError:
+    """The error for a wrong rank or a wrong size, naming the dimension."""
+    where = describe(position, slot)
+    got = "x".join(map(str, shape)) or "a scalar"
+    want = "x".join(map(str, slot.shape)) or "a scalar"
+    if len(shape) != len(slot.shape):
+        return ArgumentError(
+            f"{where}: expected rank {len(slot.shape)} ({want}), got rank {len(shape)} ({got})"
+        )
+    wrong = next(d for d, (a, b) in enumerate(zip(shape, slot.shape, strict=True)) if a != b)
+    return ArgumentError(
+        f"{where}: expected shape {want}, got {got} "
+        f"(dimension {wrong} is {shape[wrong]}, not {slot.shape[wrong]})"
+    )
+
+
+class NumpyArrays:
+    """NumPy arrays: native byte order, aligned, row-major contiguous."""
+
+    name = "numpy"
+
+    def reader(self, slot: Slot, position: int) -> Reader:
+        """Checks dtype, shape and strides of one array; no copy is made."""
+        dtype, shape = slot.numpy_dtype, slot.shape
+        one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
+        empty = 0 in shape
+
+        def read(array: Any) -> int:
+            try:
+                fits = array.dtype == dtype and array.shape == shape and array.flags.carray
+            except AttributeError:
+                fits = False
+            if fits and not empty:
+                return address_of(one_byte(array))
+            _check_array(array, slot, position)
+            return array.__array_interface__["data"][0]
+
+        return read
+
+    def maker(self, slot: Slot, allocate: Callable[[Slot], np.ndarray]) -> Maker:
+        """Outputs are the allocated arrays themselves."""
+        one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
+        empty = 0 in slot.shape
+
+        def make() -> tuple[Any, int]:
+            array = allocate(slot)
+            return array, 0 if empty else address_of(one_byte(array))
+
+        return make
+
+    def contiguous(self, array: Any) -> Any:
+        """NumPy's own rule; also makes arrays of Python numbers."""
+        return np.asarray(array, order="C")
+
+
+def _check_array(array: Any, slot: Slot, position: int) -> None:
+    if not isinstance(array, np.ndarray):
+        raise wrong_kind(position, slot, array, "numpy")
+    where = describe(position, slot)
+    wanted = slot.numpy_dtype
+    if array.dtype != wanted:
+        raise ArgumentError(
+            f"{where}: expected dtype {wanted}, got {array.dtype}; "
+            f"convert it with .astype(np.{wanted})"
+        )
+    if array.shape != slot.shape:
+        raise shape_error(position, slot, array.shape)
+    if not array.flags.c_contiguous:
+        raise ArgumentError(
+            f"{where}: strides {array.strides} are not row-major contiguous; "
+            "pass np.ascontiguousarray(...)"
+        )
+    if not array.flags.aligned:
+        raise ArgumentError(f"{where}: the data is not aligned to its dtype; pass a copy")
+
+
+def _listed(items: Sequence[str], limit: int = 8) -> str:
+    shown = ", ".join(items[:limit])
+    return f"{shown}, and {len(items) - limit} more" if len(items) > limit else shown or "none"

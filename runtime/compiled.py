@@ -1,0 +1,245 @@
+"""`Compiled`: a program as native code, called like a function."""
+
+import ctypes
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from lamina.dialects.errors import ArgumentError
+from lamina.runtime.arguments import (
+    ArrayKind,
+    Maker,
+    Reader,
+    Structure,
+    array_kind,
+    check_count,
+    describe,
+    kind_name,
+    wrong_kind,
+)
+from lamina.runtime.entry import Entry, Slot
+from lamina.runtime.kernels import Kernels
+
+_ALIGNMENT = 64
+
+
+class NativeCode(Protocol):
+    """Loaded machine code: runs one of its entry points on an array of pointers."""
+
+    def main(self, pointers: "ctypes.Array[ctypes.c_void_p]") -> None:
+        """Runs the program; raises ExecutionError when a check inside it fails."""
+        ...
+
+    def setup(self, pointers: "ctypes.Array[ctypes.c_void_p]") -> None:
+        """Prepares constants."""
+        ...
+
+
+class Program:
+    """A program as machine code, with no data: what the disk cache holds."""
+
+    def __init__(
+        self, code: NativeCode, main: Entry, setup: Entry | None, kernels: Kernels
+    ) -> None:
+        self.code = code
+        self.main = main
+        self.setup = setup
+        self.kernels = kernels
+
+
+class Compiled:
+    """A compiled program, bound to its constants.
+
+    Call it with NumPy arrays or torch tensors (contiguous, of exactly the shapes and dtypes that
+    the program has) and it gives back the same kind, in fresh memory. Buffers and arguments that
+    the program mutates are written in place. Calls from several threads run one after another.
+
+    Raises ArgumentError when an argument does not fit, and ExecutionError when a check at run time
+    fails, for example an index out of range.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        constants: Mapping[str, Any],
+        structure: Structure,
+        render: Callable[[str], str],
+        allocate: Callable[[Slot], np.ndarray],
+    ) -> None:
+        self._program = program
+        self._structure = structure
+        self._render = render
+        self._allocate = allocate
+        self._run = program.code.main
+        self._lock = threading.Lock()
+        self._plans: dict[type, _Plan] = {}
+        self._kept: list[Any] = []  # what the addresses in self._pointers point into
+        slots = program.main.slots
+        self._pointers = (ctypes.c_void_p * max(1, len(slots)))()
+        self._inputs = _numbered(slots, "input")
+        self._outputs = _numbered(slots, "output")
+        self._bind(constants)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program; see the class for what it takes and gives."""
+        values = self._structure.flatten(args, kwargs)
+        plan = self._plans.get(type(values[0])) if values else self._plans.get(type(None))
+        if plan is None:
+            plan = self._plan_for(values)
+        if len(values) != len(plan.readers):
+            check_count([slot for _, slot in self._inputs], len(values))
+        with self._lock:
+            pointers = self._pointers
+            for (index, read), value in zip(plan.readers, values, strict=True):
+                pointers[index] = read(value)
+            results: list[Any] = []
+            for index, make in plan.makers:
+                result, pointers[index] = make()
+                results.append(result)
+            self._run(pointers)
+            for source, target, size in self._mutations:
+                ctypes.memmove(pointers[target], pointers[source], size)  # pyright: ignore
+        return self._structure.unflatten(results)
+
+    @property
+    def inputs(self) -> tuple[Slot, ...]:
+        """Name, dtype and shape of each input, in order."""
+        return tuple(slot for _, slot in self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """Name, dtype and shape of each output, in order."""
+        return tuple(slot for _, slot in self._outputs)
+
+    @property
+    def kernels(self) -> Kernels:
+        """The native kernels, each with the ops fused into it; prints as a table."""
+        return self._program.kernels
+
+    def ir(self, layer: str) -> str:
+        """The program's text at `layer`, one of `lamina.LAYERS`; InputError for another name.
+
+        Layers below the one the program came in are made again when asked for.
+        """
+        return self._render(layer)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self.inputs)
+        gives = ", ".join(slot.type_text for slot in self.outputs)
+        return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.kernels)} kernels>"
+
+    # Binding
+
+    def _bind(self, constants: Mapping[str, Any]) -> None:
+        held: dict[str, int] = {}
+        prepared = self._run_setup(constants, held)
+        slots = self._program.main.slots
+        for index, slot in enumerate(slots):
+            if slot.kind in ("parameter", "buffer", "constant"):
+                self._pointers[index] = self._hold(slot, constants, held)
+            elif slot.kind == "prepared":
+                self._pointers[index] = prepared[slot.name]
+            elif slot.kind in ("arena", "mutation"):
+                self._pointers[index] = self._scratch(slot)
+        positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
+        self._mutations = [
+            (index, positions[slot.target or ""], slot.size)
+            for index, slot in enumerate(slots)
+            if slot.kind == "mutation"
+        ]
+        self._mutated_inputs = {slots[target].name for _, target, _ in self._mutations}
+
+    def _run_setup(self, constants: Mapping[str, Any], held: dict[str, int]) -> dict[str, int]:
+        entry = self._program.setup
+        if entry is None:
+            return {}
+        pointers = (ctypes.c_void_p * len(entry.slots))()
+        prepared: dict[str, int] = {}
+        arena: np.ndarray | None = None
+        for index, slot in enumerate(entry.slots):
+            if slot.kind == "prepared":
+                pointers[index] = prepared[slot.name] = self._scratch(slot)
+            elif slot.kind == "arena":
+                arena = _aligned(slot.size)
+                pointers[index] = arena.ctypes.data
+            else:
+                pointers[index] = self._hold(slot, constants, held)
+        self._program.code.setup(pointers)
+        return prepared
+
+    def _hold(self, slot: Slot, constants: Mapping[str, Any], held: dict[str, int]) -> int:
+        """The address of a constant, which is kept (as a contiguous copy if need be)."""
+        address = held.get(slot.name)
+        if address is None:
+            value = constants[slot.name]
+            kind = array_kind(kind_name(value) or "numpy")
+            kept = kind.contiguous(value)
+            address = held[slot.name] = kind.reader(slot, -1)(kept)
+            self._kept.append(kept)
+        return address
+
+    def _scratch(self, slot: Slot) -> int:
+        memory = _aligned(slot.size)
+        self._kept.append(memory)
+        return memory.ctypes.data
+
+    # Plans
+
+    def _plan_for(self, values: Sequence[Any]) -> "_Plan":
+        """How calls with this type of first argument read their inputs and make their outputs."""
+        name = kind_name(values[0]) if values else self._structure.native_kind
+        if name is None:
+            check_count(self.inputs, len(values))
+            raise wrong_kind(0, self.inputs[0], values[0], None)
+        plan = _Plan(array_kind(name), self._inputs, self._outputs, self._allocate)
+        for position, (_, slot) in enumerate(self._inputs):
+            if slot.name in self._mutated_inputs:
+                index, read = plan.readers[position]
+                plan.readers[position] = index, _writable(read, position, slot)
+        self._plans[type(values[0]) if values else type(None)] = plan
+        return plan
+
+
+class _Plan:
+    """Readers of all inputs and makers of all outputs for one kind of arrays."""
+
+    def __init__(
+        self,
+        kind: ArrayKind,
+        inputs: Sequence[tuple[int, Slot]],
+        outputs: Sequence[tuple[int, Slot]],
+        allocate: Callable[[Slot], np.ndarray],
+    ) -> None:
+        self.readers: list[tuple[int, Reader]] = [
+            (index, kind.reader(slot, position)) for position, (index, slot) in enumerate(inputs)
+        ]
+        self.makers: list[tuple[int, Maker]] = [
+            (index, kind.maker(slot, allocate)) for index, slot in outputs
+        ]
+
+
+def _writable(read: Reader, position: int, slot: Slot) -> Reader:
+    """A reader that also refuses read-only arrays, for arguments that the program mutates."""
+
+    def checked(value: Any) -> int:
+        address = read(value)
+        if isinstance(value, np.ndarray) and not value.flags.writeable:
+            raise ArgumentError(
+                f"{describe(position, slot)}: the program writes to it, but it is read-only"
+            )
+        return address
+
+    return checked
+
+
+def _numbered(slots: Sequence[Slot], kind: str) -> list[tuple[int, Slot]]:
+    return [(index, slot) for index, slot in enumerate(slots) if slot.kind == kind]
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Uninitialized bytes that start at a cache line."""
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size]

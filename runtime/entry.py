@@ -1,0 +1,171 @@
+"""Entry points of compiled programs: what each pointer of the native call stands for."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    DictionaryAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    Signedness,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from lamina.dialects.errors import InputError, UnsupportedError
+
+NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "i1": np.dtype(np.bool_),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "ui8": np.dtype(np.uint8),
+    "ui16": np.dtype(np.uint16),
+    "ui32": np.dtype(np.uint32),
+    "ui64": np.dtype(np.uint64),
+    "complex<f32>": np.dtype(np.complex64),
+    "complex<f64>": np.dtype(np.complex128),
+}
+"""NumPy's dtype of each element type; bf16 has none."""
+
+_SIZES = {name: dtype.itemsize for name, dtype in NUMPY_DTYPES.items()} | {"bf16": 2}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One pointer of an entry point.
+
+    `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
+    (the new value of argument `target`) or arena (scratch memory). `dtype` is the element type as
+    IR spells it.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...]
+    target: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory behind the pointer."""
+        return prod(self.shape) * _SIZES[self.dtype]
+
+    @property
+    def type_text(self) -> str:
+        """The type as messages print it, for example `tensor<2x3xf32>`."""
+        return "tensor<" + "x".join([*map(str, self.shape), self.dtype]) + ">"
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype; UnsupportedError for bf16, which NumPy lacks."""
+        found = NUMPY_DTYPES.get(self.dtype)
+        if found is None:
+            raise UnsupportedError(
+                f"'{self.name}'", f"NumPy has no dtype for {self.dtype}", nearest="torch tensors"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry point: its slots, in the order of the native argument array."""
+
+    slots: tuple[Slot, ...]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The slots as plain data."""
+        return [asdict(slot) for slot in self.slots]
+
+    @classmethod
+    def from_json(cls, data: list[Mapping[str, Any]]) -> "Entry":
+        """The inverse of `to_json`."""
+        return cls(tuple(Slot(**{**d, "shape": tuple(d["shape"])}) for d in data))
+
+
+def function_named(module: ModuleOp, name: str) -> FuncOp | None:
+    """The function `name` at the top of `module`, or None."""
+    for op in module.body.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == name:
+            return op
+    return None
+
+
+def entry_of(function: FuncOp) -> Entry:
+    """The slots of a scheduled function, from its argument types and `lamina.*` attributes."""
+    return Entry(tuple(argument_slots(function)))
+
+
+def argument_slots(function: FuncOp) -> list[Slot]:
+    """One slot for each argument of a function over tensors or memrefs."""
+    types = list(function.function_type.inputs)
+    return _slots(types, function.arg_attrs, "arg", "input")
+
+
+def result_slots(function: FuncOp) -> list[Slot]:
+    """One slot for each result of a function over tensors."""
+    types = list(function.function_type.outputs)
+    return _slots(types, function.res_attrs, "out", "output")
+
+
+def _slots(
+    types: list[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, stem: str, kind: str
+) -> list[Slot]:
+    slots: list[Slot] = []
+    for number, type_ in enumerate(types):
+        entries = attributes.data[number].data if attributes is not None else {}
+        name = _text(entries.get("lamina.name")) or f"{stem}{number}"
+        slots.append(
+            _slot(
+                type_,
+                name,
+                _text(entries.get("lamina.kind")) or kind,
+                _text(entries.get("lamina.target")),
+            )
+        )
+    return slots
+
+
+def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
+    if not isinstance(type_, TensorType | MemRefType):
+        raise UnsupportedError(
+            f"'{name}'",
+            f"a program's arguments and results must be tensors, not {type_}",
+            nearest="a zero-rank tensor",
+        )
+    shape = tuple(type_.get_shape())
+    if any(size < 0 for size in shape):
+        raise UnsupportedError(
+            f"'{name}'",
+            f"{type_} has dynamic dimensions, which are not compiled yet",
+            nearest="the same program with static shapes",
+        )
+    dtype = element_name(type_.element_type)
+    if dtype not in _SIZES:
+        raise InputError(f"'{name}': {type_} has no element type of a tensor")
+    return Slot(name, kind, dtype, shape, target)
+
+
+def element_name(type_: Attribute) -> str:
+    """An element type as IR spells it: f32, i1, ui8, complex<f32>."""
+    if isinstance(type_, ComplexType):
+        return f"complex<{type_.element_type}>"
+    if isinstance(type_, IntegerType) and type_.signedness.data is Signedness.UNSIGNED:
+        return f"ui{type_.width.data}"
+    return str(type_)
+
+
+def _text(attribute: Attribute | None) -> str | None:
+    return attribute.data if isinstance(attribute, StringAttr) else None

@@ -1,0 +1,159 @@
+"""What was fused into what: one record for each distinct kernel of a compiled program."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, TensorType, i1
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute
+
+from lamina.dialects.loop import GenericOp
+
+_KERNEL = "lamina.kernel"
+_FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One native kernel.
+
+    `ops` are the ops of the source program that it computes, in order; `calls` how often one run
+    of the program calls it; `bytes` what one call reads and writes at least, each array once;
+    `flops` the arithmetic of one call, a multiply and an add counting one each.
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    calls: int
+    bytes: int
+    flops: int
+    types: str
+    not_fused: str | None = None
+
+
+class Kernels(Sequence[Kernel]):
+    """The kernels of a program; prints as a table."""
+
+    def __init__(self, kernels: Iterable[Kernel]) -> None:
+        self._kernels = tuple(kernels)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._kernels[index]
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The records as plain data."""
+        return [asdict(kernel) for kernel in self._kernels]
+
+    @classmethod
+    def from_json(cls, data: Iterable[dict[str, Any]]) -> "Kernels":
+        """The inverse of `to_json`."""
+        return cls(Kernel(**{**entry, "ops": tuple(entry["ops"])}) for entry in data)
+
+    def __repr__(self) -> str:
+        header = ("kernel", "calls", "bytes", "flops", "ops")
+        rows = [
+            (k.name, str(k.calls), _scaled(k.bytes), _scaled(k.flops), summarize_ops(k.ops))
+            for k in self._kernels
+        ]
+        table = [header, *rows]
+        widths = [max(len(row[i]) for row in table) for i in range(4)]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]
+            )
+            for row in table
+        ]
+        calls = sum(k.calls for k in self._kernels)
+        lines.append(f"{len(self)} kernels, {calls} calls in one run")
+        return "\n".join(lines)
+
+
+def kernels_of(module: ModuleOp) -> Kernels:
+    """Describes the kernels of an outlined module: `loop.generic` on tensors inside functions."""
+    calls: Counter[str] = Counter()
+    functions: list[FuncOp] = []
+    for op in module.body.ops:
+        if not isinstance(op, FuncOp):
+            continue
+        if _KERNEL in op.attributes:
+            functions.append(op)
+        elif op.sym_name.data == "main":
+            calls.update(
+                inner.callee.root_reference.data
+                for inner in op.body.walk()
+                if isinstance(inner, CallOp)
+            )
+    return Kernels(
+        _kernel(function, calls[function.sym_name.data])
+        for function in functions
+        if calls[function.sym_name.data]
+    )
+
+
+def _kernel(function: FuncOp, calls: int) -> Kernel:
+    inputs = list(function.function_type.inputs)
+    outputs = list(function.function_type.outputs)
+    ops = function.attributes.get("lamina.ops")
+    names = (
+        tuple(n.data for n in ops.data if isinstance(n, StringAttr))
+        if isinstance(ops, ArrayAttr)
+        else ()
+    )
+    reasons = function.attributes.get("lamina.not_fused")
+    return Kernel(
+        name=function.sym_name.data,
+        ops=names,
+        calls=calls,
+        bytes=sum(_byte_size(type_) for type_ in inputs + outputs),
+        flops=sum(_flops(op) for op in function.body.walk() if isinstance(op, GenericOp)),
+        types=f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, outputs))})",
+        not_fused=reasons.data if isinstance(reasons, StringAttr) else None,
+    )
+
+
+def _flops(generic: GenericOp) -> int:
+    """Points of the domain times float ops in the body and reductions of the results."""
+    body = sum(
+        not op.name.startswith(_FREE_BODY_OPS) and op.name.startswith(("arith.", "math."))
+        for op in generic.body.walk()
+    )
+    reductions = sum(combiner != "store" for combiner in generic.combiner_names)
+    return prod(generic.extents) * (body + reductions)
+
+
+def _byte_size(type_: Attribute) -> int:
+    if not isinstance(type_, TensorType | MemRefType):
+        return 0
+    element = type_.element_type
+    bits = 8 if element == i1 else getattr(element, "bitwidth", None)
+    if bits is None:  # complex
+        bits = 2 * element.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return prod(type_.get_shape()) * bits // 8
+
+
+def summarize_ops(ops: Sequence[str], limit: int = 70) -> str:
+    """Op names on one line, runs of equal ones counted, cut to about `limit` characters."""
+    parts: list[str] = []
+    for name in ops:
+        short = name.partition(".")[2].partition(".")[0] or name
+        if parts and parts[-1].partition(" x")[0] == short:
+            count = int(parts[-1].partition(" x")[2] or 1) + 1
+            parts[-1] = f"{short} x{count}"
+        else:
+            parts.append(short)
+    text = ", ".join(parts)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _scaled(number: int) -> str:
+    for unit in ("", "K", "M"):
+        if number < 10_000:
+            return f"{number}{unit}"
+        number //= 1000
+    return f"{number}G"
