@@ -1,0 +1,194 @@
+"""`bufferize`: tensors become memrefs, results become trailing arguments.
+
+Kernel functions get one memref argument for each result and allocate what stays inside them; entry
+functions allocate what goes from kernel to kernel. Arguments say what they are by `lamina.kind`
+(input, parameter, prepared, output, mutation) and `lamina.name`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.passes.outline_kernels import KERNEL
+
+ENTRY = "lamina.entry"
+"""Attribute of a function that the host calls."""
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """Put every value of outlined programs in memory, in destination-passing style."""
+
+    name = "bufferize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                if KERNEL in function.attributes:
+                    _bufferize_kernel(function)
+                else:
+                    _bufferize_entry(function)
+
+
+def buffer_type(value_type: Attribute) -> MemRefType:
+    """The contiguous memref of a statically shaped tensor type."""
+    if not isinstance(value_type, TensorType):
+        raise UnsupportedError("bufferize", f"only tensors can be put in memory, not {value_type}")
+    shape = value_type.get_shape()
+    if any(extent < 0 for extent in shape):
+        raise UnsupportedError(
+            "bufferize",
+            f"{value_type} has a dynamic dimension",
+            nearest="the same program with static shapes",
+        )
+    return MemRefType(value_type.element_type, shape)
+
+
+def _retype_arguments(function: func.FuncOp) -> None:
+    for argument in function.body.block.args:
+        Rewriter.replace_value_with_new_type(argument, buffer_type(argument.type))
+
+
+def _allocate(value_type: Attribute) -> memref.AllocOp:
+    kind = buffer_type(value_type)
+    return memref.AllocOp.get(kind.element_type, ALIGNMENT, list(kind.get_shape()))
+
+
+def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:
+    """Append an argument for each returned value; the first place of a value owns it."""
+    terminator = block.last_op
+    assert isinstance(terminator, func.ReturnOp)
+    owners: dict[SSAValue, BlockArgument] = {}
+    for value in terminator.operands:
+        argument = block.insert_arg(buffer_type(value.type), len(block.args))
+        argument.name_hint = "out"
+        owners.setdefault(value, argument)
+    Rewriter.replace_op(terminator, func.ReturnOp())
+    return owners
+
+
+def _bufferize_kernel(function: func.FuncOp) -> None:
+    block = function.body.block
+    _retype_arguments(function)
+    owners = _destinations(block)
+    for op in list(block.ops):
+        if isinstance(op, GenericOp):
+            outs: list[SSAValue] = []
+            for result in op.res:
+                destination = owners.get(result)
+                if destination is None:
+                    allocation = _allocate(result.type)
+                    block.insert_op_before(allocation, op)
+                    destination = allocation.memref
+                outs.append(destination)
+            _write_into(op, outs)
+    function.update_function_type()
+
+
+def _write_into(op: GenericOp, outs: list[SSAValue]) -> None:
+    body = op.detach_region(op.body)
+    for argument in body.block.args:
+        if isinstance(argument.type, TensorType):
+            Rewriter.replace_value_with_new_type(argument, buffer_type(argument.type))
+    new = GenericOp(
+        op.extents,
+        list(op.inputs),
+        op.read_maps,
+        op.write_maps,
+        op.combiner_names,
+        [],
+        body,
+        sources=list(op.sources),
+        outs=outs,
+        pads=op.pad_values,
+    )
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    Rewriter.replace_op(op, new, outs)
+
+
+def _bufferize_entry(function: func.FuncOp) -> None:
+    block = function.body.block
+    attributes = _argument_attributes(function)
+    _retype_arguments(function)
+    owners = _destinations(block)
+    targets = _targets_before_reshapes(block, owners)
+    for op in list(block.ops):
+        if isinstance(op, func.CallOp):
+            outs: list[SSAValue] = []
+            for result in op.res:
+                destination = targets.get(result)
+                if destination is None:
+                    allocation = _allocate(result.type)
+                    block.insert_op_before(allocation, op)
+                    destination = allocation.memref
+                outs.append(destination)
+            call = func.CallOp(op.callee, [*op.arguments, *outs], [])
+            call.location = op.location
+            Rewriter.replace_op(op, call, outs)
+        elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
+            new = ReshapeOp(op.source, buffer_type(op.result.type))
+            Rewriter.replace_op(op, new)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, ReshapeOp) and not op.result.uses:
+            Rewriter.erase_op(op)
+    function.attributes[ENTRY] = UnitAttr()
+    function.properties["arg_attrs"] = ArrayAttr(attributes)
+    function.properties.pop("res_attrs", None)
+    function.update_function_type()
+
+
+def _targets_before_reshapes(
+    block: Block, owners: dict[SSAValue, BlockArgument]
+) -> dict[SSAValue, SSAValue]:
+    """Where each call result that is returned goes: the out argument, under the call's shape."""
+    targets: dict[SSAValue, SSAValue] = {}
+    first = block.first_op
+    assert first is not None
+    for value, argument in owners.items():
+        root = value
+        while isinstance(root.owner, ReshapeOp):
+            root = root.owner.source
+        if not isinstance(root.owner, func.CallOp) or root in targets:
+            raise UnsupportedError(
+                "bufferize", "a returned value is not the only view of one kernel's result"
+            )
+        if root is value:
+            targets[root] = argument
+        else:
+            view = ReshapeOp(argument, buffer_type(root.type))
+            block.insert_op_before(view, first)
+            targets[root] = view.result
+    return targets
+
+
+def _argument_attributes(function: func.FuncOp) -> list[DictionaryAttr]:
+    inputs = function.arg_attrs
+    results = function.res_attrs
+    given = len(function.function_type.inputs.data)
+    count = len(function.function_type.outputs.data)
+    attributes = list(inputs.data) if inputs else [DictionaryAttr({})] * given
+    for index in range(count):
+        entry = dict(results.data[index].data) if results else {}
+        entry.setdefault("lamina.kind", StringAttr("output"))
+        attributes.append(DictionaryAttr(entry))
+    return attributes

@@ -1,0 +1,124 @@
+"""`plan-memory`: the buffers of an entry function get places in one arena by their lifetimes.
+
+Offsets are found greedily, largest buffer first, at the lowest place that no buffer alive at the
+same time takes (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference").
+The arena becomes the last argument, of kind `arena`; its size is the peak of temporary memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    i8,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import ReshapeOp
+from lamina.passes.bufferize import ALIGNMENT, ENTRY
+
+
+@dataclass
+class Buffer:
+    """One allocation: its bytes, and the first and last position of an op that touches it."""
+
+    allocation: memref.AllocOp
+    size: int
+    first: int
+    last: int
+    offset: int = 0
+
+    def overlaps(self, other: Buffer) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Replace the allocations of entry functions by views of one arena."""
+
+    name = "plan-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and ENTRY in function.attributes:
+                _plan(function)
+
+
+def byte_size(kind: MemRefType) -> int:
+    """Bytes of a memref; booleans take one byte each."""
+    bits = getattr(kind.element_type, "bitwidth", None)
+    if bits is None:
+        bits = 2 * kind.element_type.element_type.bitwidth  # pyright: ignore - complex
+    return prod(kind.get_shape()) * max(1, bits // 8)
+
+
+def _plan(function: func.FuncOp) -> None:
+    block = function.body.block
+    buffers = _lifetimes(block)
+    size = assign_offsets(buffers)
+    arena = block.insert_arg(MemRefType(i8, [size]), len(block.args))
+    arena.name_hint = "arena"
+    for buffer in buffers:
+        offset = arith.ConstantOp(IntegerAttr(buffer.offset, IndexType()))
+        view = memref.ViewOp(
+            operands=[arena, offset.result, []], result_types=[buffer.allocation.memref.type]
+        )
+        block.insert_op_before(offset, buffer.allocation)
+        Rewriter.replace_op(buffer.allocation, view)
+    attributes = list(function.arg_attrs.data) if function.arg_attrs else []
+    attributes.append(DictionaryAttr({"lamina.kind": StringAttr("arena")}))
+    function.properties["arg_attrs"] = ArrayAttr(attributes)
+    function.update_function_type()
+
+
+def _lifetimes(block: Block) -> list[Buffer]:
+    positions: dict[Operation, int] = {op: i for i, op in enumerate(block.ops)}
+    buffers: list[Buffer] = []
+    for op in block.ops:
+        if isinstance(op, memref.AllocOp):
+            touched = [positions[user] for user in _users(op.memref)]
+            kind = op.memref.type
+            assert isinstance(kind, MemRefType)
+            size = -(-byte_size(kind) // ALIGNMENT) * ALIGNMENT
+            first = min(touched, default=positions[op])
+            buffers.append(Buffer(op, size, first, max(touched, default=first)))
+    return buffers
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    users: list[Operation] = []
+    for use in value.uses:
+        if isinstance(use.operation, ReshapeOp):
+            users += _users(use.operation.result)
+        else:
+            users.append(use.operation)
+    return users
+
+
+def assign_offsets(buffers: list[Buffer]) -> int:
+    """Give every buffer an offset in bytes; returns the size of the arena."""
+    placed: list[Buffer] = []
+    for buffer in sorted(buffers, key=lambda b: (-b.size, b.first)):
+        taken = sorted(
+            ((p.offset, p.offset + p.size) for p in placed if p.overlaps(buffer)),
+        )
+        offset = 0
+        for start, end in taken:
+            if offset + buffer.size <= start:
+                break
+            offset = max(offset, end)
+        buffer.offset = offset
+        placed.append(buffer)
+    return max((b.offset + b.size for b in buffers), default=0)

@@ -1,0 +1,49 @@
+"""Every Lamina pass by name; classes load only when a pipeline asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+
+from xdsl.passes import ModulePass
+
+PASSES: dict[str, str] = {
+    # contracts
+    "verify-aten": "lamina.passes.verify_aten:VerifyAtenPass",
+    "verify-functional": "lamina.passes.verify_functional:VerifyFunctionalPass",
+    "verify-core-aten": "lamina.passes.verify_core_aten:VerifyCoreAtenPass",
+    "verify-prims": "lamina.passes.verify_prims:VerifyPrimsPass",
+    "verify-loop": "lamina.passes.verify_loop:VerifyLoopPass",
+    "verify-scheduled": "lamina.passes.verify_scheduled:VerifyScheduledPass",
+    # between layers
+    "functionalize": "lamina.passes.functionalize:FunctionalizePass",
+    "convert-aten-to-core-aten": "lamina.lowering.aten_to_core_aten:ConvertAtenToCoreAtenPass",
+    "convert-core-aten-to-prims": "lamina.lowering.core_aten_to_prims:ConvertCoreAtenToPrimsPass",
+    "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
+    # structured loops
+    "canonicalize-loop": "lamina.passes.canonicalize_loop:CanonicalizeLoopPass",
+    "loop-cse": "lamina.passes.loop_cse:LoopCsePass",
+    "fold-layout": "lamina.passes.fold_layout:FoldLayoutPass",
+    "fuse-elementwise": "lamina.passes.fuse_elementwise:FuseElementwisePass",
+    "hoist-constants": "lamina.passes.hoist_constants:HoistConstantsPass",
+    "pack-contractions": "lamina.passes.pack_contractions:PackContractionsPass",
+    "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
+    "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
+    # memory and schedules
+    "bufferize": "lamina.passes.bufferize:BufferizePass",
+    "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",
+    "schedule": "lamina.passes.schedule:SchedulePass",
+}
+"""Pass name to `module:class`."""
+
+
+def load_pass(name: str) -> type[ModulePass]:
+    """The pass class of that name. Raises KeyError for names not in `PASSES`."""
+    module, _, attribute = PASSES[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Lazy factories, as xDSL's opt tool and universes want them."""
+    return {name: partial(load_pass, name) for name in PASSES}
