@@ -1,0 +1,188 @@
+"""One-shot dialect conversion: every op of one dialect is replaced once, in program order.
+
+A `Conversion` is a table from an op's overload name to a plain function
+
+    def lower(op: Operation, b: Builder) -> SSAValue | Sequence[SSAValue | None]
+
+that makes the replacement through `b` and returns one value for each result of `op` (None for a
+result that has no uses and is not worth computing). The walk visits each op once, so the time is linear in the program; nothing is iterated to a fixed point.
+`Conversion.apply` runs the same function on one op, for use from Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Protocol
+
+from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.errors import UnsupportedError
+
+
+class OpSource(Protocol):
+    """What the table dialects' packages offer: the op class of an overload name."""
+
+    def __call__(self, name: str) -> type[Operation]: ...
+
+
+class Builder:
+    """Makes ops of the target dialect in front of the op being replaced, at its source location."""
+
+    def __init__(self, anchor: Operation, op_source: OpSource) -> None:
+        self.anchor = anchor
+        self._op_source = op_source
+
+    def insert(self, op: Operation) -> Operation:
+        """Put `op` in front of the anchor with the anchor's location, and return it."""
+        op.location = self.anchor.location
+        block = self.anchor.parent
+        assert block is not None, f"{self.anchor.name} is in no block"
+        block.insert_op_before(op, self.anchor)
+        return op
+
+    def op(self, name: str, *args: Any, **kwargs: Any) -> Operation:
+        """Insert target op `name`, built from arguments by schema position or name."""
+        return self.insert(self._op_source(name)(*args, **kwargs))
+
+    def __call__(self, name: str, *args: Any, **kwargs: Any) -> SSAValue:
+        """Insert target op `name` and return its first result."""
+        return self.op(name, *args, **kwargs).results[0]
+
+    def refuse(self, reason: str, nearest: str | None = None) -> UnsupportedError:
+        """The error to raise when the anchor cannot go down."""
+        return unsupported(self.anchor, reason, nearest)
+
+
+Replacement = SSAValue | Sequence[SSAValue | None]
+
+Lowering = Callable[[Any, Any], Replacement]
+"""A function (op, builder) -> replacement values. Builders are subclasses of `Builder`."""
+
+
+@dataclass
+class Conversion:
+    """A table of lowerings from dialect `source`, filled by the modules `families` of `package`.
+
+    The modules are imported at first use, each registers its functions with the `lowers`
+    decorator of this object.
+    """
+
+    source: str
+    package: str
+    families: Sequence[str]
+    builder: Callable[[Operation], Builder]
+    fallback: Callable[[Operation], Lowering | None] = lambda op: None
+    limitations: Callable[[], dict[str, str]] = dict
+    _table: dict[str, Lowering] = field(default_factory=dict[str, Lowering])
+    _loaded: bool = False
+
+    def lowers(self, *names: str) -> Callable[[Lowering], Lowering]:
+        """Register the decorated function for these overload names ("add.Tensor")."""
+
+        def register(function: Lowering) -> Lowering:
+            for name in names:
+                assert name not in self._table, f"{self.source}.{name} is lowered twice"
+                self._table[name] = function
+            return function
+
+        return register
+
+    def table(self) -> dict[str, Lowering]:
+        """All registered lowerings by overload name; imports the family modules."""
+        if not self._loaded:
+            self._loaded = True
+            for family in self.families:
+                import_module(f"{self.package}.{family}")
+        return self._table
+
+    def find(self, op: Operation) -> Lowering | None:
+        """The function that lowers `op`, or None."""
+        found = self.table().get(op.name.partition(".")[2])
+        return found if found is not None else self.fallback(op)
+
+    def apply(self, op: Operation) -> Sequence[SSAValue | None]:
+        """Replace one op. Returns the replacement values; raises `UnsupportedError`."""
+        lower = self.find(op)
+        if lower is None:
+            raise self.missing(op)
+        values = lower(op, self.builder(op))
+        if isinstance(values, SSAValue):
+            values = (values,)
+        _replace(op, values)
+        return values
+
+    def convert(self, root: Operation, keep: Iterable[str] = ()) -> None:
+        """Replace every op of the source dialect under `root`, in program order.
+
+        Ops whose full or overload name is in `keep` stay.
+        """
+        prefix = self.source + "."
+        kept = {name if name.startswith(prefix) else prefix + name for name in keep}
+        for region in root.regions:
+            for block in region.blocks:
+                op = block.first_op
+                while op is not None:
+                    following = op.next_op
+                    if op.regions:
+                        self.convert(op, kept)
+                    if op.name.startswith(prefix) and op.name not in kept:
+                        self.apply(op)
+                    op = following
+
+    def missing(self, op: Operation) -> UnsupportedError:
+        """The error for an op without a lowering: the recorded reason, or the nearest names."""
+        name = op.name.partition(".")[2]
+        reason = self.limitations().get(name)
+        if reason is not None:
+            return unsupported(op, reason)
+        near = get_close_matches(name, list(self.table()), n=3, cutoff=0.6)
+        return unsupported(
+            op,
+            f"no lowering from {self.source} yet",
+            ", ".join(f"{self.source}.{found}" for found in near) or None,
+        )
+
+
+def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
+    assert len(values) == len(op.results), f"{op.name}: {len(values)} replacement values"
+    for old, new in zip(op.results, values):
+        if new is None:
+            assert not old.uses, f"{op.name}: a used result has no replacement"
+            continue
+        if old.type != new.type:
+            raise unsupported(op, f"lowering gives {new.type} where the program says {old.type}")
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+def unsupported(op: Operation, reason: str, nearest: str | None = None) -> UnsupportedError:
+    """`UnsupportedError` naming the op, its operand types and where it stands."""
+    return UnsupportedError(
+        op.name,
+        reason,
+        types=[str(operand.type) for operand in op.operands],
+        location=place_of(op),
+        nearest=nearest,
+    )
+
+
+def place_of(op: Operation) -> str | None:
+    """Printed source location of `op`: `file:line:column` where it is that simple, else None."""
+    location = op.location
+    if isinstance(location, UnknownLoc):
+        return None
+    if isinstance(location, FileLineColLoc):
+        file, line, column = location.parameters
+        return f"{_text(file)}:{_text(line)}:{_text(column)}"
+    return str(location)
+
+
+def _text(attribute: Any) -> str:
+    return str(attribute.data)
