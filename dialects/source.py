@@ -1,0 +1,246 @@
+"""Reading textual IR: source locations on every op, and messages that show the place.
+
+xDSL's parser sets a location only where the text says `loc(...)`. `SourceParser` gives every other
+operation the line and column it was read from, so that later errors can name it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from lamina.dialects.errors import InputError, LaminaError
+
+_SHOWN_COLUMNS = 100
+"""How much of a source line a message shows; constants can make lines of many megabytes."""
+
+_TERMINAL_SAFE_KINDS = (ValueError, TypeError, KeyError, AttributeError, IndexError, AssertionError)
+"""What xDSL's and our op parsers raise by accident on text that is malformed in a way they did not
+foresee: reported at the place reached instead of escaping as a traceback."""
+
+
+class SourceParser(Parser):
+    """xDSL's parser, with a location on every op and errors that stay inside the text.
+
+    `line_offset` is added to line numbers when `text` is a piece of a longer file.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0) -> None:
+        super().__init__(ctx, text, name)
+        self._file = StringAttr(name)
+        self._line_offset = line_offset
+        self._line_starts = [0]
+        position = text.find("\n")
+        while position >= 0:
+            self._line_starts.append(position + 1)
+            position = text.find("\n", position + 1)
+
+    def _location_at(self, position: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, position)
+        column = position - self._line_starts[line - 1] + 1
+        return FileLineColLoc(self._file, IntAttr(line + self._line_offset), IntAttr(column))
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """Parse the whole text; undefined values are reported where they are first used."""
+        if self._current_token.kind is MLIRTokenKind.EOF:
+            self.raise_error("no operation found: the input is empty")
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            undefined = next(iter(self.forward_ssa_references), None)
+            if undefined is not None and error.msg.startswith("values used but not defined"):
+                error.span = self._first_use(undefined) or error.span
+            elif error.msg == "Could not parse entire input!":
+                error.msg = "expected an operation here"
+            raise
+
+    def _first_use(self, value_name: str) -> Span[str] | None:
+        content = str(self.lexer.input.content)
+        found = re.search(rf"%{re.escape(value_name)}(?![\w$.-])", content)
+        return Span(found.start(), found.end(), self.lexer.input) if found else None
+
+    def parse_operation(self) -> Operation:
+        """Parse one op; errors of its own verifiers and parsers become `ParseError` at the op."""
+        start = self._current_token.span
+        try:
+            operation = super().parse_operation()
+        except (DiagnosticException, LaminaError) as error:
+            raise ParseError(start, str(error)) from error
+        except _TERMINAL_SAFE_KINDS as error:
+            message = str(error) or type(error).__name__
+            raise ParseError(self._current_token.span, f"malformed text here: {message}") from error
+        if isinstance(operation.location, UnknownLoc):
+            operation.location = self._location_at(start.start)
+        return operation
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        except LaminaError as error:
+            reason = str(error)
+        else:
+            if found is not None:
+                return found
+            reason = f"Operation {name} is not registered"
+            near = nearest(name, known_op_names(self.ctx, name))
+            if near:
+                reason += f"; nearest: {', '.join(near)}"
+        end = self._current_token.span.start
+        start = self.lexer.input.content.rfind(name, 0, end)
+        self.raise_error(reason, start, start + len(name))
+
+
+def known_op_names(ctx: Context, like: str) -> list[str]:
+    """Names of the ops of the dialect that `like` names; without such a dialect, dialect names."""
+    dialect_name, dot, _ = like.partition(".")
+    if dot and dialect_name in set(ctx.registered_dialect_names):
+        dialect = ctx.get_optional_dialect(dialect_name)
+        if dialect is not None:
+            names = getattr(dialect, "op_names", None)
+            if names is not None:
+                return list(names() if callable(names) else names)
+            return [operation.name for operation in dialect.operations]
+    suffix = like[len(dialect_name) :]
+    return [name + suffix for name in ctx.registered_dialect_names] + list(_loaded_names(ctx))
+
+
+def _loaded_names(ctx: Context) -> Iterable[str]:
+    return (operation.name for operation in ctx.loaded_ops)
+
+
+def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
+    """Up to `count` candidates that look like `name`, best first."""
+    return get_close_matches(name, list(candidates), n=count, cutoff=0.6)
+
+
+def decode_source(data: bytes, name: str) -> str:
+    """UTF-8 text of a file; `InputError` with line and column if it is none."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = _line_and_column(data, error.start)
+        raise InputError(
+            f"{name}:{line}:{column}: error: not UTF-8 text (byte 0x{data[error.start]:02x})"
+        ) from error
+    zero = text.find("\0")
+    if zero >= 0:
+        line, column = _line_and_column(data, len(text[:zero].encode()))
+        raise InputError(f"{name}:{line}:{column}: error: binary data (a zero byte), not text")
+    return text
+
+
+def _line_and_column(data: bytes, position: int) -> tuple[int, int]:
+    before = data[:position]
+    return before.count(b"\n") + 1, position - (before.rfind(b"\n") + 1) + 1
+
+
+def parse_module(
+    ctx: Context, text: str | bytes, name: str = "<text>", *, verify: bool = True
+) -> ModuleOp:
+    """Parse (and verify) a module; a fault of the text is an `InputError` showing the place."""
+    decoded = decode_source(text, name) if isinstance(text, bytes) else text
+    try:
+        module = SourceParser(ctx, decoded, name).parse_module()
+    except ParseError as error:
+        raise InputError(describe_parse_error(error)) from error
+    except RecursionError as error:
+        raise InputError(f"{name}: error: nested too deeply to be read") from error
+    if verify:
+        verify_module(module)
+    return module
+
+
+def describe_parse_error(error: ParseError) -> str:
+    """`file:line:col: error: message`, the source line, and a caret under the place."""
+    lines = _show_span(error.span, error.msg, "error")
+    if isinstance(error, MultipleSpansParseError):
+        for span, message in error.refs[:4]:
+            lines += _show_span(span, message or error.ref_text or "see here", "note")
+    return "\n".join(lines)
+
+
+def _show_span(span: Span[Any], message: str, severity: str) -> list[str]:
+    place = span.get_location()
+    source = span.input
+    begin = source.get_start_of_line(span.start)
+    end = source.get_end_of_line(span.start)
+    column = span.start - begin
+    width = max(min(span.end, end) - span.start, 1)
+    left = max(0, min(column - _SHOWN_COLUMNS // 2, end - begin - _SHOWN_COLUMNS))
+    shown = str(source.content[begin + left : min(end, begin + left + _SHOWN_COLUMNS)])
+    caret = " " * (column - left) + "^" * min(width, _SHOWN_COLUMNS - (column - left))
+    return [f"{place}: {severity}: {message.strip()}", shown.replace("\t", " "), caret]
+
+
+def describe_location(location: LocationAttr) -> str | None:
+    """`file:line:col` (or the location's own text), None when unknown."""
+    if isinstance(location, UnknownLoc):
+        return None
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}:{location.column.data}"
+    return str(location).removeprefix("loc(").removesuffix(")")
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Verify all ops; `InputError` naming the place and the op that does not verify."""
+    try:
+        module.verify()
+    except DiagnosticException as error:
+        raise InputError(describe_invalid(module, error)) from error
+
+
+def describe_invalid(module: ModuleOp, error: Exception) -> str:
+    """One-screen message for a failed `module.verify()`: place, op, reason, the op's text."""
+    culprit = first_invalid(module)
+    if culprit is None:
+        return f"error: {error}"
+    operation, reason = culprit
+    place = describe_location(operation.location)
+    prefix = f"{place}: " if place else ""
+    return f"{prefix}error: {operation.name} does not verify: {reason}\n  {shorten(operation)}"
+
+
+def first_invalid(module: Operation) -> tuple[Operation, str] | None:
+    """The first op, inner ops first, whose own verifier fails, and the reason."""
+    for operation in _inner_first(module):
+        try:
+            operation.verify(verify_nested_ops=False)
+        except DiagnosticException as error:
+            return operation, str(error)
+    return None
+
+
+def _inner_first(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for child in block.ops:
+                yield from _inner_first(child)
+    yield operation
+
+
+def shorten(operation: Operation, width: int = _SHOWN_COLUMNS) -> str:
+    """First line of the op's text, cut to `width` columns."""
+    try:
+        text = str(operation)
+    except Exception:  # an invalid op may not print in its custom form
+        return operation.name
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= width else line[: width - 3] + "..."

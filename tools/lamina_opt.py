@@ -1,0 +1,208 @@
+"""`lamina-opt`: parse textual IR, run passes over it, print it or emit code.
+
+Everything `xdsl-opt` can do, on top of it Lamina's dialects, passes and code generation targets.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
+from pathlib import Path
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+import lamina
+from lamina.dialects.context import Context
+from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
+from lamina.passes.dominance import verify_dominance
+from lamina.tools.listings import ListOps, ListPasses, pass_options
+from lamina.tools.reporting import run_tool
+from lamina.tools.targets import TARGETS
+from lamina.tools.universe import UNIVERSE
+
+USAGE = """lamina-opt [options] [FILE.mlir]
+
+  lamina-opt FILE                              parse, verify and print
+  lamina-opt FILE -p 'functionalize,cse'       run passes; options as pass{option=value}
+  lamina-opt FILE -t asm                       emit code: llvmir, asm, object (needs -o)
+  lamina-opt --list-passes | --list-ops prims  what there is
+"""
+
+
+class _OutputFile(StringIO):
+    """Collects what is written; the file appears when a chunk is complete, so no failure cuts it.
+
+    Text is encoded as UTF-8, the object target's characters as the bytes they stand for.
+    """
+
+    def __init__(self, path: str, encoding: str) -> None:
+        super().__init__()
+        self._path = Path(path)
+        self._text_encoding = encoding
+
+    def flush(self) -> None:
+        """Write everything so far."""
+        self._path.write_bytes(self.getvalue().encode(self._text_encoding))
+
+
+class LaminaOptMain(xDSLOptMain):
+    """xDSL's opt tool with Lamina's universe, source locations and one-screen messages."""
+
+    def __init__(self, args: Sequence[str] | None = None) -> None:
+        self._line_offset = 0
+        self._stage = "reading the arguments"
+        self._foreign_pass: str | None = None
+        super().__init__(description="Lamina's modular optimizer driver", args=args)
+
+    def register_all_dialects(self) -> None:
+        """Lamina's context, and every other dialect of the installed xDSL universes."""
+        self.ctx = Context()
+        known = set(self.ctx.registered_dialect_names)
+        everything = UNIVERSE.all_dialects | Universe.get_multiverse().all_dialects
+        for name, factory in everything.items():
+            if name not in known:
+                self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        """xDSL's passes and Lamina's, also where Lamina runs without being installed."""
+        super().register_all_passes()
+        for name, factory in UNIVERSE.all_passes.items():
+            self.available_passes.setdefault(name, factory)
+
+    def register_all_targets(self) -> None:
+        """xDSL's targets and `llvmir`, `asm`, `object` through Lamina's code generator."""
+        super().register_all_targets()
+        for name, target in TARGETS.items():
+            self.available_targets[name] = lambda target=target: target
+
+    def register_all_frontends(self) -> None:
+        """Textual IR under any extension that no other front end claims."""
+        self.available_frontends["mlir"] = self._parse_text
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        """xDSL's arguments, `--list-passes` and `--list-ops`."""
+        super().register_all_arguments(arg_parser)
+        arg_parser.prog = "lamina-opt"
+        arg_parser.usage = USAGE
+        arg_parser.add_argument(
+            "--list-passes", action=ListPasses, help="List all passes and their options, then exit"
+        )
+        arg_parser.add_argument(
+            "--list-ops",
+            action=ListOps,
+            metavar="LAYER",
+            help="List the ops of aten, core_aten, prims or loop (default: all), then exit",
+        )
+
+    @property
+    def version_format(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The text of `--version`; xDSL fills in its own version."""
+        try:
+            ours = version("lamina")
+        except PackageNotFoundError:
+            ours = lamina.__version__
+        return f"lamina-opt {ours} (xdsl {{xdsl_version}})"
+
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        """Parse one piece of the input; `start_offset` lines of the file stand before it."""
+        self._line_offset = start_offset
+        return super().parse_chunk(chunk, file_extension, start_offset)
+
+    def _parse_text(self, stream: IO[bytes]) -> ModuleOp:
+        name = self.get_input_name()
+        parser = SourceParser(self.ctx, decode_source(stream.read(), name), name, self._line_offset)
+        return parser.parse_module(not self.args.no_implicit_module)
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        """The input file; `-` and nothing mean standard input, any extension means textual IR."""
+        if self.args.input_file == "-":
+            self.args.input_file = None
+        stream, extension = super().get_input_stream()
+        return stream, extension if extension in self.available_frontends else "mlir"
+
+    def prepare_output(self) -> IO[str]:
+        """Standard output, or the file of `-o`, which is written only when there is a result."""
+        is_object = parse_spec(self.args.target).name == "object"
+        if self.args.output_file is None or self.args.output_file == "-":
+            if is_object:
+                raise InputError("lamina-opt: error: -t object needs an output file: -o FILE.o")
+            self.args.output_file = None
+            return super().prepare_output()
+        path = Path(self.args.output_file)
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise InputError(f"lamina-opt: error: cannot write '{path}': no such folder or no file")
+        return _OutputFile(self.args.output_file, "latin-1" if is_object else "utf-8")
+
+    def setup_pipeline(self) -> None:
+        """The pipeline of `-p`, with messages that name the pass at fault."""
+        for spec in parse_pipeline(self.args.passes):
+            self._check_pass(spec)
+        super().setup_pipeline()
+        checks = self.pipeline.callback
+
+        def between(ran: ModulePass | None, module: ModuleOp, coming: ModulePass | None) -> None:
+            self._stage = f"verifying what pass '{ran.name}' left" if ran else "verifying the input"
+            if checks is not None:
+                checks(ran, module, coming)
+            if not self.args.disable_verify:
+                verify_dominance(module)
+            self._stage = f"running pass '{coming.name}'" if coming else "writing the output"
+            ours = coming is None or coming.name in UNIVERSE.all_passes
+            self._foreign_pass = None if ours else coming.name
+
+        self.pipeline = PassPipeline(self.pipeline.passes, between)
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Run the pipeline; failures say at which pass, and where in the source."""
+        try:
+            super().apply_passes(prog)
+        except VerifyException as error:
+            if self.args.verify_diagnostics or not self._stage.startswith("verifying"):
+                raise
+            raise InputError(f"{describe_invalid(prog, error)}\n  while {self._stage}") from error
+        except LaminaError:
+            raise
+        except Exception as error:
+            if self._foreign_pass is not None and not isinstance(error, DiagnosticException):
+                raise InputError(
+                    f"lamina-opt: error: xDSL's pass '{self._foreign_pass}' failed: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            error.add_note(f"while {self._stage}")
+            raise
+
+    def _check_pass(self, spec: ArgSpec) -> None:
+        if spec.name not in self.available_passes:
+            near = nearest(spec.name, self.available_passes)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise InputError(
+                f"lamina-opt: error: unknown pass '{spec.name}'{hint} (--list-passes shows all)"
+            )
+        pass_type = self.available_passes[spec.name]()
+        try:
+            pass_type.from_spec(spec)
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"lamina-opt: error: pass '{spec.name}': {error}\n"
+                f"  options: {pass_options(pass_type) or 'none'}"
+            ) from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the `lamina-opt` command; the result is its exit code."""
+    return run_tool("lamina-opt", lambda: LaminaOptMain(arguments).run())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,86 @@
+"""`--list-passes` and `--list-ops` of `lamina-opt`: what there is, one line each."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from xdsl.passes import ModulePass, get_pass_option_infos
+from xdsl.universe import XDSL_UNIVERSE
+
+from lamina.tools.universe import UNIVERSE
+
+LAYERS: tuple[str, ...] = ("aten", "core_aten", "prims", "loop")
+"""Lamina's dialects, top layer first."""
+
+
+def summary(thing: object) -> str:
+    """First line of a docstring, without its final full stop."""
+    text = inspect.getdoc(thing) or ""
+    return text.split("\n", 1)[0].rstrip(".")
+
+
+def pass_options(pass_type: type[ModulePass]) -> str:
+    """`{option: type = default ...}`, empty for a pass without options."""
+    quotes = "'\""  # types written as text, under `from __future__ import annotations`
+    shown = [
+        f"{option.name.replace('_', '-')}: {option.expected_type.strip(quotes)}"
+        + (f" = {option.default_value}" if option.default_value is not None else "")
+        for option in get_pass_option_infos(pass_type)
+        if option.name != "name"
+    ]
+    return "{" + ", ".join(shown) + "}" if shown else ""
+
+
+def list_passes() -> Iterable[str]:
+    """Lamina's passes with options and summary, then the names of xDSL's."""
+    yield "Lamina's passes:"
+    for name, factory in sorted(UNIVERSE.all_passes.items()):
+        pass_type = factory()
+        yield f"  {name}{pass_options(pass_type)}"
+        yield f"      {summary(pass_type)}"
+    yield "xDSL's passes:"
+    for name in sorted(XDSL_UNIVERSE.all_passes):
+        yield f"  {name}"
+
+
+def op_names(layer: str) -> list[str]:
+    """Full names of all ops of one of Lamina's dialects, sorted."""
+    dialect = UNIVERSE.all_dialects[layer]()
+    names = getattr(dialect, "op_names", None)
+    if names is not None:
+        return sorted(names() if callable(names) else names)
+    return sorted(operation.name for operation in dialect.operations)
+
+
+class ListPasses(argparse.Action):
+    """Print all passes and end."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print, then exit with code 0."""
+        print("\n".join(list_passes()))
+        parser.exit()
+
+
+class ListOps(argparse.Action):
+    """Print the ops of one layer, or of all, and end."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, nargs="?", choices=LAYERS, **options)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Print, then exit with code 0."""
+        for layer in (values,) if values else LAYERS:
+            print("\n".join(op_names(layer)))
+        parser.exit()
