@@ -1,0 +1,74 @@
+"""Layers import downwards only, and heavy packages stay where they belong."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+LAYERS = ("dialects", "codegen", "passes", "lowering", "runtime", "frontends", "tools")
+"""Each may import itself and what stands before it."""
+
+FOREIGN: dict[str, tuple[str, ...]] = {
+    "torch": ("frontends",),
+    "llvmlite": ("codegen", "runtime"),
+}
+"""Package to the layers that may import it."""
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+SyntaxOf = Callable[[Path], ast.Module]
+
+
+def identify(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything imported, also inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: relative import"
+            for alias in node.names:
+                yield node.lineno, f"{node.module}.{alias.name}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=identify)
+def test_imports_go_down(path: Path, syntax_of: SyntaxOf) -> None:
+    layer = path.relative_to(ROOT).parts[0]
+    allowed = LAYERS[: LAYERS.index(layer) + 1]
+    for line, name in imports(syntax_of(path)):
+        package, *rest = name.split(".")
+        assert package not in LAYERS, f"line {line}: import it as lamina.{name}"
+        if package == "lamina" and rest and rest[0] in LAYERS:
+            assert rest[0] in allowed, f"line {line}: {layer} is below {rest[0]}"
+        if package in FOREIGN:
+            assert layer in FOREIGN[package], f"line {line}: {layer} may not import {package}"
+
+
+def test_codegen_knows_no_tensor_ops(syntax_of: SyntaxOf) -> None:
+    """Code generation starts from scheduled loops; a table dialect in it would be a short cut."""
+    tables = ("lamina.dialects.aten", "lamina.dialects.core_aten", "lamina.dialects.prims")
+    for path in (ROOT / "codegen").rglob("*.py"):
+        for line, name in imports(syntax_of(path)):
+            assert not name.startswith(tables), f"{identify(path)}:{line}: {name}"
+
+
+def test_public_api_is_lazy(syntax_of: SyntaxOf) -> None:
+    """`import lamina` imports nothing of ours at once: each tool would pay for it."""
+    tree = syntax_of(ROOT / "src" / "lamina" / "__init__.py")
+    checking = {
+        id(inner)
+        for node in tree.body
+        if isinstance(node, ast.If)
+        for inner in ast.walk(node)  # `if TYPE_CHECKING:`
+    }
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in checking:
+            module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+            assert not (module or "").startswith("lamina."), f"line {node.lineno}: {module}"
