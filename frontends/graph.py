@@ -24,6 +24,9 @@ _DIALECTS: dict[str, Callable[[str], type[Operation]]] = {"aten": aten.op, "prim
 _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 """Checks of static dtypes and devices, which the tensor types of the module already say."""
 
+_IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
+"""Keywords that are left out of the IR, as they say what holds for every tensor here."""
+
 _SIZE_ARITHMETIC: dict[object, type[arith.SignlessIntegerBinaryOperation]] = {
     operator.add: arith.AddiOp,
     operator.sub: arith.SubiOp,
@@ -90,8 +93,9 @@ class GraphImporter:
         try:
             arguments = [_argument(value, env) for value in node.args]
             keywords = {key: _argument(value, env) for key, value in node.kwargs.items()}
-            if keywords.get("pin_memory") is False:
-                del keywords["pin_memory"]
+            for key, implied in _IMPLIED.items():
+                if keywords.get(key) == implied:
+                    del keywords[key]
             types = _result_types(example)
             op: Any = op_class
             built = op(*arguments, **keywords, result_types=types, location=location)

@@ -1,4 +1,4 @@
-"""The user's nested inputs and outputs (torch pytrees) and the flat lists that compiled code has."""
+"""The nested inputs and outputs (torch pytrees) of a module, and the flat lists of compiled code."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

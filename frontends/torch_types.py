@@ -95,18 +95,18 @@ def scalar_type(value: object) -> Attribute:
 def constant_argument(value: object) -> object:
     """A constant in a node's arguments, as the builders of the table dialects take it.
 
-    A dtype becomes its element type. What only says "a plain CPU tensor" (device, layout, pinning)
-    becomes None, which means the same here; any other device or layout is refused.
+    A dtype becomes its element type; devices, layouts and memory formats become their names.
+    UnsupportedError for a device that is not the CPU and for sparse layouts.
     """
     if isinstance(value, torch.dtype):
         return element_type(value)
     if isinstance(value, torch.device):
         check_device(value)
-        return None
+        return "cpu"
     if isinstance(value, torch.layout):
         if value is not torch.strided:
             raise UnsupportedError(str(value), "only strided tensors can be compiled")
-        return None
+        return "strided"
     if isinstance(value, torch.memory_format):
         return str(value).removeprefix("torch.")
     return value

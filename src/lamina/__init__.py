@@ -1,3 +1,83 @@
-"""Lamina: a multi-dialect ML compiler; the public API."""
+"""Lamina: a multi-dialect ML compiler; the public API.
+
+    import lamina
+    compiled = lamina.compile(program)      # textual IR, an xDSL ModuleOp, a torch ExportedProgram
+    result = compiled(*arguments)           # NumPy arrays or torch tensors; gives back the same
+    print(compiled.kernels, compiled.ir("loop"))
+
+The parts can be used alone: `Context` holds the dialects, `parse` reads textual IR, `pipeline`
+gives the passes between two layers, and every pass is a plain xDSL `ModulePass`.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from lamina.codegen.target import Target
+    from lamina.dialects.context import Context
+    from lamina.dialects.errors import (
+        ArgumentError,
+        CacheError,
+        ExecutionError,
+        InputError,
+        LaminaError,
+        UnsupportedError,
+    )
+    from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
+    from lamina.frontends.exported_program import import_exported_program
+    from lamina.runtime.compiled import Compiled
+    from lamina.runtime.kernels import Kernel
+    from lamina.runtime.layers import LAYERS, parse, pipeline
+
+_EXPORTS: dict[str, str] = {
+    "ArgumentError": "lamina.dialects.errors",
+    "CacheError": "lamina.dialects.errors",
+    "Compiled": "lamina.runtime.compiled",
+    "Context": "lamina.dialects.context",
+    "ExecutionError": "lamina.dialects.errors",
+    "InputError": "lamina.dialects.errors",
+    "Kernel": "lamina.runtime.kernels",
+    "LAYERS": "lamina.runtime.layers",
+    "LaminaError": "lamina.dialects.errors",
+    "Target": "lamina.codegen.target",
+    "UnsupportedError": "lamina.dialects.errors",
+    "compile": "lamina.frontends.compile",
+    "import_exported_program": "lamina.frontends.exported_program",
+    "parse": "lamina.runtime.layers",
+    "pipeline": "lamina.runtime.layers",
+}
+"""Public name to the module that defines it; each is imported when first used."""
+
+__all__ = [
+    "LAYERS",
+    "ArgumentError",
+    "CacheError",
+    "Compiled",
+    "Context",
+    "ExecutionError",
+    "InputError",
+    "Kernel",
+    "LaminaError",
+    "Target",
+    "UnsupportedError",
+    "compile",
+    "import_exported_program",
+    "parse",
+    "pipeline",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _EXPORTS.get(name)
+    if module is None:
+        raise AttributeError(f"module 'lamina' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_EXPORTS])

@@ -1,0 +1,72 @@
+"""Times functions side by side: interleaved, so that all of them meet the same machine."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+_SHORTEST_SAMPLE = 200e-6
+"""Faster functions are called several times for one sample, so that the clock can see them."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds for one call: the best and the median of `samples`."""
+
+    best: float
+    median: float
+    samples: int
+
+    def __str__(self) -> str:
+        return f"{format_seconds(self.best)} / {format_seconds(self.median)}"
+
+
+def interleave(
+    functions: Mapping[str, Callable[[], object]], *, seconds: float = 3.0, least: int = 5
+) -> dict[str, Timing]:
+    """Calls the functions in turn for about `seconds` in all, at least `least` rounds.
+
+    Each function is called twice before the clock starts.
+    """
+    repeats = {name: _repeats(function) for name, function in functions.items()}
+    samples: dict[str, list[float]] = {name: [] for name in functions}
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < least or time.perf_counter() < end:
+        for name, function in functions.items():
+            samples[name].append(_sample(function, repeats[name]))
+        rounds += 1
+    return {name: Timing(min(taken), median(taken), len(taken)) for name, taken in samples.items()}
+
+
+def _repeats(function: Callable[[], object]) -> int:
+    function()
+    once = _sample(function, 1)
+    return max(1, round(_SHORTEST_SAMPLE / max(once, 1e-9)))
+
+
+def _sample(function: Callable[[], object], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        function()
+    return (time.perf_counter() - start) / repeats
+
+
+def format_seconds(seconds: float) -> str:
+    """Three digits with a fitting unit: `1.23 ms`."""
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def print_table(title: str, timings: Mapping[str, Timing], baseline: str) -> None:
+    """One line for each function: best, median, and how many times as fast as `baseline`."""
+    print(title)
+    width = max(len(name) for name in timings)
+    for name, timing in timings.items():
+        ratio = timings[baseline].best / timing.best
+        print(
+            f"  {name.ljust(width)}  best {format_seconds(timing.best):>8}"
+            f"  median {format_seconds(timing.median):>8}  {ratio:5.2f} x {baseline}"
+        )

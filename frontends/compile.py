@@ -1,0 +1,75 @@
+"""`lamina.compile`: any kind of program to a `Compiled` object."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import InputError
+from lamina.runtime.compile import compile_module
+from lamina.runtime.compiled import Compiled
+from lamina.runtime.layers import parse
+
+
+def compile(  # noqa: A001 - used as lamina.compile
+    program: object,
+    *,
+    target: Target | str | None = None,
+    constants: Mapping[str, Any] | None = None,
+    cache: bool = True,
+) -> Compiled:
+    """Compiles a program to native code.
+
+    `program` is textual IR (str, or bytes in UTF-8), the path of a file of it, an xDSL ModuleOp, at
+    any layer, or a `torch.export.ExportedProgram`. The function `main` is what runs. A module that
+    is passed in stays as it is.
+
+    `target` is a Target or a name for `Target.parse`; the machine at hand by default.
+    `constants` binds arrays or tensors to arguments of kind parameter, buffer and constant by
+    their `lamina.name`, so that they are prepared (packed, folded) once. Exported programs bring
+    their own; in textual IR, what is not bound is passed in each call.
+    `cache` keeps machine code on disk and takes it from there.
+
+    Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
+    compiled, ArgumentError for constants that do not fit.
+    """
+    if isinstance(program, ModuleOp):
+        return compile_module(program.clone(), target=target, constants=constants, cache=cache)
+    if isinstance(program, str | bytes):
+        return compile_module(parse(program), target=target, constants=constants, cache=cache)
+    if isinstance(program, Path):
+        module = parse(program.read_bytes(), name=str(program))
+        return compile_module(module, target=target, constants=constants, cache=cache)
+    if type(program).__module__.partition(".")[0] == "torch":
+        return _compile_torch(program, target, constants, cache)
+    raise InputError(
+        f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
+        "or what torch.export.export(module, example_inputs) gives"
+    )
+
+
+def _compile_torch(
+    program: object,
+    target: Target | str | None,
+    constants: Mapping[str, Any] | None,
+    cache: bool,
+) -> Compiled:
+    from torch.export import ExportedProgram
+
+    from lamina.frontends.exported_program import import_exported_program
+
+    if not isinstance(program, ExportedProgram):
+        raise InputError(
+            f"cannot compile a {type(program).__qualname__}: "
+            "export it first with torch.export.export(module, example_inputs)"
+        )
+    imported = import_exported_program(program)
+    return compile_module(
+        imported.module,
+        target=target,
+        constants={**imported.constants, **(constants or {})},
+        structure=imported.structure,
+        cache=cache,
+    )
