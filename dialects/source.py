@@ -222,7 +222,7 @@ def first_invalid(module: Operation) -> tuple[Operation, str] | None:
     """The first op, inner ops first, whose own verifier fails, and the reason."""
     for operation in _inner_first(module):
         try:
-            operation.verify(verify_nested_ops=False)
+            operation.verify()  # nested again: a region is verified by the op around it
         except DiagnosticException as error:
             return operation, str(error)
     return None

@@ -90,7 +90,7 @@ def test_locations_after_a_split_count_lines_of_the_file(opt: Opt) -> None:
         ("%a: f32", "%a: tensor<axf32>", "stdin:1:28:", "shape"),
         ("%c : f32", "%c : f64", "stdin:3:15:", "f64"),
         ("-> f32", "-> f64", "stdin:3:3:", "func.return does not verify"),
-        ("func.return %c : f32\n", "", "stdin:1:1:", "func.func"),
+        ("func.return %c : f32\n", "", "stdin:2:3:", "not a terminator"),
     ],
 )
 def test_malformed_text_names_the_place(
