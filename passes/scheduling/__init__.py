@@ -1,0 +1,1 @@
+"""How kernels become explicit loops: one module for each part of a schedule."""

@@ -1,0 +1,183 @@
+"""Building scheduled code: an insertion point with index arithmetic, loops and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from lamina.dialects.loop.linear import Linear
+
+Index = SSAValue | int
+"""An index known at compile time, or a value."""
+
+
+class Emitter:
+    """Appends ops to a block; `nested` blocks share the constants of the whole kernel."""
+
+    def __init__(self, block: Block, constants: dict[object, SSAValue] | None = None) -> None:
+        self.block = block
+        self.entry: Block = block
+        self.constants = {} if constants is None else constants
+
+    def inside(self, block: Block) -> Emitter:
+        """An emitter at the end of a nested block."""
+        inner = Emitter(block, self.constants)
+        inner.entry = self.entry
+        return inner
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append an op; returns its first result."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def run(self, op: Operation) -> None:
+        """Append an op without results."""
+        self.block.add_op(op)
+
+    # Constants stand once, at the top of the kernel.
+
+    def constant(self, value: Attribute) -> SSAValue:
+        found = self.constants.get(value)
+        if found is None:
+            op = arith.ConstantOp(value)
+            first = self.entry.first_op
+            if first is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            found = self.constants[value] = op.result
+        return found
+
+    def number(self, value: float, kind: Attribute) -> SSAValue:
+        """A scalar constant of a float, integer or index type."""
+        return self.constant(number_attribute(value, kind))
+
+    def splat(self, value: Attribute, lanes: int) -> SSAValue:
+        """A vector constant with the same number in every lane; a scalar for one lane."""
+        if lanes == 1:
+            return self.constant(value)
+        assert isinstance(value, FloatAttr | IntegerAttr)
+        kind = VectorType(value.type, [lanes])
+        data = value.value.data
+        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, [data] * lanes))  # pyright: ignore
+
+    def lane_numbers(self, lanes: int) -> SSAValue:
+        """The vector 0, 1, 2, ... of index type."""
+        kind = VectorType(IndexType(), [lanes])
+        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, list(range(lanes))))
+
+    # Index arithmetic folds what is known.
+
+    def value(self, index: Index) -> SSAValue:
+        return self.number(index, IndexType()) if isinstance(index, int) else index
+
+    def plus(self, left: Index, right: Index) -> Index:
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        if left == 0 and isinstance(left, int):
+            return right
+        if right == 0 and isinstance(right, int):
+            return left
+        return self.add(arith.AddiOp(self.value(left), self.value(right)))
+
+    def minus(self, left: Index, right: Index) -> Index:
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        if isinstance(right, int) and right == 0:
+            return left
+        return self.add(arith.SubiOp(self.value(left), self.value(right)))
+
+    def times(self, left: Index, right: int) -> Index:
+        if isinstance(left, int):
+            return left * right
+        if right == 1:
+            return left
+        return 0 if right == 0 else self.add(arith.MuliOp(left, self.value(right)))
+
+    def quotient(self, left: Index, right: int) -> Index:
+        if isinstance(left, int):
+            return left // right
+        return left if right == 1 else self.add(arith.DivUIOp(left, self.value(right)))
+
+    def remainder(self, left: Index, right: int) -> Index:
+        if isinstance(left, int):
+            return left % right
+        return 0 if right == 1 else self.add(arith.RemUIOp(left, self.value(right)))
+
+    def least(self, left: Index, right: Index) -> Index:
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return self.add(arith.MinSIOp(self.value(left), self.value(right)))
+
+    def linear(self, form: Linear, env: Mapping[int, Index]) -> Index:
+        """The value of a linear form, given the value of every dimension in it."""
+        total: Index = form.constant
+        for dim, coefficient in form.terms:
+            total = self.plus(self.times(env[dim], coefficient), total)
+        return total
+
+    def split(self, index: Index, extents: Sequence[int]) -> list[Index]:
+        """Row-major position of a flat index in a box."""
+        position: list[Index] = []
+        for extent in reversed(extents[1:]):
+            position.append(self.remainder(index, extent))
+            index = self.quotient(index, extent)
+        if extents:
+            position.append(index)
+        return list(reversed(position))
+
+    # Loops
+
+    def loop(
+        self,
+        low: Index,
+        high: Index,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[Emitter, Index, list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """A serial loop; one that runs exactly once is emitted straight, one that never runs not."""
+        if isinstance(low, int) and isinstance(high, int):
+            if high <= low:
+                return list(carried)
+            if high - low <= step:
+                return list(body(self, low, list(carried)))
+        block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
+        inner = self.inside(block)
+        results = body(inner, block.args[0], list(block.args[1:]))
+        block.add_op(scf.YieldOp(*results))
+        op = scf.ForOp(
+            self.value(low), self.value(high), self.value(step), list(carried), Region(block)
+        )
+        self.block.add_op(op)
+        return list(op.results)
+
+    def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
+        """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""
+        block = Block(arg_types=[IndexType()])
+        body(self.inside(block), block.args[0])
+        block.add_op(scf.ReduceOp())
+        self.block.add_op(
+            scf.ParallelOp([self.value(0)], [self.value(count)], [self.value(1)], Region(block))
+        )
+
+
+def number_attribute(value: float, kind: Attribute) -> Attribute:
+    """A typed number; booleans are 0 and 1."""
+    if isinstance(kind, IndexType) or kind.name == "integer_type":
+        return IntegerAttr(int(value), kind)  # pyright: ignore[reportArgumentType]
+    return FloatAttr(float(value), kind)  # pyright: ignore[reportArgumentType]
+
+
+def vector_of(kind: Attribute, lanes: int) -> Attribute:
+    """The type that holds `lanes` elements; the element type itself for one lane."""
+    return kind if lanes == 1 else VectorType(kind, [lanes])

@@ -1,0 +1,94 @@
+"""Kernels without a packed matrix product: tasks over rows, every stage for each row in turn."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.passes.fusion_cost import body_cost
+from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.rows import (
+    RowSegment,
+    build_sweeps,
+    outputs_of,
+    plan_scratch,
+    vector_place,
+)
+from lamina.passes.scheduling.stages import Stage, collapse_rows
+from lamina.passes.scheduling.sweep import Env, Memory, Sweep
+
+PARALLEL_WORK = 1 << 16
+"""Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
+CHUNK = 8192
+"""Elements per task where one long dimension is all there is to divide."""
+ENOUGH_TASKS = 64
+
+
+def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, target: Target) -> None:
+    """Emit the whole kernel."""
+    outputs = outputs_of(stages)
+    collapse_rows(stages)
+    popped = all(not s.inner for s in stages) and bool(stages[0].rows)
+    if popped:
+        _pop_row(stages)
+    extents = [stages[0].extents[d] for d in stages[0].rows]
+    rows = prod(extents)
+    length = prod(stages[0].inner_extents) if popped else 0
+    chunks = 1
+    if popped and rows < ENOUGH_TASKS and length > 2 * CHUNK:
+        chunks = -(-length // CHUNK)
+    sweeps = build_sweeps(stages)
+
+    def task(inner: Emitter, number: Index) -> None:
+        plan_scratch(inner, sweeps, memory, outputs)
+        bounds = None
+        if chunks > 1:
+            low = inner.times(inner.remainder(number, chunks), CHUNK)
+            bounds = (low, inner.least(inner.plus(low, CHUNK), length))
+            number = inner.quotient(number, chunks)
+        _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
+
+    if rows * chunks > 1 and work(stages) >= PARALLEL_WORK:
+        emit.parallel(rows * chunks, task)
+        return
+
+    def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        task(inner, number)
+        return values
+
+    emit.loop(0, rows * chunks, 1, [], serial)
+
+
+def _row(
+    emit: Emitter,
+    number: Index,
+    extents: list[int],
+    stages: list[Stage],
+    sweeps: list[Sweep],
+    memory: Memory,
+    target: Target,
+    outputs: set[SSAValue],
+    bounds: tuple[Index, Index] | None,
+) -> None:
+    position = emit.split(number, extents)
+    envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=True)) for s in stages}
+    RowSegment(sweeps, memory, target, outputs).run(emit, envs, bounds)
+
+
+def _pop_row(stages: list[Stage]) -> None:
+    """Make the row dimension that vectorizes best the inner dimension of every stage."""
+    everything = Sweep(stages, {s: s.rows for s in stages})
+    place = vector_place(everything)
+    for stage in stages:
+        stage.inner = (stage.rows[place],)
+        stage.rows = stage.rows[:place] + stage.rows[place + 1 :]
+
+
+def work(stages: list[Stage]) -> int:
+    """Cost units of the kernel: iteration points times what the body costs."""
+    return sum(s.points * (1 + body_cost(s.op)) for s in stages)
+
+
+__all__ = ["PARALLEL_WORK", "schedule_row_kernel", "work"]

@@ -1,0 +1,251 @@
+"""Row segments: the stages that run one after the other for each row, grouped into sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.passes.fusion_rules import pure_dim
+from lamina.passes.scheduling.column import ColumnEmitter
+from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.stages import Access, Stage, is_temporary
+from lamina.passes.scheduling.sweep import Env, Memory, Sweep, SweepEmitter, sweep_lanes
+
+
+def build_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
+    """Group neighbouring stages that can share a nest, in order."""
+    sweeps: list[Sweep] = []
+    for stage in stages:
+        order = _joined_order(sweeps[-1], stage) if sweeps else None
+        if order is None:
+            sweeps.append(Sweep([stage], {stage: stage.inner}))
+        else:
+            sweeps[-1].stages.append(stage)
+            sweeps[-1].order[stage] = order
+    return sweeps
+
+
+def _reduces_everything(stage: Stage) -> bool:
+    return stage.is_pointwise or (
+        all(c != "store" for c in stage.combiners) and set(stage.inner) <= stage.reduced
+    )
+
+
+def _joined_order(sweep: Sweep, stage: Stage) -> tuple[int, ...] | None:
+    """The order of the stage's dims in the sweep's nest, or None if it needs its own nest."""
+    if not _reduces_everything(stage) or not all(map(_reduces_everything, sweep.stages)):
+        return None
+    if len(stage.inner) != len(sweep.extents) or _reads_source_of(sweep, stage):
+        return None
+    order: tuple[int, ...] | None = None
+    for member in sweep.stages:
+        for write, combiner in zip(member.writes, member.combiners, strict=True):
+            for read in stage.reads:
+                if read.memory is not write.memory:
+                    continue
+                if combiner != "store":
+                    return None
+                matched = _match(sweep.order[member], write, read)
+                if matched is None or (order is not None and order != matched):
+                    return None
+                order = matched
+    if order is None:
+        order = stage.inner
+    if set(order) != set(stage.inner):
+        return None
+    return order if tuple(stage.extents[d] for d in order) == sweep.extents else None
+
+
+def _reads_source_of(sweep: Sweep, stage: Stage) -> bool:
+    made = {w.memory for member in sweep.stages for w in member.writes}
+    return any(source in made for source in stage.op.sources)
+
+
+def _match(order: tuple[int, ...], write: Access, read: Access) -> tuple[int, ...] | None:
+    """The reader's dims in the writer's order, if it reads just what was written there."""
+    if read.pad is not None:
+        return None
+    matched: dict[int, int] = {}
+    for written, wanted in zip(write.axes, read.axes, strict=True):
+        dim, reader = pure_dim(written), pure_dim(wanted)
+        if dim in order:
+            if reader is None:
+                return None
+            matched[order.index(dim)] = reader
+    if len(matched) != len(order):
+        return None
+    return tuple(matched[place] for place in range(len(order)))
+
+
+def vector_place(sweep: Sweep) -> int:
+    """The nest's dimension to vectorize: the one that most accesses walk with stride 1."""
+    scores: list[int] = []
+    for place in range(len(sweep.extents)):
+        score = 0
+        for stage in sweep.stages:
+            dim = sweep.order[stage][place]
+            for access in stage.reads:
+                score += {0: 1, 1: 3}.get(access.stride(dim), -2)
+            for access, combiner in zip(stage.writes, stage.combiners, strict=True):
+                if combiner == "store" or dim not in stage.reduced:
+                    score += 4 if access.stride(dim) == 1 else -6
+        if sweep.extents[place] == 1:
+            score -= 100
+        scores.append(score)
+    return max(range(len(scores)), key=lambda p: (scores[p], p)) if scores else 0
+
+
+def plan_scratch(
+    emit: Emitter, sweeps: Sequence[Sweep], memory: Memory, outputs: set[SSAValue]
+) -> None:
+    """Find which temporaries stay in registers; give the others scratch for one row."""
+    readers: dict[SSAValue, list[tuple[Sweep, Stage]]] = {}
+    for sweep in sweeps:
+        for stage in sweep.stages:
+            for memref_value in [r.memory for r in stage.reads] + list(stage.op.sources):
+                readers.setdefault(memref_value, []).append((sweep, stage))
+    for sweep in sweeps:
+        for stage in sweep.stages:
+            for write in stage.writes:
+                if write.memory in outputs or write.memory in memory.flat:
+                    continue
+                needed = any(
+                    not _in_registers(sweep, stage, write, reader_sweep, reader)
+                    for reader_sweep, reader in readers.get(write.memory, [])
+                )
+                if not needed:
+                    memory.dead.add(write.memory)
+                _row_scratch(emit, stage, write, memory, allocate=needed)
+
+
+def _in_registers(
+    sweep: Sweep, stage: Stage, write: Access, reader_sweep: Sweep, reader: Stage
+) -> bool:
+    if write.memory in reader.op.sources:
+        return False
+    if reader_sweep is sweep:
+        return True
+    kept = {d for form in write.axes for d, _ in form.terms}
+    return not kept & set(stage.inner) and (not stage.inner or set(stage.inner) <= stage.reduced)
+
+
+def _row_scratch(
+    emit: Emitter, stage: Stage, write: Access, memory: Memory, *, allocate: bool
+) -> None:
+    strides: dict[int, int] = {}
+    step = 1
+    for axis in reversed(range(len(write.axes))):
+        dims = {d for d, _ in write.axes[axis].terms}
+        if dims & set(stage.inner):
+            strides[axis] = step
+            step *= write.shape[axis]
+    memory.scratch[write.memory] = strides
+    if allocate:
+        kind = MemRefType(write.element, [step])
+        memory.flat[write.memory] = emit.add(
+            memref.AllocaOp.get(write.element, 64, list(kind.get_shape()))
+        )
+
+
+class RowSegment:
+    """Emits all sweeps of a row; scalars made for the row are forgotten at its end."""
+
+    def __init__(
+        self, sweeps: Sequence[Sweep], memory: Memory, target: Target, outputs: set[SSAValue]
+    ) -> None:
+        self.sweeps = sweeps
+        self.memory = memory
+        self.target = target
+        self.outputs = outputs
+
+    def run(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        bounds: tuple[Index, Index] | None = None,
+    ) -> None:
+        """Emit one row; `bounds` narrows the only inner dimension of every sweep."""
+        for sweep in self.sweeps:
+            ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
+            if bounds is not None and ranges:
+                ranges = [bounds]
+            self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges)
+        self.memory.scalars.clear()
+
+    def _sweep(
+        self,
+        emit: Emitter,
+        sweep: Sweep,
+        envs: dict[Stage, Env],
+        ranges: list[tuple[Index, Index]],
+    ) -> None:
+        stage = sweep.stages[0]
+        kept = [p for p, d in enumerate(sweep.order[stage]) if d not in stage.reduced]
+        if not stage.is_pointwise and kept:
+            self._partial(emit, sweep, envs[stage], ranges, kept)
+            return
+        place = vector_place(sweep)
+        self._emitter(SweepEmitter, sweep, place).run(emit, envs, ranges)
+
+    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep, place: int) -> SweepEmitter:
+        extent = sweep.extents[place] if sweep.extents else 1
+        lanes = sweep_lanes(sweep.stages, extent, self.target.lanes(widest_bits(sweep.stages)))
+        return kind(sweep, self.memory, place, lanes, self.outputs)
+
+    def _partial(
+        self,
+        emit: Emitter,
+        sweep: Sweep,
+        env: Env,
+        ranges: list[tuple[Index, Index]],
+        kept: list[int],
+    ) -> None:
+        """A reduction that keeps some inner dims: loops over those around one over the rest."""
+        stage = sweep.stages[0]
+        order = sweep.order[stage]
+        place = vector_place(sweep)
+        outer = [p for p in kept if p != place]
+        rest = [p for p in range(len(order)) if p not in outer]
+        inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
+        kind = ColumnEmitter if place in kept else SweepEmitter
+        emitter = self._emitter(kind, inner_sweep, rest.index(place))
+
+        def nest(inner: Emitter, places: list[int], bound: Env) -> None:
+            if not places:
+                emitter.run(inner, {stage: bound}, [ranges[p] for p in rest])
+                for write in stage.writes:
+                    self.memory.scalars.pop(write.memory, None)
+                return
+
+            def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+                nest(deeper, places[1:], {**bound, order[places[0]]: at})
+                return values
+
+            low, high = ranges[places[0]]
+            inner.loop(low, high, 1, [], body)
+
+        nest(emit, outer, env)
+
+
+def widest_bits(stages: Sequence[Stage]) -> int:
+    """Element width that decides the vector length: 64 if doubles are computed, else 32."""
+    for stage in stages:
+        for access in stage.accesses():
+            if getattr(access.element, "name", "") == "f64":
+                return 64
+    return 32
+
+
+def outputs_of(stages: Sequence[Stage]) -> set[SSAValue]:
+    """Memrefs that the stages write and the caller sees."""
+    return {w.memory for stage in stages for w in stage.writes if not is_temporary(w.memory)}
+
+
+def row_points(stages: Sequence[Stage]) -> int:
+    """Iteration points of all stages together."""
+    return sum(prod(s.extents) for s in stages)

@@ -1,0 +1,166 @@
+"""A kernel's loop nests with their accesses as linear element offsets: what schedules work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop.access import forms_of, row_major_strides
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion_rules import ROWS
+
+LOCAL_ROW = -1
+"""Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
+
+
+@dataclass(eq=False)
+class Access:
+    """One read or write: a memref, the element offset, and what a padded read needs to check."""
+
+    memory: SSAValue
+    """The memref as the nest names it."""
+    offset: Linear
+    """Row-major element offset over the stage's dimensions."""
+    element: Attribute
+    axes: tuple[Linear, ...] = ()
+    shape: tuple[int, ...] = ()
+    pad: Attribute | None = None
+    packed_dims: frozenset[int] = frozenset()
+    """Dimensions that a packed operand depends on; its own schedule computes the offset."""
+
+    def stride(self, dim: int) -> int:
+        return self.offset.coefficient(dim)
+
+
+@dataclass(eq=False)
+class Stage:
+    """One nest of the kernel; `rows` and `inner` are its dimensions, outermost first."""
+
+    op: GenericOp
+    extents: tuple[int, ...]
+    rows: tuple[int, ...]
+    inner: tuple[int, ...]
+    reads: list[Access]
+    writes: list[Access]
+    combiners: tuple[str, ...]
+    reduced: frozenset[int]
+    indexed: frozenset[int] = field(default_factory=frozenset)
+    """Dimensions whose position the body asks for."""
+
+    @property
+    def inner_extents(self) -> tuple[int, ...]:
+        return tuple(self.extents[d] for d in self.inner)
+
+    @property
+    def is_pointwise(self) -> bool:
+        return all(c == "store" for c in self.combiners)
+
+    @property
+    def points(self) -> int:
+        return prod(self.extents)
+
+    def accesses(self) -> list[Access]:
+        return [*self.reads, *self.writes]
+
+
+def stages_of(ops: list[GenericOp]) -> list[Stage]:
+    """The stages of a kernel in memref form, in order."""
+    return [_stage(op) for op in ops]
+
+
+def _stage(op: GenericOp) -> Stage:
+    rows_attribute = op.attributes.get(ROWS)
+    rows: tuple[int, ...] = ()
+    if isinstance(rows_attribute, DenseArrayBase):
+        rows = tuple(int(d) for d in rows_attribute.get_values())
+    inner = tuple(d for d in range(len(op.extents)) if d not in rows)
+    reads = [
+        _access(op, value, index_map, pad)
+        for value, index_map, pad in zip(op.inputs, op.read_maps, op.pad_values, strict=True)
+    ]
+    writes = [
+        _access(op, value, index_map, None)
+        for value, index_map in zip(op.outs, op.write_maps, strict=True)
+    ]
+    indexed = frozenset(o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp))
+    return Stage(
+        op,
+        op.extents,
+        rows,
+        inner,
+        reads,
+        writes,
+        op.combiner_names,
+        frozenset(op.reduction_dims),
+        indexed,
+    )
+
+
+def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | None) -> Access:
+    kind = value.type
+    assert isinstance(kind, MemRefType)
+    forms = forms_of(index_map, op.extents)  # pyright: ignore[reportArgumentType]
+    shape = tuple(kind.get_shape())
+    if forms is None:
+        # Packed operands are read by their own schedule; everything else must be linear.
+        if "lamina.panel" in op.attributes:
+            used = frozenset(index_map.used_dims())  # pyright: ignore[reportAttributeAccessIssue]
+            return Access(value, Linear(()), kind.element_type, (), shape, pad, used)
+        raise UnsupportedError(
+            "loop.generic",
+            f"the index map {index_map} is not linear over the domain {list(op.extents)}",
+            location=str(op.location),
+            nearest="a domain split so that each index is a sum of multiples of its dimensions",
+        )
+    offset = Linear(())
+    for form, stride in zip(forms, row_major_strides(shape), strict=True):
+        offset = offset.add(form.scale(stride))
+    return Access(value, offset, kind.element_type, forms, shape, pad)
+
+
+def collapse_rows(stages: list[Stage]) -> None:
+    """Join neighbouring row dimensions that every access walks as one (in place)."""
+    place = len(stages[0].rows) - 2
+    while place >= 0:
+        if all(_collapsible(s, s.rows[place], s.rows[place + 1]) for s in stages):
+            for stage in stages:
+                _join(stage, stage.rows[place], stage.rows[place + 1])
+        place -= 1
+
+
+def _collapsible(stage: Stage, outer: int, inner: int) -> bool:
+    if stage.indexed & {outer, inner} or stage.op.sources:
+        return False
+    for access in stage.accesses():
+        if access.pad is not None and any(
+            f.coefficient(outer) or f.coefficient(inner) for f in access.axes
+        ):
+            return False
+        if access.packed_dims & {outer, inner}:
+            return False
+        if access.stride(outer) != access.stride(inner) * stage.extents[inner]:
+            return False
+    return True
+
+
+def _join(stage: Stage, outer: int, inner: int) -> None:
+    extents = list(stage.extents)
+    extents[inner] *= extents[outer]
+    extents[outer] = 1
+    stage.extents = tuple(extents)
+    stage.rows = tuple(d for d in stage.rows if d != outer)
+    for access in stage.accesses():
+        terms = access.offset.coefficients
+        terms.pop(outer, None)
+        access.offset = Linear.of(terms, access.offset.constant)
+
+
+def is_temporary(value: SSAValue) -> bool:
+    """Whether a memref is allocated inside the kernel, rather than one of its arguments."""
+    return isinstance(value.owner, memref.AllocOp)
