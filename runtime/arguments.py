@@ -106,8 +106,8 @@ def kind_name(value: object) -> str | None:
 
 
 def describe(position: int, slot: Slot) -> str:
-    """How messages name an argument."""
-    return f"argument {position} ('{slot.name}')"
+    """How messages name an argument; constants are bound by name and have no position."""
+    return f"constant '{slot.name}'" if position < 0 else f"argument {position} ('{slot.name}')"
 
 
 def check_count(slots: Sequence[Slot], got: int) -> None:
