@@ -9,7 +9,11 @@ from lamina.dialects.errors import UnsupportedError
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 #: Assumed where the caches cannot be asked: the smallest of common desktop and server cores.
-_DEFAULT_CACHES = {"l1d_bytes": 32 * 1024, "l2_bytes": 1024 * 1024, "l3_bytes": 16 * 1024 * 1024}
+_DEFAULT_CACHES = {
+    "l1d_bytes": 32 * 1024,
+    "l2_bytes": 1024 * 1024,
+    "l3_bytes": 16 * 1024 * 1024,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,24 @@ _V4 = _V3 + ",+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
 
 
 def _named(
-    name: str, triple: str, cpu: str, features: str, bits: int, registers: int, fma: bool = True
+    name: str,
+    triple: str,
+    cpu: str,
+    features: str,
+    bits: int,
+    registers: int,
+    fma: bool = True,
 ) -> Target:
-    return Target(triple, cpu, features, bits, registers, **_DEFAULT_CACHES, has_fma=fma, name=name)
+    return Target(
+        triple,
+        cpu,
+        features,
+        bits,
+        registers,
+        **_DEFAULT_CACHES,
+        has_fma=fma,
+        name=name,
+    )
 
 
 _NAMED = {
@@ -97,7 +116,14 @@ _NAMED = {
         _named("x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", "", 128, 16, fma=False),
         _named("x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", _V3, 256, 16),
         _named("x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", _V4, 512, 32),
-        _named("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon,+fp-armv8", 128, 32),
+        _named(
+            "aarch64",
+            "aarch64-unknown-linux-gnu",
+            "generic",
+            "+neon,+fp-armv8",
+            128,
+            32,
+        ),
         _named(
             "riscv64",
             "riscv64-unknown-linux-gnu",

@@ -1,0 +1,178 @@
+"""LLVM IR text to optimised code: as text, as assembly, as an object file, loaded into the process."""
+
+import itertools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from llvmlite import binding
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.codegen.llvm_emitter import EmittedModule, EmitOptions, emit_module
+from lamina.codegen.openmp import openmp_symbols
+from lamina.codegen.target import Target
+from lamina.dialects.errors import ExecutionError, LaminaError
+
+#: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
+CODEGEN_VERSION = 1
+
+#: LLVM may call these for block copies; they are the C library's.
+_LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma")
+
+_lock = threading.Lock()
+_names = itertools.count()
+
+
+class CodegenError(LaminaError):
+    """LLVM refused what codegen wrote: a defect of Lamina, not of the program."""
+
+
+def default_options() -> EmitOptions:
+    """Parallel regions where this process has an OpenMP runtime."""
+    return EmitOptions(openmp=openmp_symbols() is not None)
+
+
+@cache
+def _initialize() -> None:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+@cache
+def target_machine(target: Target) -> binding.TargetMachine:
+    """LLVM's view of a target; position-independent code."""
+    _initialize()
+    try:
+        llvm_target = binding.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM has no code generator for {target.triple}: {error}") from None
+    return llvm_target.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default"
+    )
+
+
+def optimise(text: str, target: Target) -> binding.ModuleRef:
+    """Parses, verifies and optimises LLVM IR text.
+
+    The loops are scheduled and vectorised by Lamina: LLVM's own vectorisers and unroller stay off.
+    """
+    machine = target_machine(target)
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM does not take the code made for it: {error}") from None
+    module.data_layout = str(machine.target_data)
+    tuning = binding.create_pipeline_tuning_options(speed_level=1)
+    tuning.loop_vectorization = False
+    tuning.slp_vectorization = False
+    tuning.loop_unrolling = False
+    tuning.loop_interleaving = False
+    builder = binding.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def emit_llvm_ir(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> str:
+    """LLVM IR of a scheduled module, as made (before LLVM's passes)."""
+    return emit_module(module, target, options or default_options()).text
+
+
+def emit_assembly(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> str:
+    """Optimised assembly of a scheduled module."""
+    emitted = emit_module(module, target, options or default_options())
+    return compile_assembly(emitted.text, target)
+
+
+def emit_object(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> bytes:
+    """A relocatable object file (ELF) of a scheduled module."""
+    emitted = emit_module(module, target, options or default_options())
+    return compile_object(emitted.text, target)
+
+
+def compile_assembly(text: str, target: Target) -> str:
+    """Assembly of LLVM IR text."""
+    with _lock:
+        return target_machine(target).emit_assembly(optimise(text, target))
+
+
+def compile_object(text: str, target: Target) -> bytes:
+    """Object file of LLVM IR text."""
+    with _lock:
+        return target_machine(target).emit_object(optimise(text, target))
+
+
+@cache
+def _engine() -> binding.LLJIT:
+    return binding.create_lljit_compiler(target_machine(Target.host()), suppress_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """Machine code in this process; `addresses` stay valid as long as this object lives."""
+
+    addresses: dict[str, int]
+    _tracker: Any
+
+
+def load_object(
+    code: bytes, symbols: Sequence[str], target: Target, needs_openmp: bool
+) -> LoadedObject:
+    """Loads an object file; gives the addresses of `symbols`.
+
+    ExecutionError if the code is for another CPU, needs an OpenMP runtime that is not there, or
+    calls a function that nobody defines.
+    """
+    if not target.runs_here():
+        raise ExecutionError(f"code for {target.name} ({target.cpu}) cannot run on this CPU")
+    library = binding.JITLibraryBuilder().add_object_img(code)
+    if needs_openmp:
+        runtime = openmp_symbols()
+        if runtime is None:
+            raise ExecutionError("the code calls OpenMP and this process has no OpenMP runtime")
+        for name, where in runtime.items():
+            library.import_symbol(name, where)
+    for name, where in _libc().items():
+        library.import_symbol(name, where)
+    for name in symbols:
+        library.export_symbol(name)
+    with _lock:
+        try:
+            tracker = library.link(_engine(), f"lamina{next(_names)}")
+        except RuntimeError as error:
+            raise ExecutionError(f"the code cannot be loaded: {error}") from None
+    return LoadedObject({name: tracker[name] for name in symbols}, tracker)
+
+
+@cache
+def _libc() -> dict[str, int]:
+    import ctypes
+
+    found: dict[str, int] = {}
+    for library in (None, "libm.so.6"):
+        handle = ctypes.CDLL(library)
+        for name in _LIBC_SYMBOLS:
+            function = getattr(handle, name, None)
+            if name not in found and function is not None:
+                found[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
+    return found
+
+
+__all__ = [
+    "CODEGEN_VERSION",
+    "CodegenError",
+    "EmitOptions",
+    "EmittedModule",
+    "LoadedObject",
+    "compile_assembly",
+    "compile_object",
+    "default_options",
+    "emit_assembly",
+    "emit_llvm_ir",
+    "emit_object",
+    "load_object",
+    "optimise",
+    "target_machine",
+]

@@ -1,0 +1,290 @@
+"""`arith` ops: scalars and vectors of integers, indices and floats."""
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type, Float32Type
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+
+_BINARY: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.SubiOp: "sub",
+    arith.MuliOp: "mul",
+    arith.AndIOp: "and",
+    arith.OrIOp: "or",
+    arith.XOrIOp: "xor",
+    arith.ShLIOp: "shl",
+    arith.ShRUIOp: "lshr",
+    arith.ShRSIOp: "ashr",
+}
+_FLOAT_BINARY: dict[type[Operation], str] = {
+    arith.AddfOp: "fadd",
+    arith.SubfOp: "fsub",
+    arith.MulfOp: "fmul",
+    arith.DivfOp: "fdiv",
+}
+#: maximum and minimum give NaN for NaN; the sign of a zero result is not fixed (as in torch).
+_FLOAT_EXTREMES: dict[type[Operation], str] = {
+    arith.MaximumfOp: "maximum",
+    arith.MinimumfOp: "minimum",
+    arith.MaxnumfOp: "maxnum",
+    arith.MinnumfOp: "minnum",
+}
+_INTEGER_EXTREMES: dict[type[Operation], str] = {
+    arith.MaxSIOp: "smax",
+    arith.MinSIOp: "smin",
+    arith.MaxUIOp: "umax",
+    arith.MinUIOp: "umin",
+}
+_DIVISIONS: dict[type[Operation], str] = {
+    arith.DivSIOp: "sdiv",
+    arith.RemSIOp: "srem",
+    arith.DivUIOp: "udiv",
+    arith.RemUIOp: "urem",
+}
+_CASTS: dict[type[Operation], str] = {
+    arith.FPToSIOp: "fptosi",
+    arith.FPToUIOp: "fptoui",
+    arith.SIToFPOp: "sitofp",
+    arith.UIToFPOp: "uitofp",
+    arith.ExtSIOp: "sext",
+    arith.ExtUIOp: "zext",
+    arith.TruncIOp: "trunc",
+}
+
+
+def fastmath(op: Operation) -> str:
+    """An op's fast-math flags as LLVM writes them, with a trailing blank if any."""
+    flags = getattr(op, "fastmath", None)
+    if flags is None or not flags.data:
+        return ""
+    return " ".join(str(flag.value) for flag in flags.data) + " "
+
+
+def _no_bfloat(op: Operation, value: SSAValue) -> None:
+    if isinstance(types.element_of(value.type), BFloat16Type):
+        raise unsupported(op, "nothing computes in bf16", "arith.extf to f32 and arith.truncf back")
+
+
+def _constant(w: FunctionWriter, op: arith.ConstantOp) -> None:
+    w.values[op.result] = types.literal(op.value, op.result.type)
+    w.depths[op.result] = 0
+
+
+def _binary(w: FunctionWriter, op: Operation) -> None:
+    lhs, rhs = op.operands
+    w.assign(op.results[0], f"{_BINARY[type(op)]} {w.typed(lhs)}, {w.value(rhs)}")
+
+
+def _float_binary(w: FunctionWriter, op: Operation) -> None:
+    lhs, rhs = op.operands
+    _no_bfloat(op, lhs)
+    instruction = _FLOAT_BINARY[type(op)]
+    w.assign(op.results[0], f"{instruction} {fastmath(op)}{w.typed(lhs)}, {w.value(rhs)}")
+
+
+def _float_extreme(w: FunctionWriter, op: Operation) -> None:
+    lhs, rhs = op.operands
+    _no_bfloat(op, lhs)
+    flags = fastmath(op)
+    if "nsz" not in flags:
+        flags = "nsz " + flags
+    stem = _FLOAT_EXTREMES[type(op)]
+    w.bind(op.results[0], w.intrinsic(stem, w.type(lhs), [w.value(v) for v in op.operands], flags))
+
+
+def _integer_extreme(w: FunctionWriter, op: Operation) -> None:
+    stem = _INTEGER_EXTREMES[type(op)]
+    operands = [w.value(v) for v in op.operands]
+    w.bind(op.results[0], w.intrinsic(stem, w.type(op.operands[0]), operands))
+
+
+def _constant_integers(value: SSAValue) -> set[int] | None:
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return None
+    numbers = getattr(owner.value, "get_values", None)
+    return set(numbers()) if numbers else {owner.value.value.data}  # pyright: ignore
+
+
+def _divisor(w: FunctionWriter, op: Operation, signed: bool) -> str:
+    """The divisor, with 1 in place of what would make the CPU trap (0, and MIN / -1)."""
+    lhs, rhs = op.operands
+    bad = {0, -1} if signed else {0}
+    numbers = _constant_integers(rhs)
+    if numbers is not None and not numbers & bad:
+        return w.value(rhs)
+    type_, divisor = w.type(rhs), w.value(rhs)
+    count = types.count_of(rhs.type)
+    condition = types.vector_of("i1", count)
+    scalar = types.scalar_type(types.element_of(rhs.type))
+
+    def constant(number: int) -> str:
+        return types.splat(scalar, str(number)) if count else str(number)
+
+    trap = w.emit(f"icmp eq {type_} {divisor}, {constant(0)}")
+    if signed:
+        lowest = -(1 << (types.element_bits(types.element_of(rhs.type)) - 1))
+        minus = w.emit(f"icmp eq {type_} {divisor}, {constant(-1)}")
+        least = w.emit(f"icmp eq {type_} {w.value(lhs)}, {constant(lowest)}")
+        both = w.emit(f"and {condition} {minus}, {least}")
+        trap = w.emit(f"or {condition} {trap}, {both}")
+    return w.emit(f"select {condition} {trap}, {type_} {constant(1)}, {type_} {divisor}")
+
+
+def _division(w: FunctionWriter, op: Operation) -> None:
+    """Division by zero has no result (the program must assert); it must not trap either."""
+    instruction = _DIVISIONS[type(op)]
+    divisor = _divisor(w, op, instruction.startswith("s"))
+    w.assign(op.results[0], f"{instruction} {w.typed(op.operands[0])}, {divisor}")
+
+
+def _rounded_division(w: FunctionWriter, op: Operation) -> None:
+    """floordivsi and ceildivsi: the truncated quotient moved by one where it was rounded wrongly."""
+    floor = isinstance(op, arith.FloorDivSIOp)
+    lhs, rhs = op.operands
+    type_, count = w.type(lhs), types.count_of(lhs.type)
+    condition = types.vector_of("i1", count)
+    zero = "zeroinitializer" if count else "0"
+    divisor = _divisor(w, op, True)
+    quotient = w.emit(f"sdiv {w.typed(lhs)}, {divisor}")
+    back = w.emit(f"mul {type_} {quotient}, {divisor}")
+    inexact = w.emit(f"icmp ne {w.typed(lhs)}, {back}")
+    signs = w.emit(f"xor {w.typed(lhs)}, {divisor}")
+    below = w.emit(f"icmp {'slt' if floor else 'sge'} {type_} {signs}, {zero}")
+    wrong = w.emit(f"and {condition} {inexact}, {below}")
+    step = w.emit(f"{'sext' if floor else 'zext'} {condition} {wrong} to {type_}")
+    w.assign(op.results[0], f"add {type_} {quotient}, {step}")
+
+
+def _ceil_division_unsigned(w: FunctionWriter, op: Operation) -> None:
+    lhs, rhs = op.operands
+    type_, condition = w.type(lhs), types.vector_of("i1", types.count_of(lhs.type))
+    divisor = _divisor(w, op, False)
+    quotient = w.emit(f"udiv {w.typed(lhs)}, {divisor}")
+    back = w.emit(f"mul {type_} {quotient}, {divisor}")
+    inexact = w.emit(f"icmp ne {w.typed(lhs)}, {back}")
+    step = w.emit(f"zext {condition} {inexact} to {type_}")
+    w.assign(op.results[0], f"add {type_} {quotient}, {step}")
+
+
+def _compare_integers(w: FunctionWriter, op: arith.CmpiOp) -> None:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    w.assign(op.result, f"icmp {predicate} {w.typed(op.lhs)}, {w.value(op.rhs)}")
+
+
+def _compare_floats(w: FunctionWriter, op: arith.CmpfOp) -> None:
+    _no_bfloat(op, op.lhs)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    w.assign(op.result, f"fcmp {fastmath(op)}{predicate} {w.typed(op.lhs)}, {w.value(op.rhs)}")
+
+
+def _select(w: FunctionWriter, op: arith.SelectOp) -> None:
+    w.assign(op.result, f"select {w.typed(op.cond)}, {w.typed(op.lhs)}, {w.typed(op.rhs)}")
+
+
+def _negate(w: FunctionWriter, op: arith.NegfOp) -> None:
+    _no_bfloat(op, op.operand)
+    w.assign(op.result, f"fneg {fastmath(op)}{w.typed(op.operand)}")
+
+
+def _cast(w: FunctionWriter, op: Operation) -> None:
+    for value in (op.operands[0], op.results[0]):
+        _no_bfloat(op, value)
+    w.assign(
+        op.results[0], f"{_CASTS[type(op)]} {w.typed(op.operands[0])} to {w.type(op.results[0])}"
+    )
+
+
+def _same_width(a: Attribute, b: Attribute) -> bool:
+    return types.element_bits(types.element_of(a)) == types.element_bits(types.element_of(b))
+
+
+def _bitcast(w: FunctionWriter, op: arith.BitcastOp) -> None:
+    source, target = w.type(op.input), w.type(op.result)
+    if source == target:
+        w.alias(op.result, op.input)
+    else:
+        w.assign(op.result, f"bitcast {source} {w.value(op.input)} to {target}")
+
+
+def _index_cast(w: FunctionWriter, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    if _same_width(source.type, result.type):
+        w.alias(result, source)
+        return
+    bits = [types.element_bits(types.element_of(v.type)) for v in (source, result)]
+    instruction = "trunc" if bits[0] > bits[1] else "sext"
+    w.assign(result, f"{instruction} {w.typed(source)} to {w.type(result)}")
+
+
+def _extend(w: FunctionWriter, op: arith.ExtFOp) -> None:
+    source, count = op.input, types.count_of(op.input.type)
+    if not isinstance(types.element_of(source.type), BFloat16Type):
+        w.assign(op.result, f"fpext {w.typed(source)} to {w.type(op.result)}")
+        return
+    wide, single = types.vector_of("i32", count), types.vector_of("float", count)
+    bits = w.emit(f"zext {w.typed(source)} to {wide}")
+    shift = types.splat("i32", "16") if count else "16"
+    high = w.emit(f"shl {wide} {bits}, {shift}")
+    value = w.emit(f"bitcast {wide} {high} to {single}")
+    if w.type(op.result) != single:
+        value = w.emit(f"fpext {single} {value} to {w.type(op.result)}")
+    w.bind(op.result, value)
+
+
+def _truncate(w: FunctionWriter, op: arith.TruncFOp) -> None:
+    source = op.input
+    if not isinstance(types.element_of(op.result.type), BFloat16Type):
+        w.assign(op.result, f"fptrunc {w.typed(source)} to {w.type(op.result)}")
+        return
+    if not isinstance(types.element_of(source.type), Float32Type):
+        raise unsupported(op, "rounds to bf16 from f32 only", "arith.truncf to f32 first")
+    w.bind(op.result, round_to_bfloat16(w, w.value(source), types.count_of(source.type)))
+
+
+def round_to_bfloat16(w: FunctionWriter, value: str, count: int) -> str:
+    """f32 to the nearest bfloat16, ties to even, NaN kept quiet; in integers.
+
+    LLVM calls a library for this where the CPU has no instruction, and the x86 instruction
+    takes subnormals for zeros.
+    """
+    single, wide = types.vector_of("float", count), types.vector_of("i32", count)
+    condition, narrow = types.vector_of("i1", count), types.vector_of("i16", count)
+
+    def constant(number: int) -> str:
+        return types.splat("i32", str(number)) if count else str(number)
+
+    bits = w.emit(f"bitcast {single} {value} to {wide}")
+    high = w.emit(f"lshr {wide} {bits}, {constant(16)}")
+    odd = w.emit(f"and {wide} {high}, {constant(1)}")
+    half = w.emit(f"add {wide} {odd}, {constant(0x7FFF)}")
+    rounded = w.emit(f"add {wide} {bits}, {half}")
+    shifted = w.emit(f"lshr {wide} {rounded}, {constant(16)}")
+    quiet = w.emit(f"or {wide} {high}, {constant(0x40)}")
+    nan = w.emit(f"fcmp uno {single} {value}, {value}")
+    chosen = w.emit(f"select {condition} {nan}, {wide} {quiet}, {wide} {shifted}")
+    return w.emit(f"trunc {wide} {chosen} to {narrow}")
+
+
+EMITTERS: dict[type[Operation], Emitter] = {
+    **dict.fromkeys(_BINARY, _binary),
+    **dict.fromkeys(_FLOAT_BINARY, _float_binary),
+    **dict.fromkeys(_FLOAT_EXTREMES, _float_extreme),
+    **dict.fromkeys(_INTEGER_EXTREMES, _integer_extreme),
+    **dict.fromkeys(_DIVISIONS, _division),
+    **dict.fromkeys(_CASTS, _cast),
+    arith.ConstantOp: _constant,
+    arith.FloorDivSIOp: _rounded_division,
+    arith.CeilDivSIOp: _rounded_division,
+    arith.CeilDivUIOp: _ceil_division_unsigned,
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    arith.NegfOp: _negate,
+    arith.BitcastOp: _bitcast,
+    arith.IndexCastOp: _index_cast,
+    arith.ExtFOp: _extend,
+    arith.TruncFOp: _truncate,
+}  # pyright: ignore[reportAssignmentType]

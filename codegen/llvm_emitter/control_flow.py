@@ -1,0 +1,166 @@
+"""Loops, branches, calls and assertions: `scf.for`, `scf.if`, `func.call`, `cf.assert`."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import cf, func, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, Lines, unsupported
+
+#: Assertions hardly ever fail: the failing branch moves out of the way.
+_UNLIKELY = ", !prof !1"
+
+
+def _is_literal(*operands: str) -> bool:
+    return not any(operand.startswith("%") for operand in operands)
+
+
+def emit_loop(
+    w: FunctionWriter,
+    bounds: tuple[str, str, str],
+    block: Block,
+    starts: Sequence[SSAValue],
+    results: Sequence[SSAValue],
+    index_type: str = "i64",
+) -> None:
+    """A counted loop over `block` (iteration index first) with values carried round.
+
+    The test stands at the end, with a guard before unless the bounds are known constants; a loop
+    known to run once is no loop.
+    """
+    lower, upper, step = bounds
+    known = _is_literal(lower, upper, step)
+    if known and int(lower) >= int(upper):
+        for result, start in zip(results, starts, strict=True):
+            w.alias(result, start)
+        return
+    if known and int(lower) + int(step) >= int(upper):
+        _once(w, lower, block, starts, results)
+        return
+    types = [w.type(v) for v in starts]
+    initial = [w.value(v) for v in starts]
+    guard = w.block
+    body, exit_ = w.label("loop"), w.label("done")
+    before: Lines = []
+    if not known:
+        enter = w.label("enter")
+        w.branch(w.emit(f"icmp slt {index_type} {lower}, {upper}"), enter, exit_)
+        w.start_block(enter)
+    w.lines.append(before)
+    entry = w.block
+    w.jump(body)
+
+    saved = dict(w.pointers)
+    w.before_loop.append(before)
+    w.start_block(body)
+    phis: Lines = []
+    w.lines.append(phis)
+    index, *carried = block.args
+    counter = w.fresh("i")
+    w.bind(index, counter)
+    for argument in carried:
+        w.bind(argument, w.fresh("c"))
+    yielded = _body(w, block)
+    following = w.emit(f"add nsw {index_type} {counter}, {step}")
+    latch = w.block
+    phis.append(f"  {counter} = phi {index_type} [ {lower}, %{entry} ], [ {following}, %{latch} ]")
+    for argument, type_, start, last in zip(carried, types, initial, yielded, strict=True):
+        name = w.value(argument)
+        phis.append(f"  {name} = phi {type_} [ {start}, %{entry} ], [ {last}, %{latch} ]")
+    w.branch(w.emit(f"icmp slt {index_type} {following}, {upper}"), body, exit_, ", !llvm.loop !2")
+    w.before_loop.pop()
+    w.pointers = saved
+
+    w.start_block(exit_)
+    for result, type_, start, last in zip(results, types, initial, yielded, strict=True):
+        if known:
+            w.bind(result, last)
+        else:
+            w.assign(result, f"phi {type_} [ {start}, %{guard} ], [ {last}, %{latch} ]")
+
+
+def _once(
+    w: FunctionWriter,
+    lower: str,
+    block: Block,
+    starts: Sequence[SSAValue],
+    results: Sequence[SSAValue],
+) -> None:
+    index, *carried = block.args
+    w.bind(index, lower)
+    for argument, start in zip(carried, starts, strict=True):
+        w.alias(argument, start)
+    w.run(iter(block.ops))
+    terminator = block.last_op
+    assert terminator is not None
+    for result, last in zip(results, terminator.operands, strict=True):
+        w.alias(result, last)
+
+
+def _body(w: FunctionWriter, block: Block) -> list[str]:
+    """Emits a block's ops; gives the operands of what its terminator yields."""
+    w.run(iter(block.ops))
+    terminator = block.last_op
+    assert terminator is not None
+    return [w.value(v) for v in terminator.operands]
+
+
+def _for(w: FunctionWriter, op: scf.ForOp) -> None:
+    bounds = (w.value(op.lb), w.value(op.ub), w.value(op.step))
+    emit_loop(w, bounds, op.body.block, op.iter_args, op.res, w.type(op.lb))
+
+
+def _if(w: FunctionWriter, op: scf.IfOp) -> None:
+    then, after = w.label("then"), w.label("endif")
+    has_else = bool(op.false_region.blocks)
+    other = w.label("else") if has_else else after
+    w.branch(w.value(op.cond), then, other)
+    arms: list[tuple[list[str], str]] = []
+    for label, region in ((then, op.true_region), (other, op.false_region)):
+        if not region.blocks:
+            continue
+        saved = dict(w.pointers)
+        w.start_block(label)
+        arms.append((_body(w, region.block), w.block))
+        w.jump(after)
+        w.pointers = saved
+    w.start_block(after)
+    for position, result in enumerate(op.output):
+        incoming = ", ".join(f"[ {values[position]}, %{block} ]" for values, block in arms)
+        w.assign(result, f"phi {w.type(result)} {incoming}")
+
+
+def _assert(w: FunctionWriter, op: cf.AssertOp) -> None:
+    """Records the first failed message of the call; execution goes on."""
+    condition = w.value(op.arg)
+    if condition == "true":
+        return
+    fail, go_on = w.label("failed"), w.label("holds")
+    w.branch(condition, go_on, fail, _UNLIKELY)
+    w.start_block(fail)
+    number = w.module.message_id(op.msg.data)
+    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {number} monotonic monotonic")
+    w.jump(go_on)
+    w.start_block(go_on)
+
+
+def _call(w: FunctionWriter, op: func.CallOp) -> None:
+    if op.results:
+        raise unsupported(op, "kernels have no results", "a memref argument that is written")
+    arguments = ", ".join(w.typed(v) for v in op.operands)
+    w.line(f"call void @{op.callee.root_reference.data}({arguments})")
+
+
+def _nothing(w: FunctionWriter, op: Operation) -> None:
+    """Terminators: whoever emits the region reads their operands."""
+
+
+EMITTERS: dict[type[Operation], Emitter] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    scf.YieldOp: _nothing,
+    scf.ReduceOp: _nothing,
+    func.CallOp: _call,
+    func.ReturnOp: _nothing,
+    cf.AssertOp: _assert,
+}  # pyright: ignore[reportAssignmentType]

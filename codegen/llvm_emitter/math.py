@@ -1,0 +1,102 @@
+"""`math` ops: LLVM intrinsics where the CPU has the instruction, our vector math elsewhere."""
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import BFloat16Type, Float16Type
+from xdsl.ir import Operation
+
+from lamina.codegen import vector_math
+from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter.arith import fastmath
+from lamina.codegen.llvm_emitter.vector import fused_multiply_add
+from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+
+_INTRINSICS: dict[type[Operation], str] = {
+    math.AbsFOp: "fabs",
+    math.SqrtOp: "sqrt",
+    math.FloorOp: "floor",
+    math.CeilOp: "ceil",
+    math.TruncOp: "trunc",
+    math.RoundOp: "round",
+    math.RoundEvenOp: "roundeven",
+    math.CopySignOp: "copysign",
+}
+_INTEGER_INTRINSICS: dict[type[Operation], tuple[str, str]] = {
+    math.AbsIOp: ("abs", ", i1 false"),
+    math.CountLeadingZerosOp: ("ctlz", ", i1 false"),
+    math.CountTrailingZerosOp: ("cttz", ", i1 false"),
+    math.CtPopOp: ("ctpop", ""),
+}
+#: Ops computed by functions of our own; the name is the function's in `vector_math`.
+_FUNCTIONS: dict[type[Operation], str] = {
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.Atan2Op: "atan2",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.ErfOp: "erf",
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log2Op: "log2",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.PowFOp: "pow",
+    math.RsqrtOp: "rsqrt",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+}
+
+
+def _float_operands(w: FunctionWriter, op: Operation) -> list[str]:
+    if isinstance(types.element_of(op.results[0].type), BFloat16Type):
+        raise unsupported(op, "nothing computes in bf16", "arith.extf to f32 and arith.truncf back")
+    return [w.value(v) for v in op.operands]
+
+
+def _intrinsic(w: FunctionWriter, op: Operation) -> None:
+    operands = _float_operands(w, op)
+    type_ = w.type(op.results[0])
+    w.bind(op.results[0], w.intrinsic(_INTRINSICS[type(op)], type_, operands, fastmath(op)))
+
+
+def _integer_intrinsic(w: FunctionWriter, op: Operation) -> None:
+    stem, more = _INTEGER_INTRINSICS[type(op)]
+    type_ = w.type(op.results[0])
+    name = f"llvm.{stem}.{types.mangled(type_)}"
+    w.module.declare(name, type_, type_ + (", i1" if more else ""))
+    w.bind(op.results[0], w.call(name, type_, w.typed(op.operands[0]) + more))
+
+
+def _fma(w: FunctionWriter, op: math.FmaOp) -> None:
+    operands = _float_operands(w, op)
+    w.bind(op.result, fused_multiply_add(w, w.type(op.result), operands))
+
+
+def _function(w: FunctionWriter, op: Operation) -> None:
+    operands = _float_operands(w, op)
+    result = op.results[0]
+    if isinstance(types.element_of(result.type), Float16Type):
+        raise unsupported(op, "computes in f32 or f64", "arith.extf to f32 and arith.truncf back")
+    w.bind(result, call_function(w, _FUNCTIONS[type(op)], w.type(result), operands))
+
+
+def call_function(w: FunctionWriter, stem: str, type_: str, operands: list[str]) -> str:
+    """Calls one of our vector functions on f32 or f64 scalars or vectors of any lane count."""
+    name = vector_math.require(w.module, stem, type_)
+    return w.call(name, type_, ", ".join(f"{type_} {operand}" for operand in operands))
+
+
+EMITTERS: dict[type[Operation], Emitter] = {
+    **dict.fromkeys(_INTRINSICS, _intrinsic),
+    **dict.fromkeys(_INTEGER_INTRINSICS, _integer_intrinsic),
+    **dict.fromkeys(_FUNCTIONS, _function),
+    math.FmaOp: _fma,
+}  # pyright: ignore[reportAssignmentType]

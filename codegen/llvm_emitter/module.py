@@ -1,0 +1,134 @@
+"""A scheduled module as one LLVM module: internal kernels and the exported entry points.
+
+An entry `@name` becomes `i32 lamina_name(ptr args)`: `args[i]` points at the i-th argument's data,
+the result is 0 or 1 + the index of the first failed assertion's message.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, UnitAttr
+from xdsl.ir import Operation
+
+from lamina.codegen.llvm_emitter import arith, control_flow, math, memory, parallel, vector
+from lamina.codegen.llvm_emitter.writer import (
+    Emitter,
+    EmitOptions,
+    FunctionWriter,
+    ModuleWriter,
+    unsupported,
+)
+from lamina.codegen.target import Target
+
+EMITTERS: dict[type[Operation], Emitter] = {
+    **arith.EMITTERS,
+    **math.EMITTERS,
+    **memory.EMITTERS,
+    **vector.EMITTERS,
+    **control_flow.EMITTERS,
+    **parallel.EMITTERS,
+}
+
+#: Never-taken weights for assertions; loops are scheduled by us: LLVM may not unroll them again.
+_METADATA = """!0 = !{i32 1}
+!1 = !{!"branch_weights", i32 1048575, i32 1}
+!2 = distinct !{!2, !3}
+!3 = !{!"llvm.loop.unroll.disable"}"""
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedModule:
+    """LLVM IR text of a program.
+
+    `entries` are the entry functions' names in the scheduled module (symbols have `lamina_` before
+    them); `messages[i]` is the assertion that status i + 1 stands for; `needs_openmp` says that
+    the code calls an OpenMP runtime.
+    """
+
+    text: str
+    entries: tuple[str, ...]
+    messages: tuple[str, ...]
+    needs_openmp: bool
+
+
+def emit_module(
+    module: ModuleOp, target: Target, options: EmitOptions | None = None
+) -> EmittedModule:
+    """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take."""
+    writer = ModuleWriter(target, options or EmitOptions())
+    entries: list[str] = []
+    for op in module.body.block.ops:
+        if not isinstance(op, func.FuncOp):
+            raise unsupported(op, "only functions stand at the top of a scheduled module")
+        if "lamina.entry" in op.attributes:
+            entries.append(op.sym_name.data)
+            _entry(writer, op)
+        else:
+            _kernel(writer, op)
+    text = _assemble(writer)
+    needs_openmp = "GOMP_parallel" in writer.declarations
+    return EmittedModule(text, tuple(entries), tuple(writer.messages), needs_openmp)
+
+
+def _kernel(writer: ModuleWriter, op: func.FuncOp) -> None:
+    w = FunctionWriter(writer, op.sym_name.data, EMITTERS)
+    parameters: list[str] = []
+    for number, argument in enumerate(op.body.block.args):
+        w.bind(argument, f"%a{number}")
+        attributes = _parameter_attributes(op, number)
+        w.attributes[argument] = attributes
+        parameters.append(f"{w.type(argument)}{attributes} %a{number}")
+    w.run(iter(op.body.block.ops))
+    header = f"define internal void @{op.sym_name.data}({', '.join(parameters)})"
+    writer.functions.append(w.text(header))
+
+
+def _parameter_attributes(op: func.FuncOp, number: int) -> str:
+    """noalias and alignment as the argument attributes promise; memrefs are never null."""
+    if not isinstance(op.body.block.args[number].type, MemRefType):
+        return ""
+    text = " nonnull"
+    given = op.arg_attrs.data[number] if op.arg_attrs is not None else DictionaryAttr({})
+    if isinstance(given.data.get("llvm.noalias"), UnitAttr):
+        text = " noalias" + text
+    alignment = given.data.get("llvm.align")
+    if isinstance(alignment, IntegerAttr):
+        text += f" align {alignment.value.data}"
+    return text
+
+
+def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
+    name = op.sym_name.data
+    w = FunctionWriter(writer, f"lamina_{name}", EMITTERS)
+    w.line("store i32 0, ptr @lamina.status")
+    for number, argument in enumerate(op.body.block.args):
+        if not isinstance(argument.type, MemRefType):
+            raise unsupported(op, f"entry argument {number} is no memref")
+        slot = w.emit(f"getelementptr inbounds ptr, ptr %args, i64 {number}")
+        w.assign(argument, f"load ptr, ptr {slot}")
+    w.run(iter(op.body.block.ops))
+    status = w.emit("load i32, ptr @lamina.status")
+    writer.functions.append(
+        w.text(f"define i32 @lamina_{name}(ptr noalias nocapture readonly %args)", f"i32 {status}")
+    )
+
+
+def _assemble(writer: ModuleWriter) -> str:
+    bits = writer.target.vector_bits
+    # An attribute that widens: x86-64-v4 and some CPUs default to half their vector registers.
+    width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+    return (
+        "\n\n".join(
+            (
+                f'target triple = "{writer.target.triple}"',
+                "@lamina.status = internal global i32 0",
+                "\n".join(writer.declarations.values()),
+                *writer.helpers.values(),
+                *writer.functions,
+                f"attributes #0 = {{ nounwind noinline {width} }}\n"
+                f"attributes #1 = {{ nounwind alwaysinline {width} }}",
+                _METADATA,
+            )
+        )
+        + "\n"
+    )

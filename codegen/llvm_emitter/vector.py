@@ -1,0 +1,243 @@
+"""`vector` ops and `loop.gather`, 1-D static vectors only."""
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.codegen.llvm_emitter import memory, types
+from lamina.codegen.llvm_emitter.arith import fastmath
+from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.loop.scheduled import GatherOp
+
+#: vector.kind -> (LLVM reduction, instruction or intrinsic that joins the accumulator).
+_REDUCTIONS = {
+    "add": ("add", "add"),
+    "mul": ("mul", "mul"),
+    "and": ("and", "and"),
+    "or": ("or", "or"),
+    "xor": ("xor", "xor"),
+    "minsi": ("smin", "smin"),
+    "maxsi": ("smax", "smax"),
+    "minui": ("umin", "umin"),
+    "maxui": ("umax", "umax"),
+    "minnumf": ("fmin", "minnum"),
+    "maxnumf": ("fmax", "maxnum"),
+    "minimumf": ("fminimum", "minimum"),
+    "maximumf": ("fmaximum", "maximum"),
+}
+_INSTRUCTIONS = ("add", "mul", "and", "or", "xor")
+_FLOAT_SCALARS = ("half", "float", "double")
+_DYNAMIC = -(1 << 63)
+
+
+def _load(w: FunctionWriter, op: vector.LoadOp) -> None:
+    base = op.base.type
+    assert isinstance(base, MemRefType)
+    pointer = memory.address(w, op.base, op.indices)
+    w.bind(op.result, memory.load(w, pointer, base, types.lanes(op.result.type)))
+
+
+def _store(w: FunctionWriter, op: vector.StoreOp) -> None:
+    type_, operand = memory.stored(w, op.vector)
+    pointer = memory.address(w, op.base, op.indices)
+    element = types.element_of(op.vector.type)
+    plain = f"store {type_} {operand}, ptr {pointer}, align {types.memory_bytes(element)}"
+    total = types.lanes(op.vector.type) * types.memory_bytes(element)
+    if op.nontemporal is None or not op.nontemporal.value.data or total & (total - 1):
+        w.line(plain)
+    else:
+        _stream(w, type_, operand, pointer, total, plain)
+
+
+def _stream(
+    w: FunctionWriter, type_: str, operand: str, pointer: str, total: int, plain: str
+) -> None:
+    """Stores past the caches where the address allows it (the instruction faults otherwise)."""
+    address = w.emit(f"ptrtoint ptr {pointer} to i64")
+    low = w.emit(f"and i64 {address}, {total - 1}")
+    aligned = w.emit(f"icmp eq i64 {low}, 0")
+    past, through, after = w.label("stream"), w.label("store"), w.label("stored")
+    w.branch(aligned, past, through)
+    w.start_block(past)
+    w.line(f"store {type_} {operand}, ptr {pointer}, align {total}, !nontemporal !0")
+    w.jump(after)
+    w.start_block(through)
+    w.line(plain)
+    w.jump(after)
+    w.start_block(after)
+    w.streams = True
+
+
+def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
+    element, count = types.element_of(op.result.type), types.lanes(op.result.type)
+    pointer = memory.address(w, op.base, op.indices)
+    bits = types.scalar_type(element) == "i1"
+    type_ = types.vector_of(types.memory_scalar(element), count)
+    start = memory.bits_to_bytes(w, w.value(op.pass_thru), count) if bits else w.value(op.pass_thru)
+    name = f"llvm.masked.load.{types.mangled(type_)}.p0"
+    w.module.declare(name, type_, f"ptr, <{count} x i1>, {type_}")
+    where = f"ptr align {types.memory_bytes(element)} {pointer}"
+    value = w.call(name, type_, f"{where}, {w.typed(op.mask)}, {type_} {start}")
+    w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
+
+
+def _masked_store(w: FunctionWriter, op: vector.MaskedStoreOp) -> None:
+    type_, operand = memory.stored(w, op.value_to_store)
+    element = types.element_of(op.value_to_store.type)
+    pointer = memory.address(w, op.base, op.indices)
+    name = f"llvm.masked.store.{types.mangled(type_)}.p0"
+    w.module.declare(name, "void", f"{type_}, ptr, {w.type(op.mask)}")
+    where = f"ptr align {types.memory_bytes(element)} {pointer}"
+    w.line(f"call void @{name}({type_} {operand}, {where}, {w.typed(op.mask)})")
+
+
+def _gather(w: FunctionWriter, op: GatherOp) -> None:
+    element, count = types.element_of(op.result.type), types.lanes(op.result.type)
+    pointer = memory.address(w, op.ref, op.indices)
+    scalar = types.memory_scalar(element)
+    bits = types.scalar_type(element) == "i1"
+    type_ = types.vector_of(scalar, count)
+    start = w.value(op.pass_thru)
+    if bits:
+        start = memory.bits_to_bytes(w, start, count)
+    pointers = w.emit(f"getelementptr {scalar}, ptr {pointer}, {w.typed(op.offsets)}")
+    name = f"llvm.masked.gather.{types.mangled(type_)}.v{count}p0"
+    w.module.declare(name, type_, f"<{count} x ptr>, <{count} x i1>, {type_}")
+    where = f"<{count} x ptr> align {types.memory_bytes(element)} {pointers}"
+    value = w.call(name, type_, f"{where}, {w.typed(op.mask)}, {type_} {start}")
+    w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
+
+
+def _create_mask(w: FunctionWriter, op: vector.CreateMaskOp) -> None:
+    """Lane i is on where i < n; compared in integers as wide as a full register's lanes."""
+    type_ = op.mask_vector.type
+    count = types.lanes(type_)
+    size = w.value(op.mask_dim_sizes[0])
+    if not size.startswith("%"):
+        lanes = ("true" if i < int(size) else "false" for i in range(count))
+        w.bind(op.mask_vector, "<" + ", ".join(f"i1 {lane}" for lane in lanes) + ">")
+        return
+    width = min(64, max(8, w.module.target.vector_bits // count, count.bit_length() + 1))
+    scalar = f"i{1 << (width - 1).bit_length()}"
+    low = w.intrinsic("smax", "i64", [size, "0"])
+    limit = w.intrinsic("smin", "i64", [low, str(count)])
+    if scalar != "i64":
+        limit = w.emit(f"trunc i64 {limit} to {scalar}")
+    wide = types.vector_of(scalar, count)
+    limits = broadcast(w, scalar, limit, count)
+    numbers = ", ".join(f"{scalar} {i}" for i in range(count))
+    w.assign(op.mask_vector, f"icmp ugt {wide} {limits}, <{numbers}>")
+
+
+def broadcast(w: FunctionWriter, scalar: str, operand: str, count: int) -> str:
+    """`operand` in every one of `count` lanes."""
+    if not operand.startswith("%"):
+        return types.splat(scalar, operand)
+    type_ = types.vector_of(scalar, count)
+    one = w.emit(f"insertelement {type_} poison, {scalar} {operand}, i64 0")
+    return w.emit(f"shufflevector {type_} {one}, {type_} poison, <{count} x i32> zeroinitializer")
+
+
+def _broadcast(w: FunctionWriter, op: vector.BroadcastOp) -> None:
+    count = types.lanes(op.vector.type)
+    if types.count_of(op.source.type):
+        if types.lanes(op.source.type) == count:
+            w.alias(op.vector, op.source)
+            return
+        raise unsupported(op, "broadcasts a scalar only")
+    scalar = types.scalar_type(op.source.type)
+    w.bind(op.vector, broadcast(w, scalar, w.value(op.source), count))
+
+
+def _fma(w: FunctionWriter, op: vector.FMAOp) -> None:
+    operands = [w.value(v) for v in (op.lhs, op.rhs, op.acc)]
+    w.bind(op.res, fused_multiply_add(w, w.type(op.res), operands))
+
+
+def fused_multiply_add(w: FunctionWriter, type_: str, operands: list[str]) -> str:
+    """a * b + c: rounded once where the target can, else multiplied and added."""
+    if w.module.target.has_fma:
+        return w.intrinsic("fma", type_, operands)
+    product = w.emit(f"fmul {type_} {operands[0]}, {operands[1]}")
+    return w.emit(f"fadd {type_} {product}, {operands[2]}")
+
+
+def _reduction(w: FunctionWriter, op: vector.ReductionOp) -> None:
+    """Lanes are joined in a tree: a reduction over lanes has no order of its own."""
+    type_ = w.type(op.vector)
+    scalar = types.scalar_type(types.element_of(op.vector.type))
+    stem, joiner = _REDUCTIONS[op.kind.data.value]
+    floats = scalar in _FLOAT_SCALARS
+    acc = w.value(op.acc) if op.acc is not None else None
+    flags = fastmath(op)
+    if floats and stem in ("add", "mul"):
+        if "reassoc" not in flags:
+            flags = "reassoc " + flags
+        start = acc or types.float_literal(-0.0 if stem == "add" else 1.0, scalar)
+        name = f"llvm.vector.reduce.f{stem}.{types.mangled(type_)}"
+        w.module.declare(name, scalar, f"{scalar}, {type_}")
+        result = w.call(name, scalar, f"{scalar} {start}, {w.typed(op.vector)}", flags)
+        w.bind(op.dest, result)
+        return
+    if floats and "nsz" not in flags:
+        flags = "nsz " + flags
+    name = f"llvm.vector.reduce.{stem}.{types.mangled(type_)}"
+    w.module.declare(name, scalar, type_)
+    result = w.call(name, scalar, w.typed(op.vector), flags if floats else "")
+    if acc is not None:
+        if joiner in _INSTRUCTIONS:
+            result = w.emit(f"{joiner} {scalar} {result}, {acc}")
+        else:
+            result = w.intrinsic(joiner, scalar, [result, acc], flags if floats else "")
+    w.bind(op.dest, result)
+
+
+def _shuffle(w: FunctionWriter, op: vector.ShuffleOp) -> None:
+    if types.lanes(op.v1.type) != types.lanes(op.v2.type):
+        raise unsupported(op, "both operands must have as many lanes")
+    mask = ", ".join(f"i32 {i}" if i >= 0 else "i32 poison" for i in op.mask.get_values())
+    count = types.lanes(op.result.type)
+    w.assign(
+        op.result, f"shufflevector {w.typed(op.v1)}, {w.typed(op.v2)}, <{count} x i32> <{mask}>"
+    )
+
+
+def _position(w: FunctionWriter, op: vector.ExtractOp | vector.InsertOp) -> str:
+    static = op.static_position.get_values()
+    if len(static) != 1:
+        raise unsupported(op, "takes one position of a 1-D vector")
+    return str(static[0]) if static[0] != _DYNAMIC else w.value(op.dynamic_position[0])
+
+
+def _extract(w: FunctionWriter, op: vector.ExtractOp) -> None:
+    w.assign(op.result, f"extractelement {w.typed(op.vector)}, i64 {_position(w, op)}")
+
+
+def _insert(w: FunctionWriter, op: vector.InsertOp) -> None:
+    where = _position(w, op)
+    w.assign(op.result, f"insertelement {w.typed(op.dest)}, {w.typed(op.source)}, i64 {where}")
+
+
+def _bitcast(w: FunctionWriter, op: vector.BitcastOp) -> None:
+    source: SSAValue = op.source
+    if w.type(source) == w.type(op.result):
+        w.alias(op.result, source)
+    else:
+        w.assign(op.result, f"bitcast {w.typed(source)} to {w.type(op.result)}")
+
+
+EMITTERS: dict[type[Operation], Emitter] = {
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.CreateMaskOp: _create_mask,
+    vector.BroadcastOp: _broadcast,
+    vector.FMAOp: _fma,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.ExtractOp: _extract,
+    vector.InsertOp: _insert,
+    vector.BitcastOp: _bitcast,
+    GatherOp: _gather,
+}  # pyright: ignore[reportAssignmentType]

@@ -1,0 +1,302 @@
+"""A small language for writing vector math: values with operators that append LLVM instructions.
+
+A function is written once for any lane count; `Lane.bits` (32 or 64) tells the precision.
+Multiply-adds are fused where the target can; a function that needs the fused rounding for its
+accuracy asks `fused` and takes another way otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lamina.codegen.llvm_emitter.types import float_literal, mangled, splat, vector_of
+from lamina.codegen.target import Target
+
+Number = float | int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """An operand of LLVM type `type`; operators append to the builder it came from."""
+
+    b: MathBuilder
+    type: str
+    text: str
+
+    def __add__(self, other: Operand) -> Value:
+        return self.b.binary("fadd", self, other)
+
+    def __radd__(self, other: Number) -> Value:
+        return self.b.binary("fadd", self, other)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.b.binary("fsub", self, other)
+
+    def __rsub__(self, other: Number) -> Value:
+        return self.b.binary("fsub", self.b.like(self, other), self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.b.binary("fmul", self, other)
+
+    def __rmul__(self, other: Number) -> Value:
+        return self.b.binary("fmul", self, other)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.b.binary("fdiv", self, other)
+
+    def __rtruediv__(self, other: Number) -> Value:
+        return self.b.binary("fdiv", self.b.like(self, other), self)
+
+    def __neg__(self) -> Value:
+        return self.b.emit(self.type, f"fneg {self.type} {self.text}")
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.b.compare("fcmp olt", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.b.compare("fcmp ole", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.b.compare("fcmp ogt", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.b.compare("fcmp oge", self, other)
+
+    def equals(self, other: Operand) -> Value:
+        """Ordered equality of floats."""
+        return self.b.compare("fcmp oeq", self, other)
+
+    def is_nan(self) -> Value:
+        return self.b.compare("fcmp uno", self, self)
+
+
+Operand = Value | float | int
+
+
+@dataclass(slots=True)
+class MathBuilder:
+    """Collects the instructions of one function on values of LLVM type `type`."""
+
+    type: str
+    target: Target
+    lines: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    counter: int = 0
+
+    @property
+    def count(self) -> int:
+        """Lanes; 0 for a scalar."""
+        return int(self.type[1:].split()[0]) if self.type.startswith("<") else 0
+
+    @property
+    def bits(self) -> int:
+        """32 or 64: the precision."""
+        return 64 if "double" in self.type else 32
+
+    @property
+    def single(self) -> bool:
+        return self.bits == 32
+
+    @property
+    def float_type(self) -> str:
+        return self.type
+
+    @property
+    def int_type(self) -> str:
+        return vector_of(f"i{self.bits}", self.count)
+
+    @property
+    def bool_type(self) -> str:
+        return vector_of("i1", self.count)
+
+    @property
+    def mantissa(self) -> int:
+        """Stored bits of the significand."""
+        return 23 if self.single else 52
+
+    @property
+    def bias(self) -> int:
+        return 127 if self.single else 1023
+
+    def pick(self, single: Number, double: Number) -> float:
+        """A constant by precision."""
+        return single if self.single else double
+
+    # Instructions.
+
+    def emit(self, type_: str, text: str) -> Value:
+        self.counter += 1
+        name = f"%m{self.counter}"
+        self.lines.append(f"  {name} = {text}")
+        return Value(self, type_, name)
+
+    def like(self, value: Value, other: Operand) -> Value:
+        """`other` as a value of the same type: numbers become constants."""
+        return other if isinstance(other, Value) else self.constant(value.type, other)
+
+    def constant(self, type_: str, number: Number) -> Value:
+        scalar = type_[1:-1].split()[2] if type_.startswith("<") else type_
+        if scalar in ("float", "double"):
+            text = float_literal(float(number), scalar)
+        elif scalar == "i1":
+            text = "true" if number else "false"
+        else:
+            text = str(int(number))
+        return Value(self, type_, splat(scalar, text) if type_.startswith("<") else text)
+
+    def const(self, number: Number) -> Value:
+        """A float constant."""
+        return self.constant(self.type, number)
+
+    def binary(self, instruction: str, a: Value, b: Operand) -> Value:
+        b = self.like(a, b)
+        return self.emit(a.type, f"{instruction} {a.type} {a.text}, {b.text}")
+
+    def compare(self, instruction: str, a: Value, b: Operand) -> Value:
+        b = self.like(a, b)
+        return self.emit(self.bool_type, f"{instruction} {a.type} {a.text}, {b.text}")
+
+    def select(self, condition: Value, a: Operand, b: Operand) -> Value:
+        """`a` where the condition holds, else `b`; one of them must be a value."""
+        model = a if isinstance(a, Value) else b
+        assert isinstance(model, Value)
+        a, b = self.like(model, a), self.like(model, b)
+        text = f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}"
+        return self.emit(model.type, text)
+
+    def call(self, name: str, result: str, operands: Sequence[Value], extra: str = "") -> Value:
+        kinds = ", ".join([v.type for v in operands])
+        self.declarations.setdefault(name, f"declare {result} @{name}({kinds}{_kinds(extra)})")
+        arguments = ", ".join(f"{v.type} {v.text}" for v in operands) + extra
+        return self.emit(result, f"call {result} @{name}({arguments})")
+
+    def intrinsic(self, stem: str, *operands: Value) -> Value:
+        type_ = operands[0].type
+        return self.call(f"llvm.{stem}.{mangled(type_)}", type_, operands)
+
+    # Floats.
+
+    @property
+    def fused(self) -> bool:
+        """Whether `fma` rounds once."""
+        return self.target.has_fma
+
+    def fma(self, a: Value, b: Operand, c: Operand) -> Value:
+        """a * b + c."""
+        b, c = self.like(a, b), self.like(a, c)
+        return self.intrinsic("fma", a, b, c) if self.fused else a * b + c
+
+    def abs(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x)
+
+    def sqrt(self, x: Value) -> Value:
+        return self.intrinsic("sqrt", x)
+
+    def nearest(self, x: Value) -> Value:
+        """Rounded to an integer, ties to even."""
+        return self.intrinsic("roundeven", x)
+
+    def copysign(self, magnitude: Operand, sign: Value) -> Value:
+        return self.intrinsic("copysign", self.like(sign, magnitude), sign)
+
+    def at_most(self, x: Value, limit: Number) -> Value:
+        """min(x, limit), NaN kept: one instruction on x86."""
+        return self.select(x > limit, limit, x)
+
+    def at_least(self, x: Value, limit: Number) -> Value:
+        """max(x, limit), NaN kept."""
+        return self.select(x < limit, limit, x)
+
+    def horner(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """A polynomial by Horner's rule, highest coefficient first."""
+        first, *rest = coefficients
+        total = self.like(x, first)
+        for coefficient in rest:
+            total = self.fma(total, x, coefficient)
+        return total
+
+    # Bits.
+
+    def as_bits(self, x: Value) -> Value:
+        return self.emit(self.int_type, f"bitcast {x.type} {x.text} to {self.int_type}")
+
+    def as_float(self, x: Value) -> Value:
+        return self.emit(self.type, f"bitcast {x.type} {x.text} to {self.type}")
+
+    def integer(self, number: int) -> Value:
+        """An integer constant as wide as the floats."""
+        return self.constant(self.int_type, number)
+
+    def to_int(self, x: Value) -> Value:
+        """A float that is an integer in range, as an integer."""
+        return self.emit(self.int_type, f"fptosi {x.type} {x.text} to {self.int_type}")
+
+    def to_float(self, x: Value) -> Value:
+        return self.emit(self.type, f"sitofp {x.type} {x.text} to {self.type}")
+
+    def add(self, a: Value, b: Operand) -> Value:
+        return self.binary("add", a, b)
+
+    def sub(self, a: Value, b: Operand) -> Value:
+        return self.binary("sub", a, b)
+
+    def shl(self, a: Value, bits: int) -> Value:
+        return self.binary("shl", a, bits)
+
+    def ashr(self, a: Value, bits: int) -> Value:
+        return self.binary("ashr", a, bits)
+
+    def lshr(self, a: Value, bits: int) -> Value:
+        return self.binary("lshr", a, bits)
+
+    def both(self, a: Value, b: Operand) -> Value:
+        return self.binary("and", a, b)
+
+    def either(self, a: Value, b: Operand) -> Value:
+        return self.binary("or", a, b)
+
+    def xor(self, a: Value, b: Operand) -> Value:
+        return self.binary("xor", a, b)
+
+    def icmp(self, predicate: str, a: Value, b: Operand) -> Value:
+        return self.compare(f"icmp {predicate}", a, b)
+
+    # Powers of two.
+
+    def power_of_two(self, n: Value) -> Value:
+        """2^n for integral floats n in the normal exponent range."""
+        biased = self.add(self.to_int(n), self.bias)
+        return self.as_float(self.shl(biased, self.mantissa))
+
+    def scale(self, x: Value, n: Value) -> Value:
+        """x * 2^n for x near 1 and |n| up to twice the exponent range, rounded once."""
+        name = self._scalef()
+        if name is not None:
+            return self._call_scalef(name, x, n)
+        integer = self.to_int(n)
+        half = self.ashr(integer, 1)
+        rest = self.sub(integer, half)
+        for part in (half, rest):
+            power = self.as_float(self.shl(self.add(part, self.bias), self.mantissa))
+            x = x * power
+        return x
+
+    def _scalef(self) -> str | None:
+        """The AVX-512 instruction for `scale`, if the target has it for this type."""
+        width = self.count * self.bits
+        if self.target.vector_bits < 512 or self.target.architecture != "x86_64":
+            return None
+        if width not in (128, 256, 512):
+            return None
+        return f"llvm.x86.avx512.mask.scalef.p{'s' if self.single else 'd'}.{width}"
+
+    def _call_scalef(self, name: str, x: Value, n: Value) -> Value:
+        mask = f"i{max(8, self.count)}"
+        rounding = ", i32 4" if name.endswith("512") else ""
+        return self.call(name, self.type, [x, n, x], f", {mask} -1{rounding}")
+
+
+def _kinds(extra: str) -> str:
+    """Types of literal operands written as `, type value`."""
+    return "".join(f", {part.split()[0]}" for part in extra.split(",") if part.strip())
