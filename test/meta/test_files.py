@@ -107,3 +107,10 @@ def test_lit_file_runs_something(path: Path) -> None:
     text = path.read_text()
     assert "RUN:" in text
     assert re.search(r"CHECK[A-Z_-]*:|not |cmp |diff |-DAG:|%roundtrip|%invalid", text)
+
+
+@pytest.mark.parametrize("layer", CODE)
+def test_every_source_folder_is_a_package(layer: str) -> None:
+    """A folder without `__init__.py` would be missing from the wheel."""
+    for folder in {path.parent for path in (ROOT / layer).rglob("*.py")}:
+        assert (folder / "__init__.py").is_file(), identify(folder)
