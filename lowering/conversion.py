@@ -5,8 +5,9 @@ A `Conversion` is a table from an op's overload name to a plain function
     def lower(op: Operation, b: Builder) -> SSAValue | Sequence[SSAValue | None]
 
 that makes the replacement through `b` and returns one value for each result of `op` (None for a
-result that has no uses and is not worth computing). The walk visits each op once, so the time is linear in the program; nothing is iterated to a fixed point.
-`Conversion.apply` runs the same function on one op, for use from Python.
+result that has no uses and is not worth computing). The walk visits each op once, so the time is
+linear in the program; nothing is iterated to a fixed point. `Conversion.apply` runs the same
+function on one op, for use from Python.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Conversion:
     """A table of lowerings from dialect `source`, filled by the modules `families` of `package`.
 
     The modules are imported at first use, each registers its functions with the `lowers`
-    decorator of this object.
+    decorator of this object. `default_suffix` completes names that have no overload part.
     """
 
     source: str
@@ -77,6 +78,7 @@ class Conversion:
     builder: Callable[[Operation], Builder]
     fallback: Callable[[Operation], Lowering | None] = lambda op: None
     limitations: Callable[[], dict[str, str]] = dict
+    default_suffix: str = ""
     _table: dict[str, Lowering] = field(default_factory=dict[str, Lowering])
     _loaded: bool = False
 
@@ -84,7 +86,8 @@ class Conversion:
         """Register the decorated function for these overload names ("add.Tensor")."""
 
         def register(function: Lowering) -> Lowering:
-            for name in names:
+            for short in names:
+                name = short if "." in short else short + self.default_suffix
                 assert name not in self._table, f"{self.source}.{name} is lowered twice"
                 self._table[name] = function
             return function
@@ -149,7 +152,7 @@ class Conversion:
 
 def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
     assert len(values) == len(op.results), f"{op.name}: {len(values)} replacement values"
-    for old, new in zip(op.results, values):
+    for old, new in zip(op.results, values, strict=True):
         if new is None:
             assert not old.uses, f"{op.name}: a used result has no replacement"
             continue

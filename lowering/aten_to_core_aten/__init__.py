@@ -1,0 +1,27 @@
+"""`convert-aten-to-core-aten`: functional ATen becomes the core set, by decomposition.
+
+An overload that is in the core set keeps its arguments and only changes its dialect. All others
+have a function in one of the family modules beside this file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class ConvertAtenToCoreAtenPass(ModulePass):
+    """Decompose `aten` ops to `core_aten`; overloads named in `keep` stay as they are."""
+
+    name = "convert-aten-to-core-aten"
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+
+        DECOMPOSITIONS.convert(op, self.keep)

@@ -1,0 +1,78 @@
+"""scaled_dot_product_attention as products and a softmax.
+
+The shape of the result is what a fused attention kernel is recognised by later: scores = (q k^T)
+* scale, one optional addition or selection for the mask, _softmax over the last dimension, times v.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.linear import matmul_values
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.tensor_types import element_of, is_bool, shape_of
+
+
+@lowers("scaled_dot_product_attention")
+def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """softmax(q k^T * scale + mask) v; rows that are masked whole give 0 as in torch."""
+    query, key, value = op.arg("query"), op.arg("key"), op.arg("value")
+    if op.arg("dropout_p"):
+        raise b.refuse("dropout in attention", "dropout_p = 0.0")
+    if op.arg("enable_gqa"):
+        key, value = (_repeat_heads(b, x, shape_of(query)[-3]) for x in (key, value))
+    scale, mask = op.arg("scale"), op.arg("attn_mask")
+    if scale is None:
+        scale = 1 / sqrt(shape_of(query)[-1])
+    rank = len(shape_of(key))
+    scores = matmul_values(b, query, b.swap(key, rank - 2, rank - 1))
+    scores = b("mul.Scalar", scores, scale)
+    if op.arg("is_causal"):
+        if mask is not None:
+            raise b.refuse("attn_mask and is_causal together", "one of the two")
+        mask_for_scores = _causal_mask(b, scores)
+        return matmul_values(b, _softmax(b, _masked(b, scores, mask_for_scores)), value)
+    if mask is None:
+        return matmul_values(b, _softmax(b, scores), value)
+    weights = _softmax(b, _masked(b, scores, mask))
+    zero = b.full([], 0.0, element_of(weights))
+    weights = b("where.self", _fully_masked(b, mask), zero, weights)
+    return matmul_values(b, weights, value)
+
+
+def _softmax(b: CoreBuilder, scores: SSAValue) -> SSAValue:
+    return b("_softmax", scores, -1, False)
+
+
+def _masked(b: CoreBuilder, scores: SSAValue, mask: SSAValue) -> SSAValue:
+    if is_bool(element_of(mask)):
+        return b("where.self", mask, scores, b.full([], -inf, element_of(scores)))
+    return b("add.Tensor", scores, b.cast(mask, element_of(scores)))
+
+
+def _fully_masked(b: CoreBuilder, mask: SSAValue) -> SSAValue:
+    """True for rows of the mask that admit nothing, kept dimension last."""
+    if is_bool(element_of(mask)):
+        return b("bitwise_not", b("any.dim", mask, -1, True))
+    return b("eq.Scalar", b("amax", mask, [-1], True), -inf)
+
+
+def _causal_mask(b: CoreBuilder, scores: SSAValue) -> SSAValue:
+    """True where the key's index is not above the query's (upper left alignment)."""
+    rows, columns = shape_of(scores)[-2:]
+    row = b.view(b("arange.start_step", 0, rows, 1, dtype=i64), [rows, 1])
+    return b("ge.Tensor", row, b("arange.start_step", 0, columns, 1, dtype=i64))
+
+
+def _repeat_heads(b: CoreBuilder, x: SSAValue, heads: int) -> SSAValue:
+    """Each of x's heads as often as grouped queries need."""
+    *batch, own, length, size = shape_of(x)
+    if own == heads:
+        return x
+    dim = len(batch) + 1
+    wide = b.expand(b("unsqueeze", x, dim), [*batch, own, heads // own, length, size])
+    return b.view(wide, [*batch, heads, length, size])

@@ -1,0 +1,119 @@
+"""Layer, group, batch, instance and rms normalization; softmax and its relatives."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
+from lamina.lowering.tensor_types import element_of, numel, rank_of, shape_of
+
+_EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+
+
+@lowers("layer_norm")
+def layer_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The first result of native_layer_norm."""
+    names = ("input", "normalized_shape", "weight", "bias", "eps")
+    return b("native_layer_norm", *(op.arg(name) for name in names))
+
+
+@lowers("rms_norm", "_fused_rms_norm")
+def rms_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """x * rsqrt(mean(x^2) + eps) * weight over the trailing dimensions."""
+    x, weight, eps = op.arg("input"), op.arg("weight"), op.arg("eps")
+    dims = [-1 - i for i in reversed(range(len(op.arg("normalized_shape"))))]
+    if eps is None:
+        eps = _EPSILON[str(element_of(x))]
+    mean = b("mean.dim", b("mul.Tensor", x, x), dims, True)
+    scale = b("rsqrt", b("add.Scalar", mean, eps))
+    result = b("mul.Tensor", x, scale)
+    result = result if weight is None else b("mul.Tensor", result, weight)
+    return [result, scale] if len(op.results) == 2 else result
+
+
+@lowers("group_norm")
+def group_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The first result of native_group_norm."""
+    x = op.arg("input")
+    batch, channels = shape_of(x)[:2]
+    spatial = numel(x) // max(batch * channels, 1)
+    weight, bias = op.arg("weight"), op.arg("bias")
+    groups, eps = op.arg("num_groups"), op.arg("eps")
+    return b("native_group_norm", x, weight, bias, batch, channels, spatial, groups, eps)
+
+
+@lowers("batch_norm", "native_batch_norm", "_batch_norm_no_update")
+def batch_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """With running statistics, or those of the batch if there are no running ones."""
+    x, weight, bias = op.arg("input"), op.arg("weight"), op.arg("bias")
+    mean, var = op.arg("running_mean"), op.arg("running_var")
+    momentum, eps = op.arg("momentum"), op.arg("eps")
+    training = op.arg("training") if "training" in _names(op) else False
+    if not training:
+        name = "_native_batch_norm_legit_no_training"
+        made = b.op(name, x, weight, bias, mean, var, momentum, eps)
+    elif mean is None and var is None:
+        made = b.op("_native_batch_norm_legit.no_stats", x, weight, bias, True, momentum, eps)
+    else:
+        raise b.refuse("updating running statistics", "training = false")
+    return list(made.results[: len(op.results)])
+
+
+def _names(op: SchemaOp) -> list[str]:
+    return [argument.name for argument in op.schema.args]
+
+
+@lowers("instance_norm")
+def instance_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """group_norm with one group for each channel."""
+    x = op.arg("input")
+    if not op.arg("use_input_stats") or op.arg("running_mean") is not None:
+        raise b.refuse("running statistics in instance_norm", "use_input_stats = true without them")
+    batch, channels = shape_of(x)[:2]
+    spatial = numel(x) // max(batch * channels, 1)
+    weight, bias, eps = op.arg("weight"), op.arg("bias"), op.arg("eps")
+    return b("native_group_norm", x, weight, bias, batch, channels, spatial, channels, eps)
+
+
+@lowers("softmax.int", "log_softmax.int", "special_softmax", "special_log_softmax")
+def softmax(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Over one dimension, in the result's dtype."""
+    name = "_log_softmax" if "log_softmax" in op.overload_name else "_softmax"
+    x = b.cast(op.arg("self"), element_of(op.results[0]))
+    return b(name, x, op.arg("dim"), False)
+
+
+@lowers("_safe_softmax")
+def safe_softmax(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """softmax, but 0 for rows that are -inf throughout."""
+    x, dim = b.cast(op.arg("self"), element_of(op.results[0])), op.arg("dim")
+    masked = b("eq.Scalar", b("amax", x, [dim], True), float("-inf"))
+    return b("where.self", masked, b.full([], 0.0, element_of(x)), b("_softmax", x, dim, False))
+
+
+@lowers("logsumexp", "special_logsumexp")
+def logsumexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """max + log(sum(exp(x - max))), an infinite max replaced by 0."""
+    x, dim, keep = op.arg("self"), op.arg("dim"), op.arg("keepdim")
+    x = b.cast(x, element_of(op.results[0]))
+    if rank_of(x) == 0:
+        return b("add.Scalar", x, 0)
+    best = b("amax", x, dim, True)
+    best = b("where.self", b("isinf", best), b.full([], 0.0, element_of(x)), best)
+    total = b("sum.dim_IntList", b("exp", b("sub.Tensor", x, best)), dim, True)
+    result = b("add.Tensor", b("log", total), best)
+    return result if keep else b.view(result, shape_of(op.results[0]))
+
+
+@lowers("cosine_similarity")
+def cosine_similarity(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """sum(x/|x| * y/|y|), the norms not below eps (aten/src/ATen/native/Distance.cpp)."""
+    x, y, dim, eps = op.arg("x1"), op.arg("x2"), op.arg("dim"), op.arg("eps")
+
+    def unit(v: SSAValue) -> SSAValue:
+        norm = b("sqrt", b("sum.dim_IntList", b("mul.Tensor", v, v), [dim], True))
+        return b("div.Tensor", v, b("clamp", norm, eps, None))
+
+    return b("sum.dim_IntList", b("mul.Tensor", unit(x), unit(y)), [dim])

@@ -1,0 +1,101 @@
+"""Max and average pooling; adaptive pooling where the windows are equal."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
+from lamina.lowering.tensor_types import rank_of, shape_of
+
+
+@lowers("max_pool2d", "max_pool3d")
+def max_pool(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The values of the op that also gives indices."""
+    name = op.overload_name.partition(".")[0] + "_with_indices"
+    return b(name, *(op.arg(argument.name) for argument in op.schema.args))
+
+
+@lowers("max_pool1d", "max_pool1d_with_indices")
+def max_pool1d(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """Two-dimensional pooling with a height of 1."""
+    names = ("kernel_size", "stride", "padding", "dilation")
+    kernel, stride, padding, dilation = (_first(op.arg(name)) for name in names)
+    made = b.op(
+        "max_pool2d_with_indices",
+        b("unsqueeze", op.arg("self"), -2),
+        [1, kernel],
+        [1, kernel if stride is None else stride],
+        [0, padding],
+        [1, dilation],
+        op.arg("ceil_mode"),
+    )
+    return [b.view(value, shape_of(r)) for value, r in zip(made.results, op.results, strict=True)]
+
+
+def _first(value: list[int] | int) -> int | None:
+    if isinstance(value, int):
+        return value
+    return value[0] if value else None
+
+
+def _windows(op: SchemaOp, b: CoreBuilder, dims: int) -> list[int]:
+    """Kernel extents, equal to the strides, if the output divides the input."""
+    inputs, outputs = shape_of(op.operands[0])[-dims:], shape_of(op.results[0])[-dims:]
+    if any(o == 0 or i % o for i, o in zip(inputs, outputs, strict=True)):
+        raise b.refuse(
+            f"adaptive pooling from {inputs} to {outputs}", "output extents that divide the input's"
+        )
+    return [i // o for i, o in zip(inputs, outputs, strict=True)]
+
+
+@lowers("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive_avg_pool3d")
+@lowers("_adaptive_avg_pool3d", "adaptive_avg_pool1d")
+def adaptive_avg_pool(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """A mean if one output is left, avg_pool if the windows are equal, else the core op."""
+    x, name = op.arg("self"), op.overload_name.partition(".")[0].lstrip("_")
+    dims = int(name[-2])
+    inputs, outputs = shape_of(x)[-dims:], shape_of(op.results[0])[-dims:]
+    if outputs == [1] * dims:
+        return b("mean.dim", x, list(range(-dims, 0)), True)
+    if all(o and i % o == 0 for i, o in zip(inputs, outputs, strict=True)):
+        windows = _windows(op, b, dims)
+        return b(f"avg_pool{dims}d", x, windows, windows)
+    return b(name if dims == 1 else f"_{name}", x, outputs)
+
+
+@lowers("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
+def adaptive_max_pool(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """max_pool with indices, if the windows are equal."""
+    x = op.arg("self")
+    dims = int(op.overload_name.partition(".")[0][-2])
+    windows = _windows(op, b, dims)
+    if dims == 1:
+        x, windows = b("unsqueeze", x, -2), [1, *windows]
+    made = b.op(f"max_pool{max(dims, 2)}d_with_indices", x, windows, windows)
+    return [b.view(value, shape_of(r)) for value, r in zip(made.results, op.results, strict=True)]
+
+
+@lowers("im2col")
+def im2col(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Sliding blocks as columns: one strided slice for each place in the window."""
+    x = op.arg("self")
+    if rank_of(x) == 3:
+        x = b("unsqueeze", x, 0)
+    kernel, stride, dilation = op.arg("kernel_size"), op.arg("stride"), op.arg("dilation")
+    up, left = op.arg("padding")
+    if up or left:
+        x = b("constant_pad_nd", x, [left, left, up, up], 0)
+    _batch, _channels, height, width = shape_of(x)
+    rows = (height - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
+    columns = (width - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
+    pieces: list[SSAValue] = []
+    for i in range(kernel[0]):
+        top = i * dilation[0]
+        band = b("slice.Tensor", x, 2, top, top + stride[0] * (rows - 1) + 1, stride[0])
+        for j in range(kernel[1]):
+            start = j * dilation[1]
+            end = start + stride[1] * (columns - 1) + 1
+            pieces.append(b("unsqueeze", b("slice.Tensor", band, 3, start, end, stride[1]), 2))
+    return b.view(b("cat", pieces, 2), shape_of(op.results[0]))

@@ -1,0 +1,96 @@
+"""The table of decompositions, and the builder they use."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.dialects import core_aten
+from lamina.dialects.schema.names import UnknownOpError
+from lamina.lowering.conversion import Builder, Conversion, Lowering
+from lamina.lowering.tensor_types import element_of, shape_of
+
+
+def _core_class(name: str) -> type[Operation]:
+    return core_aten.op(name if "." in name else f"{name}.default")
+
+
+class CoreBuilder(Builder):
+    """Makes core_aten ops; `.default` may be left out of names."""
+
+    def __init__(self, anchor: Operation) -> None:
+        super().__init__(anchor, _core_class)
+
+    def view(self, x: SSAValue, shape: list[int]) -> SSAValue:
+        """`x` in another shape; nothing if it has that shape."""
+        return x if shape_of(x) == shape else self("view", x, shape)
+
+    def permute(self, x: SSAValue, dims: list[int]) -> SSAValue:
+        """`x` with dimensions permuted; nothing for the identity."""
+        return x if dims == list(range(len(dims))) else self("permute", x, dims)
+
+    def expand(self, x: SSAValue, shape: list[int]) -> SSAValue:
+        """`x` broadcast to `shape`; nothing if it has that shape."""
+        return x if shape_of(x) == shape else self("expand", x, shape)
+
+    def swap(self, x: SSAValue, first: int, second: int) -> SSAValue:
+        """`x` with two dimensions swapped."""
+        rank = len(shape_of(x))
+        dims = list(range(rank))
+        if rank:
+            dims[first], dims[second] = dims[second], dims[first]
+        return self.permute(x, dims)
+
+    def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """`x` with another element type; nothing if it has that type."""
+        return x if element_of(x) == element else self("_to_copy", x, dtype=element)
+
+    def full(self, shape: list[int], value: float | int | bool, element: Attribute) -> SSAValue:
+        """A constant tensor."""
+        return self("full", shape, value, dtype=element)
+
+
+def _same_op_in_core(op: Operation) -> Lowering | None:
+    try:
+        core_class = core_aten.op(op.name.partition(".")[2])
+    except UnknownOpError:
+        return None
+
+    def rename(op: Operation, b: CoreBuilder) -> list[SSAValue]:
+        renamed = core_class.create(
+            operands=op.operands,
+            result_types=[result.type for result in op.results],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+        )
+        return list(b.insert(renamed).results)
+
+    return rename
+
+
+DECOMPOSITIONS = Conversion(
+    source="aten",
+    package=__package__,
+    families=(
+        "activation",
+        "attention",
+        "cast",
+        "convolution",
+        "creation",
+        "indexing",
+        "linear",
+        "loss",
+        "normalization",
+        "pointwise",
+        "pooling",
+        "rearrange",
+        "reduction",
+        "resampling",
+        "view",
+    ),
+    builder=CoreBuilder,
+    fallback=_same_op_in_core,
+    default_suffix=".default",
+)
+
+lowers = DECOMPOSITIONS.lowers
+"""Decorator: register a decomposition for overload names, `.default` left out."""

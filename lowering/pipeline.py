@@ -1,0 +1,78 @@
+"""The whole compiler as one list: which passes take a program from each layer to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.arg_spec import parse_spec
+
+from lamina.dialects.errors import InputError
+from lamina.passes.registry import load_pass
+
+TARGET_PASSES = frozenset({"pack-contractions", "schedule"})
+"""Passes that need to know the machine; they take its name as the option `target`."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The passes that reach one layer from the layer before."""
+
+    layer: str
+    passes: tuple[str, ...]
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("aten", ("verify-aten",)),
+    Stage("functional", ("functionalize", "verify-functional")),
+    Stage("core_aten", ("convert-aten-to-core-aten", "verify-core-aten")),
+    Stage("prims", ("convert-core-aten-to-prims", "verify-prims")),
+    Stage("loop", ("convert-prims-to-loop", "canonicalize-loop", "loop-cse", "verify-loop")),
+    Stage(
+        "fused",
+        (
+            "fold-layout",
+            "pack-contractions",
+            "hoist-constants",
+            "fuse-elementwise",
+            "fuse-kernels",
+            "outline-kernels",
+        ),
+    ),
+    Stage("scheduled", ("bufferize", "plan-memory", "schedule", "verify-scheduled")),
+)
+
+LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
+"""The layers of IR from the top to what `codegen` takes."""
+
+
+def pipeline(
+    *, start: str = "aten", stop: str = "scheduled", target: str = "host"
+) -> tuple[str, ...]:
+    """Pass specs, as `lamina-opt -p` takes them, from a program at layer `start` to layer `stop`.
+
+    The passes of `start` itself are left out, except the contract of `aten`. Raises InputError
+    for a layer that does not exist.
+    """
+    for layer in (start, stop):
+        if layer not in LAYERS:
+            raise InputError(f"no layer is called '{layer}'; the layers are {', '.join(LAYERS)}")
+    first, last = LAYERS.index(start), LAYERS.index(stop)
+    names = [name for stage in STAGES[first + (first > 0) : last + 1] for name in stage.passes]
+    return tuple(_spec(name, target) for name in names)
+
+
+def _spec(name: str, target: str) -> str:
+    return f'{name}{{target="{target}"}}' if name in TARGET_PASSES and target != "host" else name
+
+
+def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> None:
+    """Run pass specs on a module in place. Raises InputError for an unknown pass."""
+    for spec in map(parse_spec, specs):
+        try:
+            kind = load_pass(spec.name)
+        except KeyError as error:
+            raise InputError(f"no pass is called '{spec.name}'") from error
+        kind.from_spec(spec).apply(context, module)
