@@ -143,7 +143,7 @@ def _single_reduction(value: SSAValue) -> GenericOp | None:
     producer = value.owner
     if not isinstance(producer, GenericOp) or producer.is_pointwise or len(producer.res) != 1:
         return None
-    return producer if value.has_one_use else None
+    return producer if value.has_one_use() else None
 
 
 def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:

@@ -96,7 +96,7 @@ def pays(producer: GenericOp, op: GenericOp, value: SSAValue, recompute_limit: i
         return True
     if prod(op.extents) > prod(producer.extents):
         return False
-    return value.has_one_use or (cost <= recompute_limit and len(producer.inputs) <= 1)
+    return value.has_one_use() or (cost <= recompute_limit and len(producer.inputs) <= 1)
 
 
 def inline(

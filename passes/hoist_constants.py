@@ -19,12 +19,12 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 
-CONSTANT_KINDS = ("parameter", "constant")
+CONSTANT_KINDS = ("parameter", "buffer", "constant")
 EXPANSION_LIMIT = 4
 """A constant result this many times larger than what it is made from is made each call instead."""
 
@@ -84,7 +84,13 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
 def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
     """The ops to hoist, in order, and every value that is known before the first call."""
     entry = main.body.block
-    known: set[SSAValue] = {a for a in entry.args if _kind(main, a.index) in CONSTANT_KINDS}
+    mutated = _mutated(main)
+    known: set[SSAValue] = {
+        a
+        for a in entry.args
+        if _kind(main, a.index) in CONSTANT_KINDS
+        and _attributes(main, a.index).data.get("lamina.name") not in mutated
+    }
     hoisted: dict[Operation, None] = {}
     for op in entry.ops:
         if not isinstance(op, GenericOp | ReshapeOp) or not op.operands:
@@ -93,6 +99,12 @@ def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValu
             hoisted[op] = None
             known.update(op.results)
     return hoisted, known
+
+
+def _mutated(main: func.FuncOp) -> set[Attribute]:
+    """Names of the arguments that the program writes back to."""
+    results = main.res_attrs.data if main.res_attrs else ()
+    return {r.data["lamina.target"] for r in results if "lamina.target" in r.data}
 
 
 def _expands(op: Operation) -> bool:

@@ -6,6 +6,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.loop import vector_arith
 
 _BINARY: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -52,6 +53,7 @@ _CASTS: dict[type[Operation], str] = {
     arith.ExtUIOp: "zext",
     arith.TruncIOp: "trunc",
 }
+_CASTS.update({cast: _CASTS[cast.SCALAR] for cast in vector_arith.CASTS if cast.SCALAR in _CASTS})
 
 
 def fastmath(op: Operation) -> str:
@@ -282,6 +284,11 @@ EMITTERS: dict[type[Operation], Emitter] = {
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: _compare_floats,
     arith.SelectOp: _select,
+    vector_arith.CmpiOp: _compare_integers,
+    vector_arith.CmpfOp: _compare_floats,
+    vector_arith.SelectOp: _select,
+    **dict.fromkeys(vector_arith.CASTS, _cast),
+    vector_arith.IndexCastOp: _index_cast,
     arith.NegfOp: _negate,
     arith.BitcastOp: _bitcast,
     arith.IndexCastOp: _index_cast,

@@ -9,6 +9,7 @@ from xdsl.ir import Dialect
 from lamina.dialects.loop.generic import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
+from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
     "loop",
@@ -22,6 +23,7 @@ Loop = Dialect(
         ReshapeOp,
         GatherOp,
         PrefetchOp,
+        *VECTOR_OPS,
     ],
     [],
 )

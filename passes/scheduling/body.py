@@ -19,14 +19,18 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
     i1,
+    i64,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.vector_arith import VECTOR_FORMS, CmpiOp, SelectOp
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute, vector_of
 
+ULT = 6
+"""`arith.cmpi`'s number for unsigned less-than."""
 CONTRACTABLE = ("arith.addf", "arith.subf", "arith.mulf")
 
 
@@ -99,7 +103,8 @@ class Body:
         uniform = all(self.values[o].uniform for o in op.operands)
         lanes = 1 if uniform else self.lanes
         operands = [self.values[o].value if uniform else self.vector(emit, o) for o in op.operands]
-        new = type(op).create(
+        kind = VECTOR_FORMS.get(type(op), type(op)) if lanes > 1 else type(op)
+        new = kind.create(
             operands=operands,
             result_types=[vector_of(r.type, lanes) for r in op.results],
             properties=dict(op.properties),
@@ -176,13 +181,13 @@ class Body:
         lanes = 1 if lane.uniform else self.lanes
         limit = emit.splat(number_attribute(extent, IndexType()), lanes)
         zero = emit.splat(number_attribute(0, IndexType()), lanes)
-        inside = emit.add(arith.CmpiOp(lane.value, limit, "ult"))
-        safe = emit.add(arith.SelectOp(inside, lane.value, zero))
+        inside = below(emit, lane.value, limit, lanes)
+        safe = choose(emit, inside, lane.value, zero)
         verdict = inside
         if lanes > 1:
             if mask is not None:
                 on = emit.splat(number_attribute(1, i1), lanes)
-                verdict = emit.add(arith.SelectOp(mask, inside, on))
+                verdict = choose(emit, mask, inside, on)
             verdict = emit.add(vector_reduce(verdict, "and"))
         message = f"index out of range: must be at least 0 and below {extent}"
         emit.run(cf.AssertOp(verdict, message))
@@ -217,6 +222,23 @@ def _with_contract(flags: Attribute | None) -> Attribute:
     if isinstance(flags, FastMathFlagsAttr) and flags.data:
         return flags
     return FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+
+def below(emit: Emitter, left: SSAValue, right: SSAValue, lanes: int) -> SSAValue:
+    """Unsigned comparison of indices, lane by lane; negative ones count as huge."""
+    kind = arith.CmpiOp if lanes == 1 else CmpiOp
+    op = kind.create(
+        operands=[left, right],
+        result_types=[vector_of(i1, lanes)],
+        properties={"predicate": IntegerAttr(ULT, i64)},
+    )
+    return emit.add(op)
+
+
+def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+    """`left` where the condition holds, else `right`, lane by lane."""
+    kind = SelectOp if isinstance(on.type, VectorType) else arith.SelectOp
+    return emit.add(kind(on, left, right))
 
 
 def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:

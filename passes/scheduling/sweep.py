@@ -16,7 +16,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_cost import body_cost
-from lamina.passes.scheduling.body import Affine, Body, Lane, broadcast, load, vector_reduce
+from lamina.passes.scheduling.body import (
+    Affine,
+    Body,
+    Lane,
+    below,
+    broadcast,
+    choose,
+    load,
+    vector_reduce,
+)
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.stages import Access, Stage
 
@@ -385,7 +394,7 @@ class SweepEmitter:
                 position = emit.add(arith.AddiOp(position, steps))
             limit = emit.splat(number_attribute(extent, IndexType()), lanes)
             # Unsigned comparison refuses negative indices too.
-            fits = emit.add(arith.CmpiOp(position, limit, "ult"))
+            fits = below(emit, position, limit, lanes)
             inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
         return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)
 
@@ -438,7 +447,7 @@ class SweepEmitter:
         mask: SSAValue | None,
     ) -> SSAValue:
         if mask is not None:
-            value = emit.add(arith.SelectOp(mask, value, self._identity(emit, stage, number)))
+            value = choose(emit, mask, value, self._identity(emit, stage, number))
         return combine(emit, stage.combiners[number], total, value)
 
     def _finish(
