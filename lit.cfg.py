@@ -26,6 +26,7 @@ for name in ("LAMINA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "OMP_NUM_THREADS"):
 # back from both, and a file of invalid ops whose messages are checked.
 split = "lamina-opt --split-input-file"
 config.substitutions += [
+    ("%python", sys.executable),
     ("%roundtrip", f"{split} %s | {split} | filecheck %s"),
     ("%generic_roundtrip", f"{split} %s --print-op-generic | {split} | filecheck %s"),
     ("%invalid", f"{split} %s --verify-diagnostics --parsing-diagnostics | filecheck %s"),

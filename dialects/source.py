@@ -114,7 +114,7 @@ def known_op_names(ctx: Context, like: str) -> list[str]:
     if dot and dialect_name in set(ctx.registered_dialect_names):
         dialect = ctx.get_optional_dialect(dialect_name)
         if dialect is not None:
-            names = getattr(dialect, "op_names", None)
+            names: Any = getattr(dialect, "op_names", None)
             if names is not None:
                 return list(names() if callable(names) else names)
             return [operation.name for operation in dialect.operations]

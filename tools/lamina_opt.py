@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 import lamina
@@ -24,16 +25,17 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
 from lamina.passes.dominance import verify_dominance
-from lamina.tools.listings import ListOps, ListPasses, pass_options
+from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.reporting import run_tool
-from lamina.tools.targets import TARGETS
+from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
 
 USAGE = """lamina-opt [options] [FILE.mlir]
 
   lamina-opt FILE                              parse, verify and print
   lamina-opt FILE -p 'functionalize,cse'       run passes; options as pass{option=value}
-  lamina-opt FILE -t asm                       emit code: llvmir, asm, object (needs -o)
+  lamina-opt FILE --to loop                    the compiler's own passes down to a layer
+  lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
   lamina-opt --list-passes | --list-ops prims  what there is
 """
 
@@ -81,18 +83,27 @@ class LaminaOptMain(xDSLOptMain):
     def register_all_targets(self) -> None:
         """xDSL's targets and `llvmir`, `asm`, `object` through Lamina's code generator."""
         super().register_all_targets()
-        for name, target in TARGETS.items():
-            self.available_targets[name] = lambda target=target: target
+        self.available_targets.update(target_factories())
 
     def register_all_frontends(self) -> None:
         """Textual IR under any extension that no other front end claims."""
         self.available_frontends["mlir"] = self._parse_text
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        """xDSL's arguments, `--list-passes` and `--list-ops`."""
+        """xDSL's arguments, `--from`, `--to`, `--list-passes` and `--list-ops`."""
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "lamina-opt"
         arg_parser.usage = USAGE
+        arg_parser.add_argument(
+            "--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first"
+        )
+        arg_parser.add_argument(
+            "--from",
+            dest="from_layer",
+            metavar="LAYER",
+            default="aten",
+            help="The layer at which the input stands, for --to (default: aten)",
+        )
         arg_parser.add_argument(
             "--list-passes", action=ListPasses, help="List all passes and their options, then exit"
         )
@@ -124,6 +135,14 @@ class LaminaOptMain(xDSLOptMain):
         parser = SourceParser(self.ctx, decode_source(stream.read(), name), name, self._line_offset)
         return parser.parse_module(not self.args.no_implicit_module)
 
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The text, or the bytes as text, that the target makes of the module."""
+        spec = parse_spec(self.args.target)
+        ours = target_factories().get(spec.name)
+        if ours is not None:
+            _check_options(ours(), spec, "target")
+        return super().output_resulting_program(prog)
+
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         """The input file; `-` and nothing mean standard input, any extension means textual IR."""
         if self.args.input_file == "-":
@@ -145,7 +164,9 @@ class LaminaOptMain(xDSLOptMain):
         return _OutputFile(self.args.output_file, "latin-1" if is_object else "utf-8")
 
     def setup_pipeline(self) -> None:
-        """The pipeline of `-p`, with messages that name the pass at fault."""
+        """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
+        if self.args.to is not None:
+            self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()
@@ -158,10 +179,16 @@ class LaminaOptMain(xDSLOptMain):
             if not self.args.disable_verify:
                 verify_dominance(module)
             self._stage = f"running pass '{coming.name}'" if coming else "writing the output"
-            ours = coming is None or coming.name in UNIVERSE.all_passes
-            self._foreign_pass = None if ours else coming.name
+            foreign = coming is not None and coming.name not in UNIVERSE.all_passes
+            self._foreign_pass = coming.name if coming is not None and foreign else None
 
         self.pipeline = PassPipeline(self.pipeline.passes, between)
+
+    def _passes_to_layer(self) -> tuple[str, ...]:
+        from lamina.lowering.pipeline import pipeline
+
+        (cpu,) = parse_spec(self.args.target).parameters.get("cpu", ("host",))
+        return pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
@@ -189,14 +216,17 @@ class LaminaOptMain(xDSLOptMain):
             raise InputError(
                 f"lamina-opt: error: unknown pass '{spec.name}'{hint} (--list-passes shows all)"
             )
-        pass_type = self.available_passes[spec.name]()
-        try:
-            pass_type.from_spec(spec)
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                f"lamina-opt: error: pass '{spec.name}': {error}\n"
-                f"  options: {pass_options(pass_type) or 'none'}"
-            ) from error
+        _check_options(self.available_passes[spec.name](), spec, "pass")
+
+
+def _check_options(kind: type[ModulePass] | type[Target], spec: ArgSpec, what: str) -> None:
+    try:
+        kind.from_spec(spec)
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"lamina-opt: error: {what} '{spec.name}': {error}\n"
+            f"  options: {options_of(kind) or 'none'}"
+        ) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

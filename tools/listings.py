@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
-from xdsl.passes import ModulePass, get_pass_option_infos
+from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
+from xdsl.utils.target import Target
 
 from lamina.tools.universe import UNIVERSE
 
@@ -22,13 +24,13 @@ def summary(thing: object) -> str:
     return text.split("\n", 1)[0].rstrip(".")
 
 
-def pass_options(pass_type: type[ModulePass]) -> str:
-    """`{option: type = default ...}`, empty for a pass without options."""
+def options_of(kind: type[ModulePass] | type[Target]) -> str:
+    """`{option: type = default ...}`, empty for a pass or target without options."""
     quotes = "'\""  # types written as text, under `from __future__ import annotations`
     shown = [
-        f"{option.name.replace('_', '-')}: {option.expected_type.strip(quotes)}"
-        + (f" = {option.default_value}" if option.default_value is not None else "")
-        for option in get_pass_option_infos(pass_type)
+        f"{option.name.replace('_', '-')}: {str(option.type).strip(quotes)}"
+        + (f" = {str(getattr(kind, option.name)).lower()}" if hasattr(kind, option.name) else "")
+        for option in fields(kind)
         if option.name != "name"
     ]
     return "{" + ", ".join(shown) + "}" if shown else ""
@@ -39,7 +41,7 @@ def list_passes() -> Iterable[str]:
     yield "Lamina's passes:"
     for name, factory in sorted(UNIVERSE.all_passes.items()):
         pass_type = factory()
-        yield f"  {name}{pass_options(pass_type)}"
+        yield f"  {name}{options_of(pass_type)}"
         yield f"      {summary(pass_type)}"
     yield "xDSL's passes:"
     for name in sorted(XDSL_UNIVERSE.all_passes):
@@ -49,7 +51,7 @@ def list_passes() -> Iterable[str]:
 def op_names(layer: str) -> list[str]:
     """Full names of all ops of one of Lamina's dialects, sorted."""
     dialect = UNIVERSE.all_dialects[layer]()
-    names = getattr(dialect, "op_names", None)
+    names: Any = getattr(dialect, "op_names", None)
     if names is not None:
         return sorted(names() if callable(names) else names)
     return sorted(operation.name for operation in dialect.operations)

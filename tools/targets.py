@@ -6,12 +6,15 @@ Each takes a module of scheduled IR (the form `schedule` leaves) and an optional
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
+
+from lamina.dialects.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,9 @@ class LLVMIRTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the text of the LLVM module."""
-        from lamina.codegen import emit_llvm_ir
+        from lamina.codegen.jit import emit_llvm_ir
 
+        check_scheduled(module, self.name)
         output.write(emit_llvm_ir(module, self.cpu, optimized=self.optimized))
 
 
@@ -40,8 +44,9 @@ class AsmTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the assembly text."""
-        from lamina.codegen import emit_assembly
+        from lamina.codegen.jit import emit_assembly
 
+        check_scheduled(module, self.name)
         output.write(emit_assembly(module, self.cpu))
 
 
@@ -55,12 +60,29 @@ class ObjectTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the bytes of the object file, one character each."""
-        from lamina.codegen import emit_object
+        from lamina.codegen.jit import emit_object
 
+        check_scheduled(module, self.name)
         output.write(emit_object(module, self.cpu).decode("latin-1"))
 
 
-TARGETS: dict[str, type[Target]] = {
-    target.name: target for target in (LLVMIRTarget, AsmTarget, ObjectTarget)
-}
-"""Target name to class, as `-t NAME{option=value}` spells it."""
+def check_scheduled(module: ModuleOp, target: str) -> None:
+    """`InputError` for a module without an entry point of scheduled IR."""
+    if not any("lamina.entry" in function.attributes for function in module.ops):
+        raise InputError(
+            f"-t {target}: error: code is made from scheduled IR, and no function here has the "
+            "attribute lamina.entry\n  --to scheduled runs the passes that lead there"
+        )
+
+
+TARGETS: tuple[type[Target], ...] = (LLVMIRTarget, AsmTarget, ObjectTarget)
+"""What `-t NAME{option=value}` offers on top of xDSL's targets."""
+
+
+def target_factories() -> dict[str, Callable[[], type[Target]]]:
+    """Factories without parameters, by which xDSL tells targets from plain functions."""
+
+    def factory(target: type[Target]) -> Callable[[], type[Target]]:
+        return lambda: target
+
+    return {target.name: factory(target) for target in TARGETS}
