@@ -75,21 +75,40 @@ def optimise(text: str, target: Target) -> binding.ModuleRef:
     return module
 
 
-def emit_llvm_ir(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> str:
-    """LLVM IR of a scheduled module, as made (before LLVM's passes)."""
-    return emit_module(module, target, options or default_options()).text
+def emit_llvm_ir(
+    module: ModuleOp,
+    target: Target | str,
+    options: EmitOptions | None = None,
+    *,
+    optimized: bool = False,
+) -> str:
+    """LLVM IR of a scheduled module, as made or after LLVM's passes."""
+    target, text = _emitted(module, target, options)
+    return str(optimise(text, target)) if optimized else text
 
 
-def emit_assembly(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> str:
+def emit_assembly(
+    module: ModuleOp, target: Target | str, options: EmitOptions | None = None
+) -> str:
     """Optimised assembly of a scheduled module."""
-    emitted = emit_module(module, target, options or default_options())
-    return compile_assembly(emitted.text, target)
+    target, text = _emitted(module, target, options)
+    return compile_assembly(text, target)
 
 
-def emit_object(module: ModuleOp, target: Target, options: EmitOptions | None = None) -> bytes:
+def emit_object(
+    module: ModuleOp, target: Target | str, options: EmitOptions | None = None
+) -> bytes:
     """A relocatable object file (ELF) of a scheduled module."""
-    emitted = emit_module(module, target, options or default_options())
-    return compile_object(emitted.text, target)
+    target, text = _emitted(module, target, options)
+    return compile_object(text, target)
+
+
+def _emitted(
+    module: ModuleOp, target: Target | str, options: EmitOptions | None
+) -> tuple[Target, str]:
+    if isinstance(target, str):
+        target = Target.parse(target)
+    return target, emit_module(module, target, options or default_options()).text
 
 
 def compile_assembly(text: str, target: Target) -> str:

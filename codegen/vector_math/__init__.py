@@ -23,6 +23,8 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "erf": ("error_function", 1),
     "log": ("logarithm", 1),
     "rsqrt": ("power", 1),
+    "expm1": ("exponential", 1),
+    "exp2": ("exponential", 1),
 }
 
 
