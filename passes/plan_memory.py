@@ -72,8 +72,8 @@ def _plan(function: func.FuncOp) -> None:
     arena.name_hint = "arena"
     for buffer in buffers:
         offset = arith.ConstantOp(IntegerAttr(buffer.offset, IndexType()))
-        view = memref.ViewOp(
-            operands=[arena, offset.result, []], result_types=[buffer.allocation.memref.type]
+        view = memref.ViewOp.create(
+            operands=[arena, offset.result], result_types=[buffer.allocation.memref.type]
         )
         block.insert_op_before(offset, buffer.allocation)
         Rewriter.replace_op(buffer.allocation, view)

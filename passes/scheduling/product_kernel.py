@@ -20,6 +20,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.product import ProductEmitter, Tile, choose_tile
 from lamina.passes.scheduling.row_kernel import PARALLEL_WORK, work
+from lamina.passes.scheduling.row_operand import copy_rows, needs_copy
 from lamina.passes.scheduling.rows import RowSegment, build_sweeps, outputs_of, plan_scratch
 from lamina.passes.scheduling.stages import LOCAL_ROW, Stage, is_temporary
 from lamina.passes.scheduling.sweep import Env, Memory
@@ -216,6 +217,23 @@ class _Kernel:
         if tile.rows > smallest:
             tile = Tile(smallest, tile.vectors, tile.lanes)
         emitter = ProductEmitter(stage, shape, self.memory, tile)
+        panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
+        if not extra and needs_copy(
+            emitter.left, row_dim, emitter.summed, self.memory, panel_count
+        ):
+            assert row_dim is not None
+            emitter.left = copy_rows(
+                emit,
+                stage,
+                emitter.left,
+                self.memory,
+                env,
+                row_dim,
+                emitter.summed,
+                limits,
+                self.block if self.blocked else stage.extents[row_dim],
+                self.target,
+            )
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
         ragged = columns % shape.panel != 0 and not self._padded_scratch(stage)
