@@ -1,4 +1,4 @@
-"""The nested inputs and outputs (torch pytrees) of a module, and the flat lists of compiled code."""
+"""Nested inputs and outputs (torch pytrees) of a module, and the flat lists of compiled code."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

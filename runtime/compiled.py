@@ -3,6 +3,7 @@
 import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,27 +27,21 @@ _ALIGNMENT = 64
 
 
 class NativeCode(Protocol):
-    """Loaded machine code: runs one of its entry points on an array of pointers."""
+    """Loaded machine code, such as `Executable`."""
 
-    def main(self, pointers: "ctypes.Array[ctypes.c_void_p]") -> None:
-        """Runs the program; raises ExecutionError when a check inside it fails."""
-        ...
-
-    def setup(self, pointers: "ctypes.Array[ctypes.c_void_p]") -> None:
-        """Prepares constants."""
+    def call(self, entry: str, pointers: Sequence[int]) -> None:
+        """Runs an entry point on its pointers; ExecutionError when a check inside it fails."""
         ...
 
 
+@dataclass(frozen=True)
 class Program:
-    """A program as machine code, with no data: what the disk cache holds."""
+    """A program as machine code, not yet bound to its constants."""
 
-    def __init__(
-        self, code: NativeCode, main: Entry, setup: Entry | None, kernels: Kernels
-    ) -> None:
-        self.code = code
-        self.main = main
-        self.setup = setup
-        self.kernels = kernels
+    code: NativeCode
+    main: Entry
+    setup: Entry | None
+    kernels: Kernels
 
 
 class Compiled:
@@ -72,12 +67,12 @@ class Compiled:
         self._structure = structure
         self._render = render
         self._allocate = allocate
-        self._run = program.code.main
+        self._run = program.code.call
         self._lock = threading.Lock()
         self._plans: dict[type, _Plan] = {}
         self._kept: list[Any] = []  # what the addresses in self._pointers point into
         slots = program.main.slots
-        self._pointers = (ctypes.c_void_p * max(1, len(slots)))()
+        self._pointers = [0] * len(slots)
         self._inputs = _numbered(slots, "input")
         self._outputs = _numbered(slots, "output")
         self._bind(constants)
@@ -98,9 +93,9 @@ class Compiled:
             for index, make in plan.makers:
                 result, pointers[index] = make()
                 results.append(result)
-            self._run(pointers)
+            self._run("main", pointers)
             for source, target, size in self._mutations:
-                ctypes.memmove(pointers[target], pointers[source], size)  # pyright: ignore
+                ctypes.memmove(pointers[target], pointers[source], size)
         return self._structure.unflatten(results)
 
     @property
@@ -155,7 +150,7 @@ class Compiled:
         entry = self._program.setup
         if entry is None:
             return {}
-        pointers = (ctypes.c_void_p * len(entry.slots))()
+        pointers = [0] * len(entry.slots)
         prepared: dict[str, int] = {}
         arena: np.ndarray | None = None
         for index, slot in enumerate(entry.slots):
@@ -166,7 +161,7 @@ class Compiled:
                 pointers[index] = arena.ctypes.data
             else:
                 pointers[index] = self._hold(slot, constants, held)
-        self._program.code.setup(pointers)
+        self._program.code.call("setup", pointers)
         return prepared
 
     def _hold(self, slot: Slot, constants: Mapping[str, Any], held: dict[str, int]) -> int:

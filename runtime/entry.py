@@ -1,5 +1,6 @@
 """Entry points of compiled programs: what each pointer of the native call stands for."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import prod
@@ -64,6 +65,11 @@ class Slot:
         return prod(self.shape) * _SIZES[self.dtype]
 
     @property
+    def storage_dtype(self) -> np.dtype[Any]:
+        """A NumPy dtype of the same width, which is `numpy_dtype` where there is one."""
+        return NUMPY_DTYPES.get(self.dtype, np.dtype(np.uint16))
+
+    @property
     def type_text(self) -> str:
         """The type as messages print it, for example `tensor<2x3xf32>`."""
         return "tensor<" + "x".join([*map(str, self.shape), self.dtype]) + ">"
@@ -110,31 +116,30 @@ def entry_of(function: FuncOp) -> Entry:
 
 def argument_slots(function: FuncOp) -> list[Slot]:
     """One slot for each argument of a function over tensors or memrefs."""
-    types = list(function.function_type.inputs)
-    return _slots(types, function.arg_attrs, "arg", "input")
+    return _slots(list(function.function_type.inputs), function.arg_attrs, "input")
 
 
 def result_slots(function: FuncOp) -> list[Slot]:
     """One slot for each result of a function over tensors."""
-    types = list(function.function_type.outputs)
-    return _slots(types, function.res_attrs, "out", "output")
+    return _slots(list(function.function_type.outputs), function.res_attrs, "output")
+
+
+_STEMS = {"input": "arg", "output": "out"}
 
 
 def _slots(
-    types: list[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, stem: str, kind: str
+    types: list[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, default_kind: str
 ) -> list[Slot]:
     slots: list[Slot] = []
+    unnamed: Counter[str] = Counter()
     for number, type_ in enumerate(types):
         entries = attributes.data[number].data if attributes is not None else {}
-        name = _text(entries.get("lamina.name")) or f"{stem}{number}"
-        slots.append(
-            _slot(
-                type_,
-                name,
-                _text(entries.get("lamina.kind")) or kind,
-                _text(entries.get("lamina.target")),
-            )
-        )
+        kind = _text(entries.get("lamina.kind")) or default_kind
+        name = _text(entries.get("lamina.name"))
+        if name is None:
+            name = f"{_STEMS.get(kind, kind)}{unnamed[kind]}"
+        unnamed[kind] += 1
+        slots.append(_slot(type_, name, kind, _text(entries.get("lamina.target"))))
     return slots
 
 

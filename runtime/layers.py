@@ -3,21 +3,14 @@
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import parse_module
+from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
+from lamina.lowering.pipeline import pipeline, run_pipeline
 
-LAYERS: tuple[str, ...] = (
-    "aten",
-    "functional",
-    "core_aten",
-    "prims",
-    "loop",
-    "fused",
-    "scheduled",
-    "llvm",
-    "asm",
-)
+LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""
 
 _DIALECT_LAYERS = ("aten", "core_aten", "prims", "loop")
@@ -35,23 +28,40 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 def layer_of(module: ModuleOp) -> str:
     """The highest layer that an op of `module` belongs to; `aten` for a program without such ops.
 
-    Functions with `lamina.entry` are scheduled, kernels are fused.
+    Functions with `lamina.entry` are scheduled, those with `lamina.kernel` are fused.
     """
     found: set[str] = set()
     for op in module.walk():
-        if isinstance(op, FuncOp):
-            if "lamina.entry" in op.attributes:
-                return "scheduled"
-            if "lamina.kernel" in op.attributes:
-                return "fused"
-        elif op.name == "loop.kernel":
-            found.add("fused")
-        else:
+        if not isinstance(op, FuncOp):
             found.add(op.name.partition(".")[0])
-    for layer in _DIALECT_LAYERS:
-        if layer in found and not (layer == "loop" and "fused" in found):
-            return layer
-    return "fused" if "fused" in found else "aten"
+        elif "lamina.entry" in op.attributes:
+            return "scheduled"
+        elif "lamina.kernel" in op.attributes:
+            return "fused"
+    return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
+
+
+def lower(module: ModuleOp, start: str, stop: str, target: Target) -> None:
+    """Takes `module` from layer `start` down to layer `stop`, in place."""
+    if start != stop:
+        run_pipeline(module, pipeline(start=start, stop=stop, target=target.name), Context())
+
+
+def render(module: ModuleOp, layer: str, target: Target) -> str:
+    """The text of `module`, which stays as it is, at `layer` (see `LAYERS`).
+
+    Raises InputError for an unknown layer and for one above the layer of the module.
+    """
+    start = layer_of(module)
+    if LAYERS.index(check_layer(layer)) < LAYERS.index(start):
+        raise InputError(f"the program came in at layer {start}; there is no {layer} above it")
+    lowered = module.clone()
+    lower(lowered, start, layer if layer in MODULE_LAYERS else "scheduled", target)
+    if layer in MODULE_LAYERS:
+        return str(lowered)
+    from lamina.codegen.jit import emit_assembly, emit_llvm_ir
+
+    return (emit_llvm_ir if layer == "llvm" else emit_assembly)(lowered, target)
 
 
 def check_layer(layer: str) -> str:

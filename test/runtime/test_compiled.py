@@ -27,17 +27,17 @@ class NumpyCode:
     def __init__(self, main: Entry, body: Body, setup: Entry | None = None, prepare: Any = None):
         self._main, self._body, self._setup, self._prepare = main, body, setup, prepare
 
-    def main(self, pointers: Any) -> None:
-        self._body(*_views(self._main, pointers))
-
-    def setup(self, pointers: Any) -> None:
-        assert self._setup is not None
-        self._prepare(*_views(self._setup, pointers))
+    def call(self, entry: str, pointers: Any) -> None:
+        if entry == "main":
+            self._body(*_views(self._main, pointers))
+        else:
+            assert self._setup is not None
+            self._prepare(*_views(self._setup, pointers))
 
 
 def _views(entry: Entry, pointers: Any) -> list[np.ndarray]:
     views: list[np.ndarray] = []
-    for slot, pointer in zip(entry.slots, pointers, strict=False):
+    for slot, pointer in zip(entry.slots, pointers, strict=True):
         memory = (ctypes.c_char * slot.size).from_address(pointer or 0) if slot.size else b""
         views.append(np.frombuffer(memory, NUMPY_DTYPES[slot.dtype]).reshape(slot.shape))
     return views
@@ -48,7 +48,7 @@ def render(layer: str) -> str:
 
 
 def allocate(slot: Slot) -> np.ndarray:
-    return np.empty(slot.shape, slot.numpy_dtype)
+    return np.empty(slot.shape, slot.storage_dtype)
 
 
 def compiled(slots: list[Slot], body: Body, **constants: Any) -> Compiled:
@@ -114,17 +114,11 @@ def test_bfloat16_is_for_torch_only() -> None:
     main = Entry(tuple(slots))
 
     class Copy:
-        def main(self, pointers: Any) -> None:
+        def call(self, entry: str, pointers: Any) -> None:
             ctypes.memmove(pointers[1], pointers[0], 4)
 
-        def setup(self, pointers: Any) -> None:
-            raise AssertionError
-
-    def bytes_of(slot: Slot) -> np.ndarray:
-        return np.empty(slot.shape, np.uint16)
-
     program = Compiled(
-        Program(Copy(), main, None, Kernels(())), {}, FlatStructure(["x"]), render, bytes_of
+        Program(Copy(), main, None, Kernels(())), {}, FlatStructure(["x"]), render, allocate
     )
     x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
     assert torch.equal(program(x), x)

@@ -1,0 +1,129 @@
+"""From a module at any layer to a `Compiled` object, through the disk cache."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.source import nearest
+from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
+from lamina.runtime.compiled import Compiled, Program
+from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
+from lamina.runtime.executable import Executable, ProgramMetadata
+from lamina.runtime.kernels import Kernels, kernels_of
+from lamina.runtime.layers import layer_of, lower, render
+
+BOUND_KINDS = ("parameter", "buffer", "constant")
+"""Kinds of arguments that are bound when a program is compiled, not passed in each call."""
+
+
+def compile_module(
+    module: ModuleOp,
+    *,
+    target: Target | str | None = None,
+    constants: Mapping[str, Any] | None = None,
+    structure: Structure | None = None,
+    cache: bool = True,
+) -> Compiled:
+    """Compiles `module`, which this function may change; see `lamina.compile` for the rest."""
+    machine = as_target(target)
+    main = function_named(module, "main")
+    if main is None:
+        raise InputError("there is no function @main to compile")
+    slots = argument_slots(main)
+    bound = dict(constants or {})
+    _check_constants(slots, bound)
+    _open_unbound_arguments(main, slots, bound)
+    names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
+    return Compiled(
+        native_program(module, machine, cache=cache),
+        bound,
+        structure or FlatStructure(names),
+        partial(render, module, target=machine),
+        allocate_output,
+    )
+
+
+def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
+    """Machine code for `module`, which stays as it is."""
+    code, metadata = _compile(module, target)
+    entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
+    return Program(
+        Executable(code, metadata, target),
+        entries["main"],
+        entries.get("setup"),
+        Kernels.from_json(metadata.ledger),
+    )
+
+
+def _compile(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
+    """Runs the pipeline and code generation."""
+    from lamina.codegen.jit import compile_object, default_options
+    from lamina.codegen.llvm_emitter import emit_module
+
+    lowered = module.clone()
+    start = layer_of(lowered)
+    if start != "scheduled":
+        lower(lowered, start, "fused", target)
+    kernels = kernels_of(lowered)
+    if start != "scheduled":
+        lower(lowered, "fused", "scheduled", target)
+    emitted = emit_module(lowered, target, default_options())
+    metadata = ProgramMetadata(
+        arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
+        messages=emitted.messages,
+        needs_openmp=emitted.needs_openmp,
+        ledger=kernels.to_json(),
+    )
+    return compile_object(emitted.text, target), metadata
+
+
+def _function(module: ModuleOp, name: str) -> FuncOp:
+    function = function_named(module, name)
+    assert function is not None
+    return function
+
+
+def allocate_output(slot: Slot) -> np.ndarray:
+    """Memory for one output."""
+    return np.empty(slot.shape, slot.storage_dtype)
+
+
+def as_target(target: Target | str | None) -> Target:
+    """The target of that name; the machine at hand for None."""
+    if isinstance(target, Target):
+        return target
+    return Target.host() if target is None else Target.parse(target)
+
+
+def _check_constants(slots: list[Slot], bound: Mapping[str, Any]) -> None:
+    """Raises ArgumentError for unknown names and for arrays that do not fit."""
+    by_name = {slot.name: slot for slot in slots if slot.kind in BOUND_KINDS}
+    for name, value in bound.items():
+        slot = by_name.get(name)
+        if slot is None:
+            near = nearest(name, by_name) or list(by_name)[:8]
+            raise ArgumentError(
+                f"constant '{name}': the program has no such parameter, buffer or constant"
+                + (f"; nearest: {', '.join(near)}" if near else "")
+            )
+        kind = array_kind(kind_name(value) or "numpy")
+        kind.reader(slot, -1)(kind.contiguous(value))
+
+
+def _open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, Any]) -> None:
+    """Parameters that no constant is bound to are inputs like any other."""
+    if main.arg_attrs is None:
+        return
+    entries = [
+        DictionaryAttr({**attributes.data, "lamina.kind": StringAttr("input")})
+        if slot.kind in BOUND_KINDS and slot.name not in bound
+        else attributes
+        for slot, attributes in zip(slots, main.arg_attrs.data, strict=True)
+    ]
+    main.properties["arg_attrs"] = ArrayAttr(entries)

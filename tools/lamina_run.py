@@ -1,0 +1,198 @@
+"""`lamina-run`: compile a file of textual IR of any layer, run it, check it, time it."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.dialects.errors import ArgumentError, InputError
+from lamina.runtime.compile import compile_module
+from lamina.runtime.compiled import Compiled
+from lamina.runtime.entry import Slot, argument_slots, function_named
+from lamina.runtime.layers import LAYERS, layer_of, parse
+from lamina.tools.reporting import run_tool
+
+_BOUND_KINDS = ("parameter", "buffer", "constant")
+_TOLERANCES: dict[str, tuple[float, float]] = {
+    "f16": (1e-3, 1e-2),
+    "f32": (1e-4, 1e-4),
+    "f64": (1e-10, 1e-8),
+    "complex<f32>": (1e-4, 1e-4),
+    "complex<f64>": (1e-10, 1e-8),
+}
+"""Absolute and relative tolerance of `--check` for each element type; integers must be equal."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; the exit code, 1 for bad input or a failed check."""
+    return run_tool("lamina-run", lambda: _run(_parser().parse_args(arguments)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lamina-run",
+        description="Compile textual IR of any layer and run its function main.",
+        epilog="Arguments are taken by lamina.name from .npz files, .npy files fill the rest in "
+        "order, and what remains is seeded random.",
+    )
+    add = parser.add_argument
+    add("file", help="textual IR; - for standard input")
+    add("--inputs", nargs="+", default=[], metavar="FILE", help=".npy and .npz files")
+    add("--seed", type=int, default=0, help="of the random arguments (default 0)")
+    add("--save", metavar="OUT.npz", help="write the results, named out0, out1, ...")
+    add("--check", action="store_true", help="compare with the interpreter of the file's layer")
+    add("--time", nargs="?", type=int, const=100, metavar="N", help="time N calls (default 100)")
+    add("--print-kernels", action="store_true", help="show what was fused into what")
+    add("--print-ir", metavar="LAYER", help=f"show a layer: {', '.join(LAYERS)}")
+    add("--target", help="host (default), x86-64-v3, x86-64-v4")
+    add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    module = _read(options.file)
+    main_function = function_named(module, "main")
+    if main_function is None:
+        raise InputError(f"{options.file}: error: there is no function @main to run")
+    slots = argument_slots(main_function)
+    arrays = _arguments(slots, options.inputs, options.seed)
+    bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}
+    inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in _BOUND_KINDS]
+    compiled = compile_module(
+        module.clone(), target=options.target, constants=bound, cache=not options.no_cache
+    )
+    if options.print_ir:
+        print(compiled.ir(options.print_ir))
+    if options.print_kernels:
+        print(compiled.kernels)
+    results = _as_list(compiled(*inputs))
+    _show(results, compiled)
+    if options.save:
+        np.savez(options.save, **{f"out{i}": r for i, r in enumerate(results)})  # pyright: ignore
+    if options.check:
+        _check(module, [arrays[slot.name] for slot in slots], results, compiled)
+    if options.time:
+        _time(compiled, inputs, options.time)
+
+
+def _read(file: str) -> ModuleOp:
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    return parse(data, name="<stdin>" if file == "-" else file)
+
+
+# Arguments
+
+
+def _arguments(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:
+    """An array for each argument: by name from .npz, in order from .npy, else random."""
+    named, listed = _load(files)
+    unknown = [name for name in named if name not in {slot.name for slot in slots}]
+    if unknown:
+        expected = ", ".join(f"{slot.name}: {slot.type_text}" for slot in slots[:8])
+        raise ArgumentError(f"no argument is named '{unknown[0]}'; the arguments are: {expected}")
+    open_inputs = [slot for slot in slots if slot.name not in named]
+    open_inputs.sort(key=lambda slot: slot.kind in _BOUND_KINDS)
+    if len(listed) > len(open_inputs):
+        raise ArgumentError(f"{len(listed)} .npy files for {len(open_inputs)} arguments")
+    for slot, array in zip(open_inputs, listed, strict=False):
+        named[slot.name] = array
+    generator = np.random.default_rng(seed)
+    return {
+        slot.name: np.ascontiguousarray(named[slot.name])
+        if slot.name in named
+        else _random(slot, generator)
+        for slot in slots
+    }
+
+
+def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    named: dict[str, np.ndarray] = {}
+    listed: list[np.ndarray] = []
+    for file in files:
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                listed.append(loaded)
+            else:
+                named.update({name: loaded[name] for name in loaded.files})
+        except (ValueError, EOFError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise InputError(f"{file}: error: not a readable .npy or .npz file ({error})") from None
+    return named, listed
+
+
+def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
+    """Normal floats; small integers that are valid indices of most tables; fair booleans."""
+    dtype = slot.numpy_dtype
+    if dtype.kind in "fc":
+        values = generator.standard_normal(slot.shape)
+        if dtype.kind == "c":
+            values = values + 1j * generator.standard_normal(slot.shape)
+        return np.asarray(values).astype(dtype)
+    return generator.integers(0, 2, slot.shape).astype(dtype)
+
+
+# Results
+
+
+def _as_list(results: Any) -> list[np.ndarray]:
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+def _show(results: Sequence[np.ndarray], compiled: Compiled) -> None:
+    with np.printoptions(threshold=16, edgeitems=2, precision=5, linewidth=100):
+        for slot, result in zip(compiled.outputs, results, strict=True):
+            print(f"{slot.name}: {slot.type_text}")
+            print(f"  {str(result).replace(chr(10), chr(10) + '  ')}")
+
+
+def _check(
+    module: ModuleOp,
+    arguments: Sequence[np.ndarray],
+    results: Sequence[np.ndarray],
+    compiled: Compiled,
+) -> None:
+    """Compares with the interpreter at the file's own layer; raises InputError on a difference."""
+    from lamina.runtime.interpreters import run_module
+
+    expected = run_module(module, [argument.copy() for argument in arguments])
+    worst = 0.0
+    for slot, ours, theirs in zip(compiled.outputs, results, expected, strict=False):
+        absolute, relative = _TOLERANCES.get(slot.dtype, (0.0, 0.0))
+        if not np.allclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True):
+            raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")
+        if ours.size:
+            worst = max(worst, float(np.nanmax(np.abs(np.subtract(ours, theirs, dtype=float)))))
+    print(f"check: equal to the {layer_of(module)} interpreter, largest difference {worst:.2e}")
+
+
+def _difference(ours: np.ndarray, theirs: np.ndarray) -> str:
+    if ours.shape != theirs.shape:
+        return f"has shape {ours.shape}, the interpreter's has {theirs.shape}"
+    apart = np.abs(ours.astype(complex) - theirs.astype(complex))
+    place = np.unravel_index(int(np.nanargmax(np.nan_to_num(apart, nan=np.inf))), ours.shape)
+    where = ", ".join(str(int(i)) for i in place)
+    return f"[{where}] is {ours[place]}, the interpreter's is {theirs[place]}"
+
+
+def _time(compiled: Compiled, inputs: Sequence[Any], count: int) -> None:
+    if count < 1:
+        raise InputError(f"--time {count}: at least one call")
+    samples: list[float] = []
+    for _ in range(count):
+        start = time.perf_counter()
+        compiled(*inputs)
+        samples.append(time.perf_counter() - start)
+    samples.sort()
+    best, middle = samples[0] * 1e6, samples[len(samples) // 2] * 1e6
+    print(f"time of {count} calls: best {best:.1f} us, median {middle:.1f} us")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
