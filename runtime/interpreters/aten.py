@@ -1,0 +1,125 @@
+"""The interpreter of `aten` and `core_aten`: one NumPy function for each overload name.
+
+The functions are in `aten_ops/`, by family. An `aten` overload that has none is run through its
+decomposition to `core_aten`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from importlib import import_module
+from typing import Any
+
+from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, PythonValues
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+
+from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
+from lamina.runtime.interpreters.values import as_type
+
+FAMILIES = (
+    "convolution",
+    "creation",
+    "indexing",
+    "linear",
+    "normalization",
+    "pointwise",
+    "pooling",
+    "reduction",
+    "view",
+)
+
+RunFunction = Callable[[Interpreter, Any, PythonValues], PythonValues]
+
+
+class TableFunctions(InterpreterFunctions):
+    """Interpreter functions made for op classes at run time instead of by decorated methods."""
+
+    def __init__(self, table: dict[type[Operation], RunFunction]) -> None:
+        self.table = table
+
+    def _impls(self) -> Iterable[tuple[type[Operation], Any]]:  # pyright: ignore
+        return [(op_class, _implementation(run)) for op_class, run in self.table.items()]
+
+    def _cast_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
+
+    def _attr_impls(self) -> Iterable[Any]:
+        return ()
+
+    def _ext_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
+
+    def _callable_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
+
+
+def _implementation(run: RunFunction) -> Any:
+    def implementation(
+        functions: InterpreterFunctions, interpreter: Interpreter, op: Operation, args: PythonValues
+    ) -> OpImplResult:
+        try:
+            return OpImplResult(run(interpreter, op, args), None)
+        except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
+            types = [str(operand.type) for operand in op.operands]
+            raise UnsupportedError(op.name, f"interpreter: {error}", types=types) from error
+
+    return implementation
+
+
+def load_functions() -> dict[str, Callable[[Call], Any]]:
+    """The whole table, by overload name."""
+    for family in FAMILIES:
+        import_module(f"lamina.runtime.interpreters.aten_ops.{family}")
+    return FUNCTIONS
+
+
+def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
+    """Implementations for these `aten` and `core_aten` op classes."""
+    table = load_functions()
+    made: dict[type[Operation], RunFunction] = {}
+    for op_class in op_classes:
+        assert not op_class.has_trait(IsTerminator)
+        function = table.get(op_class.name.partition(".")[2])
+        made[op_class] = _decomposed if function is None else _with(function)
+    return TableFunctions(made)
+
+
+def _with(function: Callable[[Call], Any]) -> RunFunction:
+    def run(interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
+        returned = function(Call(op, args))
+        results = returned if isinstance(returned, (tuple, list)) else (returned,)
+        return tuple(
+            as_type(value, result.type) for value, result in zip(results, op.results, strict=False)
+        )
+
+    return run
+
+
+def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+    """Run `op` as its decomposition."""
+    if not op.name.startswith("aten."):
+        raise UnsupportedError(op.name, "has no interpreter yet")
+    from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+
+    block = Block(arg_types=[operand.type for operand in op.operands])
+    copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
+    mapped: dict[SSAValue, SSAValue] = {}
+    for operand, argument in zip(op.operands, block.args, strict=True):
+        mapped[operand] = argument
+    copy.operands = tuple(block.args)
+    block.add_op(copy)
+    region = Region(block)
+    try:
+        replacements = DECOMPOSITIONS.apply(copy)
+    except UnsupportedError as error:
+        raise LaminaError(f"{error}\n  (no interpreter of its own, so run by decomposition)")
+    op_classes = {type(made) for made in region.walk()}
+    helper = Interpreter(interpreter.module)
+    helper.register_implementations(functions(op_classes))
+    values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
+    for made in block.ops:
+        results = helper.run_op(made, tuple(values[operand] for operand in made.operands))
+        values.update(zip(made.results, results, strict=True))
+    return tuple(None if value is None else values[value] for value in replacements)

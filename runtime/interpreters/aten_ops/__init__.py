@@ -1,0 +1,1 @@
+"""NumPy semantics of ATen overloads, one file for each family."""

@@ -1,0 +1,104 @@
+"""Convolution of any number of spatial dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lamina.runtime.interpreters.aten_ops.registry import Call, interprets, wide
+from lamina.runtime.interpreters.values import Array
+
+
+def windows(
+    x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Array:
+    """Sliding windows over the last len(kernel) dimensions, as that many new last dimensions."""
+    dims = len(kernel)
+    extents = tuple(d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True))
+    axis = tuple(range(x.ndim - dims, x.ndim))
+    view = np.lib.stride_tricks.sliding_window_view(x, extents, axis)
+    steps = (slice(None, None, s) for s in stride)
+    inner = (slice(None, None, d) for d in dilation)
+    return view[(..., *steps, *inner)]
+
+
+def pad_spatial(x: Array, padding: Sequence[tuple[int, int]], value: float = 0) -> Array:
+    """The last dimensions with a border of `value`; negative widths cut."""
+    lead = x.ndim - len(padding)
+    cut = [slice(None)] * lead + [
+        slice(max(-low, 0), extent - max(-high, 0))
+        for (low, high), extent in zip(padding, x.shape[lead:], strict=True)
+    ]
+    widths = [(0, 0)] * lead + [(max(low, 0), max(high, 0)) for low, high in padding]
+    return np.pad(x[tuple(cut)], widths, constant_values=value)
+
+
+def correlate(
+    x: Array,
+    weight: Array,
+    stride: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    groups: int,
+) -> Array:
+    """(N, C, ...) with (O, C/groups, ...) to (N, O, ...)."""
+    view = windows(pad_spatial(x, padding), weight.shape[2:], stride, dilation)
+    dims = weight.ndim - 2
+    pieces = []
+    for part, kernel in zip(
+        np.split(view, groups, axis=1), np.split(weight, groups, axis=0), strict=True
+    ):
+        inner = [1, *range(2 + dims, 2 + 2 * dims)]
+        piece = np.tensordot(part, kernel, axes=(inner, list(range(1, kernel.ndim))))
+        pieces.append(np.moveaxis(piece, -1, 1))
+    return np.concatenate(pieces, axis=1)
+
+
+def spread(x: Array, stride: Sequence[int]) -> Array:
+    """stride - 1 zeros between neighbours in the last dimensions."""
+    lead = x.ndim - len(stride)
+    shape = list(x.shape[:lead])
+    shape += [max(s * (n - 1) + 1, 0) for s, n in zip(stride, x.shape[lead:], strict=True)]
+    result = np.zeros(shape, x.dtype)
+    result[(..., *(slice(None, None, s) for s in stride))] = x
+    return result
+
+
+def transposed_weight(weight: Array, groups: int) -> Array:
+    """(C, O/groups, ...) as the (O, C/groups, ...) of the equal correlation, windows reversed."""
+    channels, out = weight.shape[:2]
+    grouped = weight.reshape(groups, channels // groups, out, *weight.shape[2:])
+    swapped = np.swapaxes(grouped, 1, 2).reshape(
+        groups * out, channels // groups, *weight.shape[2:]
+    )
+    return np.flip(swapped, tuple(range(2, weight.ndim)))
+
+
+def _list(value: int | Sequence[int], dims: int) -> list[int]:
+    values = [value] if isinstance(value, int) else list(value)
+    return values * dims if len(values) == 1 else values
+
+
+@interprets("convolution", "conv1d", "conv2d", "conv3d")
+def convolution(a: Call) -> Array:
+    """Correlation, or its transpose; bias added."""
+    x, weight, bias = wide(a["input"]), wide(a["weight"]), a["bias"]
+    dims = weight.ndim - 2
+    batched = x.ndim == weight.ndim
+    x = x if batched else x[None]
+    stride, padding, dilation = (_list(a[name], dims) for name in ("stride", "padding", "dilation"))
+    if a.get("transposed"):
+        extra = _list(a["output_padding"], dims)
+        border = [
+            (d * (k - 1) - p, d * (k - 1) - p + e)
+            for d, k, p, e in zip(dilation, weight.shape[2:], padding, extra, strict=True)
+        ]
+        weight = transposed_weight(weight, a["groups"])
+        result = correlate(spread(x, stride), weight, [1] * dims, border, dilation, a["groups"])
+    else:
+        border = [(p, p) for p in padding]
+        result = correlate(x, weight, stride, border, dilation, a["groups"])
+    if bias is not None:
+        result = result + bias.reshape(-1, *[1] * dims)
+    return result if batched else result[0]

@@ -1,0 +1,77 @@
+"""Products of matrices and attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina.runtime.interpreters.aten_ops.normalization import softmax
+from lamina.runtime.interpreters.aten_ops.registry import Call, interprets
+from lamina.runtime.interpreters.values import Array
+
+
+def product(x: Array, y: Array) -> Array:
+    """Matrix product; half floats accumulate in single, bools are refused as in torch."""
+    if x.dtype == np.float16:
+        return (x.astype(np.float32) @ y.astype(np.float32)).astype(np.float16)
+    return x @ y
+
+
+@interprets("mm", "bmm", "matmul", "mv", "dot")
+def matmul(a: Call) -> Array:
+    """x @ y."""
+    x, y = a.op.operands[:2]
+    return product(a._decode(x), a._decode(y))  # pyright: ignore[reportPrivateUsage]
+
+
+def _scaled(x: Any, factor: float) -> Any:
+    return x if factor == 1 else x * np.asarray(factor).astype(np.asarray(x).dtype)
+
+
+@interprets("addmm")
+def addmm(a: Call) -> Array:
+    """beta * self + alpha * mat1 @ mat2; self is not read if beta is 0."""
+    result = _scaled(product(a["mat1"], a["mat2"]), a["alpha"])
+    return result if a["beta"] == 0 else _scaled(a["self"], a["beta"]) + result
+
+
+@interprets("baddbmm")
+def baddbmm(a: Call) -> Array:
+    """beta * self + alpha * batch1 @ batch2."""
+    result = _scaled(product(a["batch1"], a["batch2"]), a["alpha"])
+    return result if a["beta"] == 0 else _scaled(a["self"], a["beta"]) + result
+
+
+@interprets("linear")
+def linear(a: Call) -> Array:
+    """x W^T + bias."""
+    result = product(a["input"], a["weight"].T)
+    return result if a["bias"] is None else result + a["bias"]
+
+
+@interprets("einsum")
+def einsum(a: Call) -> Array:
+    """As NumPy's."""
+    return np.einsum(a["equation"].replace(" ", ""), *a["tensors"])
+
+
+@interprets("scaled_dot_product_attention")
+def attention(a: Call) -> Array:
+    """softmax(q k^T scale + mask) v; fully masked rows give 0."""
+    query, key, value = (a[name].astype(np.float64) for name in ("query", "key", "value"))
+    if a["dropout_p"]:
+        raise ValueError("dropout in attention")
+    if a["enable_gqa"]:
+        times = query.shape[-3] // key.shape[-3]
+        key, value = np.repeat(key, times, -3), np.repeat(value, times, -3)
+    scale = a["scale"] if a["scale"] is not None else query.shape[-1] ** -0.5
+    scores = query @ np.swapaxes(key, -1, -2) * scale
+    mask = a["attn_mask"]
+    if a["is_causal"]:
+        mask = np.tril(np.ones(scores.shape[-2:], np.bool_))
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == np.bool_ else scores + mask
+    weights = softmax(scores, -1)
+    weights = np.where(np.all(scores == -np.inf, -1, keepdims=True), 0, weights)
+    return weights @ value

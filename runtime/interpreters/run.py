@@ -1,0 +1,89 @@
+"""Running a module under the interpreters of its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.ir import Operation
+
+from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.runtime.interpreters.values import as_type
+
+FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
+"""What a layer's interpreter module offers as `functions`: implementations for these op classes."""
+
+PROVIDERS: dict[str, str] = {
+    "aten": "lamina.runtime.interpreters.aten",
+    "core_aten": "lamina.runtime.interpreters.aten",
+    "prims": "lamina.runtime.interpreters.prims",
+    "loop": "lamina.runtime.interpreters.loop",
+    "arith": "lamina.runtime.interpreters.loop",
+    "math": "lamina.runtime.interpreters.loop",
+}
+"""Dialect name to the module whose `functions(op_classes)` interprets it."""
+
+
+def interpreter_for(module: ModuleOp) -> Interpreter:
+    """An xDSL interpreter with implementations for the op classes that occur in `module`."""
+    from xdsl.interpreters.func import FuncFunctions
+
+    by_provider: dict[str, set[type[Operation]]] = {}
+    for op in module.walk():
+        provider = PROVIDERS.get(op.name.partition(".")[0])
+        if provider is not None:
+            by_provider.setdefault(provider, set()).add(type(op))
+    interpreter = Interpreter(module)
+    interpreter.register_implementations(FuncFunctions())
+    for provider, op_classes in by_provider.items():
+        functions: FunctionsFor = import_module(provider).functions
+        interpreter.register_implementations(functions(op_classes))
+    return interpreter
+
+
+def run_module(module: ModuleOp, args: Sequence[Any], entry: str = "main") -> list[Any]:
+    """Run function `entry` on NumPy arrays; returns its results in order.
+
+    Works at the aten, core_aten, prims and structured loop layers, also mixed. Raises
+    `ArgumentError` for wrong arguments and `UnsupportedError` for an op no interpreter knows.
+    """
+    function = _entry(module, entry)
+    types = function.function_type.inputs.data
+    if len(types) != len(args):
+        raise ArgumentError(f"@{entry} takes {len(types)} arguments, {len(args)} given")
+    values: list[Any] = []
+    for index, (value, declared) in enumerate(zip(args, types, strict=True)):
+        try:
+            values.append(as_type(value, declared))
+        except ValueError as error:
+            raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
+    with np.errstate(all="ignore"):
+        return list(_call(interpreter_for(module), function, tuple(values)))
+
+
+def _entry(module: ModuleOp, entry: str) -> FuncOp:
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == entry:
+            return op
+    raise InputError(f"no function @{entry} in the module")
+
+
+def _call(interpreter: Interpreter, function: FuncOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+
+    try:
+        return interpreter.call_op(function, args)
+    except DiagnosticException as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, LaminaError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, LaminaError):
+            raise cause from None
+        raise
+    except InterpretationError as error:
+        raise UnsupportedError("interpreter", str(error)) from error

@@ -1,0 +1,51 @@
+"""Values of the interpreters: NumPy arrays for tensors, Python numbers for scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute
+
+from lamina.dialects.errors import UnsupportedError
+
+Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.generic]]"
+
+_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_COMPLEX = {"f32": np.complex64, "f64": np.complex128}
+
+
+def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
+    """The NumPy dtype of an element type. bfloat16 has none and is refused."""
+    if isinstance(element, IntegerType):
+        width = element.width.data
+        if width == 1:
+            return np.dtype(np.bool_)
+        unsigned = element.signedness.data == Signedness.UNSIGNED
+        return np.dtype(f"{'u' if unsigned else 'i'}{width // 8}")
+    if isinstance(element, ComplexType) and str(element.element_type) in _COMPLEX:
+        return np.dtype(_COMPLEX[str(element.element_type)])
+    if str(element) in _FLOATS:
+        return np.dtype(_FLOATS[str(element)])
+    if str(element) == "index":
+        return np.dtype(np.int64)
+    raise UnsupportedError(str(element), "is not interpreted", nearest="f16, f32, f64")
+
+
+def as_type(value: object, declared: Attribute) -> object:
+    """`value` as the declared type says: an array of that dtype, or a Python number."""
+    if not isinstance(declared, TensorType):
+        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+    dtype = numpy_dtype(declared.get_element_type())
+    array = np.asarray(value)
+    if array.dtype != dtype:
+        array = array.astype(dtype)
+    shape: Sequence[int] = declared.get_shape()
+    fits = len(shape) == array.ndim and all(
+        extent in (-1, actual) for extent, actual in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"computed shape {list(array.shape)}, declared {declared}")
+    return array
