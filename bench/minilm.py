@@ -76,7 +76,7 @@ def compare(seconds: float = 20.0, inductor: bool = True) -> None:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="MiniLM: Lamina, torch eager, Inductor.")
     parser.add_argument("--first-result", action="store_true", help="only time the first result")
     parser.add_argument("--no-inductor", action="store_true", help="leave Inductor out")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure")

@@ -143,8 +143,9 @@ class _ProgramImporter:
     def _bound_tensor(self, spec: InputSpec) -> torch.Tensor:
         target = spec.target
         for table in (self.program.state_dict, self.program.constants):
-            if target in table and isinstance(table[target], torch.Tensor):
-                return table[target].detach()
+            value = table.get(target or "")
+            if isinstance(value, torch.Tensor):
+                return value.detach()
         raise UnsupportedError(f"input {spec.arg.name}", f"the program holds no tensor '{target}'")
 
     def _bind_attribute(self, name: str, tensor: torch.Tensor) -> SSAValue:

@@ -116,9 +116,9 @@ class TorchStructure:
         if len(args) != expected:
             names = ", ".join(self.parameter_names[:expected])
             return f"expected {expected} positional arguments ({names}), got {len(args)}"
-        names: set[str] = set(keywords.context or [])
-        if names != set(kwargs):
-            return f"expected keywords {sorted(names)}, got {sorted(kwargs)}"
+        wanted: set[str] = set(keywords.context or [])
+        if wanted != set(kwargs):
+            return f"expected keywords {sorted(wanted)}, got {sorted(kwargs)}"
         pairs = zip(positional.children(), spec.children()[0].children(), strict=True)
         for number, (want, got) in enumerate(pairs):
             if want != got:

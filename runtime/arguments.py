@@ -177,7 +177,7 @@ class NumpyArrays:
 
         def make() -> tuple[Any, int]:
             array = allocate(slot)
-            return array, 0 if empty else address_of(one_byte(array))
+            return array, 0 if empty else address_of(one_byte(array))  # pyright: ignore
 
         return make
 

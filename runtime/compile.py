@@ -54,7 +54,7 @@ def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
     code, metadata = _compile(module, target)
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
-        Executable(code, metadata, target),
+        Executable(code, metadata, target) if target.runs_here() else None,
         entries["main"],
         entries.get("setup"),
         Kernels.from_json(metadata.ledger),

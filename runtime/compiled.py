@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lamina.dialects.errors import ArgumentError
+from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import (
     ArrayKind,
     Maker,
@@ -36,9 +36,12 @@ class NativeCode(Protocol):
 
 @dataclass(frozen=True)
 class Program:
-    """A program as machine code, not yet bound to its constants."""
+    """A program as machine code, not yet bound to its constants.
 
-    code: NativeCode
+    `code` is None when it is for another machine than this one.
+    """
+
+    code: NativeCode | None
     main: Entry
     setup: Entry | None
     kernels: Kernels
@@ -67,7 +70,6 @@ class Compiled:
         self._structure = structure
         self._render = render
         self._allocate = allocate
-        self._run = program.code.call
         self._lock = threading.Lock()
         self._plans: dict[type, _Plan] = {}
         self._kept: list[Any] = []  # what the addresses in self._pointers point into
@@ -75,10 +77,14 @@ class Compiled:
         self._pointers = [0] * len(slots)
         self._inputs = _numbered(slots, "input")
         self._outputs = _numbered(slots, "output")
-        self._bind(constants)
+        if program.code is not None:
+            self._run = program.code.call
+            self._bind(program.code, constants)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see the class for what it takes and gives."""
+        if self._program.code is None:
+            raise ExecutionError("the program is compiled for another machine and cannot run here")
         values = self._structure.flatten(args, kwargs)
         plan = self._plans.get(type(values[0])) if values else self._plans.get(type(None))
         if plan is None:
@@ -113,6 +119,11 @@ class Compiled:
         """The native kernels, each with the ops fused into it; prints as a table."""
         return self._program.kernels
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether it can be called; False when it was compiled for another machine."""
+        return self._program.code is not None
+
     def ir(self, layer: str) -> str:
         """The program's text at `layer`, one of `lamina.LAYERS`; InputError for another name.
 
@@ -127,9 +138,9 @@ class Compiled:
 
     # Binding
 
-    def _bind(self, constants: Mapping[str, Any]) -> None:
+    def _bind(self, code: NativeCode, constants: Mapping[str, Any]) -> None:
         held: dict[str, int] = {}
-        prepared = self._run_setup(constants, held)
+        prepared = self._run_setup(code, constants, held)
         slots = self._program.main.slots
         for index, slot in enumerate(slots):
             if slot.kind in ("parameter", "buffer", "constant"):
@@ -146,7 +157,9 @@ class Compiled:
         ]
         self._mutated_inputs = {slots[target].name for _, target, _ in self._mutations}
 
-    def _run_setup(self, constants: Mapping[str, Any], held: dict[str, int]) -> dict[str, int]:
+    def _run_setup(
+        self, code: NativeCode, constants: Mapping[str, Any], held: dict[str, int]
+    ) -> dict[str, int]:
         entry = self._program.setup
         if entry is None:
             return {}
@@ -161,7 +174,7 @@ class Compiled:
                 pointers[index] = arena.ctypes.data
             else:
                 pointers[index] = self._hold(slot, constants, held)
-        self._program.code.call("setup", pointers)
+        code.call("setup", pointers)
         return prepared
 
     def _hold(self, slot: Slot, constants: Mapping[str, Any], held: dict[str, int]) -> int:

@@ -1,7 +1,7 @@
 """Entry points of compiled programs: what each pointer of the native call stands for."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
@@ -96,7 +96,7 @@ class Entry:
         return [asdict(slot) for slot in self.slots]
 
     @classmethod
-    def from_json(cls, data: list[Mapping[str, Any]]) -> "Entry":
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> "Entry":
         """The inverse of `to_json`."""
         return cls(tuple(Slot(**{**d, "shape": tuple(d["shape"])}) for d in data))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -56,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     module = _read(options.file)
+    if options.time is not None and options.time < 1:
+        raise InputError(f"--time {options.time}: it takes at least one call")
     main_function = function_named(module, "main")
     if main_function is None:
         raise InputError(f"{options.file}: error: there is no function @main to run")
@@ -70,13 +73,15 @@ def _run(options: argparse.Namespace) -> None:
         print(compiled.ir(options.print_ir))
     if options.print_kernels:
         print(compiled.kernels)
+    if not compiled.runs_here and (options.print_ir or options.print_kernels):
+        return
     results = _as_list(compiled(*inputs))
     _show(results, compiled)
     if options.save:
         np.savez(options.save, **{f"out{i}": r for i, r in enumerate(results)})  # pyright: ignore
     if options.check:
         _check(module, [arrays[slot.name] for slot in slots], results, compiled)
-    if options.time:
+    if options.time is not None:
         _time(compiled, inputs, options.time)
 
 
@@ -120,10 +125,10 @@ def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]
                 listed.append(loaded)
             else:
                 named.update({name: loaded[name] for name in loaded.files})
-        except (ValueError, EOFError, OSError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise InputError(f"{file}: error: not a readable .npy or .npz file ({error})") from None
+        except FileNotFoundError:
+            raise
+        except (ValueError, EOFError, OSError, BadZipFile):
+            raise InputError(f"{file}: error: not a .npy or .npz file of plain arrays") from None
     return named, listed
 
 
@@ -182,8 +187,6 @@ def _difference(ours: np.ndarray, theirs: np.ndarray) -> str:
 
 
 def _time(compiled: Compiled, inputs: Sequence[Any], count: int) -> None:
-    if count < 1:
-        raise InputError(f"--time {count}: at least one call")
     samples: list[float] = []
     for _ in range(count):
         start = time.perf_counter()
