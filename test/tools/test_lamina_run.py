@@ -1,0 +1,177 @@
+"""`lamina-run`: results, inputs from files, checks, and one-screen messages for bad input."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lamina.tools.lamina_run import main
+
+ATEN = """
+func.func @main(%x: tensor<4x3xf32> {lamina.name = "x", lamina.kind = "input"},
+                %w: tensor<2x3xf32> {lamina.name = "w", lamina.kind = "parameter"})
+    -> (tensor<4x2xf32> {lamina.kind = "output"}) {
+  %y = aten.linear.default(%x, %w) : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %z = aten.relu.default(%y) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  func.return %z : tensor<4x2xf32>
+}
+"""
+LOOP = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xf32>)
+      writes([d0] store : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    loop.yield %b : f32
+  }
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAMINA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program.mlir"
+    path.write_text(ATEN)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def fail(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 1
+    message = capsys.readouterr().err
+    assert "Traceback" not in message and "internal error" not in message
+    assert len(message.splitlines()) <= 30
+    return message
+
+
+def test_results_of_seeded_inputs_are_printed_and_repeatable(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(capsys, program, "--seed", "7")
+    assert first.startswith("out0: tensor<4x2xf32>\n")
+    assert run(capsys, program, "--seed", "7") == first
+    assert run(capsys, program, "--seed", "8") != first
+
+
+def test_inputs_by_name_and_in_order(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    w = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    np.savez(tmp_path / "weights.npz", w=w)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "out.npz"
+    files = [str(tmp_path / "x.npy"), str(tmp_path / "weights.npz")]
+    run(capsys, program, "--inputs", *files, "--save", str(out))
+    np.testing.assert_allclose(np.load(out)["out0"], np.maximum(x @ w.T, 0), rtol=1e-5)
+
+
+def test_check_compares_with_the_interpreter_of_the_layer(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "check: equal to the aten interpreter" in run(capsys, program, "--check")
+    (tmp_path / "loop.mlir").write_text(LOOP)
+    assert "check: equal to the loop interpreter" in run(
+        capsys, str(tmp_path / "loop.mlir"), "--check"
+    )
+
+
+def test_a_failed_check_names_the_element(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lamina.runtime import interpreters
+
+    wrong = np.full((4, 2), 1e9, np.float32)
+    monkeypatch.setattr(interpreters, "run_module", lambda module, args: [wrong])
+    message = fail(capsys, program, "--check")
+    assert "check failed: out0 [0, 0] is" in message and "the interpreter's is 1" in message
+
+
+def test_kernels_layers_and_times_are_shown(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = run(capsys, program, "--print-kernels", "--time", "3", "--print-ir", "core_aten")
+    assert "1 kernels, 1 calls in one run" in shown
+    assert "core_aten.relu.default" in shown
+    assert "time of 3 calls: best" in shown
+
+
+def test_code_for_another_machine_can_be_shown(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "lamina_main:" in run(capsys, program, "--target", "aarch64", "--print-ir", "asm")
+    assert "cannot run here" in fail(capsys, program, "--target", "aarch64")
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "no such file": (["none.mlir"], "lamina-run: error: cannot use 'none.mlir': No such file"),
+    "unknown layer": (["--print-ir", "lop"], "unknown layer 'lop'; the layers are: aten,"),
+    "unknown target": (["--target", "i386"], "no target is called 'i386'"),
+    "no calls to time": (["--time", "0"], "--time 0: it takes at least one call"),
+    "unknown option": (["--bogus"], "unrecognized arguments: --bogus"),
+    "no array file": (["--inputs", "{program}"], "not a .npy or .npz file of plain arrays"),
+    "unknown name": (
+        ["--inputs", "{wrong_name}"],
+        "no argument is named 'v'; the arguments are: x",
+    ),
+    "wrong shape": (["--inputs", "{wrong_shape}"], "argument 0 ('x'): expected shape 4x3, got 4x4"),
+    "wrong dtype": (["--inputs", "{wrong_dtype}"], "('x'): expected dtype float32, got float64"),
+    "wrong weight": (
+        ["--inputs", "{wrong_weight}"],
+        "constant 'w': expected rank 2 (2x3), got rank",
+    ),
+    "too many": (["--inputs", *["{wrong_shape}"] * 3], "3 .npy files for 2 arguments"),
+    "no folder": (["--save", "/nowhere/out.npz"], "cannot use '/nowhere/out.npz'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_command_lines(
+    case: str, program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "wrong_name.npz", v=np.zeros(3, np.float32))
+    np.save(tmp_path / "wrong_shape.npy", np.zeros((4, 4), np.float32))
+    np.save(tmp_path / "wrong_dtype.npy", np.zeros((4, 3)))
+    np.savez(tmp_path / "wrong_weight.npz", w=np.zeros(3, np.float32))
+    files = {"program": program} | {
+        path.stem: str(path) for path in tmp_path.iterdir() if path.stem.startswith("wrong")
+    }
+    arguments, message = BAD[case]
+    filled = [argument.format(**files) for argument in arguments]
+    if not filled[0].endswith(".mlir"):
+        filled.insert(0, program)
+    assert message in fail(capsys, *filled)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @main() { foo.bar }", ":1:21: error: Operation foo.bar is not registered"),
+        ("func.func @main(", ":1:17: error:"),
+        ("func.func @other() { func.return }", "there is no function @main to run"),
+        ("\0\1\2", "binary data (a zero byte)"),
+        ("func.func @main(%x: i32) { func.return }", "'arg0': a program's arguments and results"),
+        (
+            "func.func @main(%x: tensor<?xf32>) { func.return }",
+            "'arg0': tensor<?xf32> has dynamic dimensions",
+        ),
+        (ATEN.replace("relu.default", "rleu.default"), "nearest: "),
+        (ATEN.replace("-> tensor<4x2xf32>\n  func", "-> tensor<4x5xf32>\n  func"), ":6:"),
+    ],
+)
+def test_bad_programs(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text(text)
+    assert message in fail(capsys, str(path))
