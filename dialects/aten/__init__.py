@@ -1,0 +1,19 @@
+"""The `aten` dialect: every overload that torch registers, from `schemas.tsv`."""
+
+from pathlib import Path
+
+from lamina.dialects.schema.dialect import TableDialect, table_rows
+from lamina.dialects.schema.op import SchemaOp
+
+
+def _rows() -> dict[str, str]:
+    text = (Path(__file__).parent / "schemas.tsv").read_text()
+    return table_rows(text, default_suffix=True)
+
+
+Aten = TableDialect("aten", _rows)
+
+
+def op(name: str) -> type[SchemaOp]:
+    """The op class of an overload such as `add.Tensor`. Raises UnknownOpError."""
+    return Aten.op(name)

@@ -1,0 +1,66 @@
+"""The context that knows Lamina's dialects and the xDSL ones they build on."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from xdsl.context import Context as XdslContext
+from xdsl.dialects import get_all_dialects
+from xdsl.ir import Dialect, Operation
+
+DIALECTS: dict[str, str] = {
+    "aten": "lamina.dialects.aten:Aten",
+    "core_aten": "lamina.dialects.core_aten:CoreAten",
+    "prims": "lamina.dialects.prims:Prims",
+    "loop": "lamina.dialects.loop:Loop",
+}
+"""Lamina's dialects: name to `module:object`."""
+
+
+def load_dialect(name: str) -> Dialect:
+    """The dialect object of that name."""
+    module, _, attribute = DIALECTS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+class Context(XdslContext):
+    """An xDSL context with every dialect registered; table dialects give single ops on demand."""
+
+    def __init__(self, allow_unregistered: bool = False) -> None:
+        super().__init__(allow_unregistered)
+        for name, factory in get_all_dialects().items():
+            self.register_dialect(name, factory)
+        for name in DIALECTS:
+            self.register_dialect(name, lambda name=name: load_dialect(name))
+
+    def load_registered_dialect(self, name: str) -> None:
+        """Load a dialect; the ops of a table dialect stay unmade until they are asked for."""
+        if name in ("aten", "core_aten", "prims"):
+            self._loaded_dialects[name] = load_dialect(name)
+        else:
+            super().load_registered_dialect(name)
+
+    def _get_known_op(self, name: str) -> type[Operation] | None:
+        found = super()._get_known_op(name)
+        if found is not None or "." not in name:
+            return found
+        dialect_name, _, rest = name.partition(".")
+        dialect = self._loaded_dialects.get(dialect_name)
+        from lamina.dialects.schema.dialect import TableDialect
+
+        if not isinstance(dialect, TableDialect):
+            return None
+        op = dialect.find(rest)
+        if op is not None:
+            self._loaded_ops[name] = op
+        return op
+
+    def clone(self) -> Context:
+        """A context whose later loads do not reach this one."""
+        copy = Context(self.allow_unregistered)
+        copy._loaded_dialects.update(self._loaded_dialects)
+        copy._loaded_ops.update(self._loaded_ops)
+        copy._loaded_attrs.update(self._loaded_attrs)
+        copy._loaded_types.update(self._loaded_types)
+        copy._registered_dialects.update(self._registered_dialects)
+        return copy

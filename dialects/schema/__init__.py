@@ -1,0 +1,1 @@
+"""Dialects whose ops come from tables in torch's schema grammar."""

@@ -1,0 +1,101 @@
+"""`TableDialect`: a dialect whose op classes are made from its table when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cached_property
+
+from xdsl.ir import Dialect, Operation
+from xdsl.irdl import traits_def
+from xdsl.traits import OpTrait, Pure
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.schema.grammar import Schema, parse_schema
+from lamina.dialects.schema.op import SchemaOp
+
+IMPURE_TAGS = frozenset({"nondeterministic_seeded"})
+
+
+class UnknownOpError(InputError, KeyError):
+    """An op that the dialect's table does not have; the message names the nearest ones."""
+
+    __str__ = Exception.__str__
+
+
+class TableDialect(Dialect):
+    """Op classes by overload name, made on demand and kept."""
+
+    def __init__(self, name: str, rows: Callable[[], Mapping[str, str]]) -> None:
+        super().__init__(name, [], [])
+        self._load_rows = rows
+        self._classes: dict[str, type[SchemaOp]] = {}
+
+    @cached_property
+    def rows(self) -> Mapping[str, str]:
+        """Overload name (as it follows the dialect's dot) to its table line."""
+        return self._load_rows()
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Every overload name, in the table's order."""
+        return iter(self.rows)
+
+    @property
+    def operations(self) -> Iterator[type[Operation]]:
+        """Every op class: makes them all, for tools that cannot load one at a time."""
+        return iter([self.op(name) for name in self.rows])
+
+    def find(self, name: str) -> type[SchemaOp] | None:
+        """The op class of an overload name, or None."""
+        found = self._classes.get(name)
+        if found is None and name in self.rows:
+            found = self._classes[name] = _make_class(self.name, name, self.schema(name))
+        return found
+
+    def op(self, name: str) -> type[SchemaOp]:
+        """The op class of an overload name. Raises UnknownOpError."""
+        found = self.find(name)
+        if found is None:
+            near = get_close_matches(name, list(self.rows), n=3, cutoff=0.5)
+            hint = f"; nearest: {', '.join(f'{self.name}.{n}' for n in near)}" if near else ""
+            raise UnknownOpError(f"there is no op {self.name}.{name}{hint}")
+        return found
+
+    def schema(self, name: str) -> Schema:
+        """The parsed schema of an overload name."""
+        text, _, tags = self.rows[name].partition("\t")
+        return parse_schema(text, frozenset(tags.split(",")) if tags else frozenset())
+
+
+def _make_class(dialect: str, name: str, schema: Schema) -> type[SchemaOp]:
+    value_args = tuple(a for a in schema.args if a.type.may_hold_values)
+    fixed = all(not a.type.is_list and not a.type.optional and a.required for a in value_args)
+    fixed = fixed and all(a.type.base == "Tensor" for a in value_args)
+    pure = not schema.mutates and not schema.tags & IMPURE_TAGS
+    traits: list[OpTrait] = [Pure()] if pure and schema.results else []
+    return type(
+        name.replace(".", "_"),
+        (SchemaOp,),
+        {
+            "name": f"{dialect}.{name}",
+            "__doc__": f"`{schema.namespace}::{schema.overload_name}`, from the table.",
+            "schema": schema,
+            "value_args": value_args,
+            "needs_segments": not fixed,
+            "traits": traits_def(*traits),
+        },
+    )
+
+
+def table_rows(text: str, *, default_suffix: bool) -> dict[str, str]:
+    """Index a table: overload name to line. Lines are a schema, a tab, and comma-separated tags."""
+    rows: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name = line[line.index("::") + 2 : line.index("(")]
+        if "." not in name and default_suffix:
+            name += ".default"
+        rows[name] = line
+    return rows
