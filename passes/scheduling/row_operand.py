@@ -92,9 +92,7 @@ def copy_rows(
         if extent % lanes:
             left = inner.value(extent % lanes)
             mask = inner.add(
-                vector.CreateMaskOp.create(
-                    operands=[left], result_types=[VectorType(i1, [lanes])]
-                )
+                vector.CreateMaskOp.create(operands=[left], result_types=[VectorType(i1, [lanes])])
             )
             _move(inner, {**position, dim: extent - extent % lanes}, dim, mask)
 

@@ -1,0 +1,100 @@
+"""The functional form of an op that writes an argument, found by name in the table of overloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects import aten
+from lamina.dialects.schema.names import UnknownOpError
+from lamina.passes.refusal import unsupported
+
+_FUNCTIONAL_NAMES = {
+    "_index_put_impl_": "index_put",
+    "__iand__": "bitwise_and",
+    "__ior__": "bitwise_or",
+    "__ixor__": "bitwise_xor",
+}
+"""In-place packets whose functional form is not the name without the underscore."""
+
+
+def written_arguments(op: Operation) -> list[str]:
+    """Names of the arguments that the op writes."""
+    schema: Any = getattr(op, "schema", None)
+    if schema is None:
+        return []
+    return [a.name for a in schema.args if a.alias is not None and a.alias.is_write]
+
+
+def is_metadata_change(op: Operation) -> bool:
+    """Whether only shape and strides of the tensor object change (`transpose_`, `squeeze_`)."""
+    schema: Any = getattr(op, "schema", None)
+    return "inplace_view" in getattr(schema, "tags", ())
+
+
+def functional_value(op: Operation, written: str) -> SSAValue:
+    """The new value of the written argument, computed in front of `op`, in its own type."""
+    name = op.name.removeprefix("aten.")
+    schema: Any = op.schema
+    values: dict[str, Any] = {a.name: op.arg(a.name) for a in schema.args}
+    target: SSAValue = values[written]
+    if name == "copy_.default" and values["src"].type == target.type:
+        return values["src"]
+    form = _functional_class(op, name, written)
+    accepted = {a.name for a in form.schema.args}
+    made = form(**{key: value for key, value in values.items() if key in accepted})
+    made.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(made, op)
+    value: SSAValue = made.results[0]
+    if value.name_hint is None and op.results:
+        value.name_hint = op.results[0].name_hint
+    return value if is_metadata_change(op) else _in_type_of(target, value, op)
+
+
+def _functional_class(op: Operation, name: str, written: str) -> Any:
+    packet, _, overload = name.partition(".")
+    if packet in _FUNCTIONAL_NAMES or packet.endswith("_"):
+        base = _FUNCTIONAL_NAMES.get(packet, packet.removesuffix("_"))
+        try:
+            return aten.op(f"{base}.{overload}")
+        except UnknownOpError as error:
+            raise unsupported(op, f"has no functional form {base}.{overload}") from error
+    return _without_out(op, packet, written)
+
+
+def _without_out(op: Operation, packet: str, written: str) -> Any:
+    """The overload of the packet that takes the same arguments but `out`."""
+    schema: Any = op.schema
+    wanted = [(a.name, str(a.type)) for a in schema.args if a.name != written]
+    for overload in aten.overloads(packet):
+        form: Any = aten.op(f"{packet}.{overload}")
+        names = [(a.name, str(a.type)) for a in form.schema.args]
+        if names[: len(wanted)] == wanted and not written_arguments_of(form.schema):
+            return form
+    raise unsupported(op, "has no functional form in the table")
+
+
+def written_arguments_of(schema: Any) -> list[str]:
+    """Names of the written arguments of a schema."""
+    return [a.name for a in schema.args if a.alias is not None and a.alias.is_write]
+
+
+def _in_type_of(target: SSAValue, value: SSAValue, op: Operation) -> SSAValue:
+    """An in-place result has the target's dtype and shape."""
+    if value.type == target.type:
+        return value
+    assert isinstance(target.type, TensorType) and isinstance(value.type, TensorType)
+    assert op.parent is not None
+    element = target.type.get_element_type()
+    if value.type.get_element_type() != element:
+        cast: Any = aten.op("_to_copy.default")(value, dtype=element)
+        cast.location = op.location
+        op.parent.insert_op_before(cast, op)
+        value = cast.results[0]
+    if value.type != target.type:
+        reason = f"its functional form gives {value.type} for a tensor of type {target.type}"
+        raise unsupported(op, reason)
+    return value

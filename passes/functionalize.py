@@ -1,0 +1,200 @@
+"""`functionalize`: no op mutates or aliases; what the program mutated becomes extra results.
+
+One walk in program order. Every tensor value is a *place*: a storage and the chain of view ops that
+leads from the storage's whole tensor to it. An in-place op becomes its functional form; the new
+value is written back through the chain, and later reads of other places of that storage replay
+their chains on the new whole tensor. Where torch decides at run time whether an op copies (reshape
+of a tensor that may not be contiguous), the two tensors are marked, and reading one after the
+other was written is refused: the result would depend on strides.
+
+Function arguments are contiguous: the caller sees to that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.passes.functional_forms import (
+    functional_value,
+    is_metadata_change,
+    written_arguments,
+)
+from lamina.passes.places import Place, Storage, is_contiguous_result
+from lamina.passes.refusal import unsupported
+from lamina.passes.view_chains import Aliasing, aliasing_of
+
+IDENTITIES = frozenset({"detach.default", "detach_.default", "alias.default", "lift.default"})
+"""Ops that are their operand, as a value and as a place."""
+
+COPIES = frozenset({"lift_fresh_copy.default", "lift_fresh.default"})
+"""Ops that are their operand as a value, but a place of their own."""
+
+DROPPED = frozenset(
+    {
+        "_assert_tensor_metadata.default",
+        "sym_constrain_range.default",
+        "sym_constrain_range_for_size.default",
+    }
+)
+"""Ops that only state what the types already say."""
+
+
+@dataclass(frozen=True)
+class FunctionalizePass(ModulePass):
+    """Replace mutation by values and by results with `lamina.kind = "mutation"`."""
+
+    name = "functionalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                functionalize(function)
+
+
+def functionalize(function: FuncOp) -> None:
+    """Functionalize one function of a single block, in place."""
+    blocks = list(function.body.blocks)
+    if len(blocks) != 1:
+        raise unsupported(function, "functionalize needs a body of one block")
+    _Walk(function, blocks[0]).run()
+
+
+class _Walk:
+    """Keys of `places` are values of the program as written; operands change when reached."""
+
+    def __init__(self, function: FuncOp, block: Block) -> None:
+        self.function = function
+        self.block = block
+        self.places: dict[SSAValue, Place] = {}
+        self.storages: list[Storage] = []
+        self.replaced: list[Operation] = []
+
+    def run(self) -> None:
+        for argument in self.block.args:
+            if isinstance(argument.type, TensorType):
+                self.places[argument] = self._fresh(argument, contiguous=True, argument=argument)
+        op = self.block.first_op
+        while op is not None:
+            following = op.next_op
+            self._visit(op)
+            op = following
+        for op in reversed(self.replaced):
+            op.detach()
+            op.erase()
+
+    def _fresh(self, value: SSAValue, contiguous: bool, argument: SSAValue | None = None) -> Place:
+        storage = Storage(value, argument)
+        self.storages.append(storage)
+        return Place(storage, (), value, 0, contiguous)
+
+    def _visit(self, op: Operation) -> None:
+        if op.regions:
+            raise unsupported(op, "functionalize does not look into regions yet")
+        name = op.name.removeprefix("aten.")
+        if name in DROPPED:
+            self.replaced.append(op)
+        elif name in IDENTITIES:
+            self._denotes(op, self.places[op.operands[0]])
+        elif name in COPIES:
+            source = self.places[op.operands[0]]
+            self._denotes(op, self._fresh(source.read(op), source.contiguous))
+        elif written := written_arguments(op):
+            self._mutate(op, written)
+        else:
+            self._keep(op)
+
+    def _denotes(self, op: Operation, place: Place) -> None:
+        """`op` goes away; its results are that place."""
+        for result in op.results:
+            self.places[result] = place
+        self.replaced.append(op)
+
+    def _read_operands(self, op: Operation) -> None:
+        """Each operand becomes the current value of its place."""
+        for index, operand in enumerate(op.operands):
+            place = self.places.get(operand)
+            if place is not None:
+                value = place.read(op)
+                if value is not operand:
+                    op.operands[index] = value
+
+    def _keep(self, op: Operation) -> None:
+        """The op stays; its results are storages of their own, or views of an operand's."""
+        found = [aliasing_of(op, index, self.places) for index in range(len(op.results))]
+        contiguous = is_contiguous_result(op, self.places)
+        self._read_operands(op)
+        for index, (kind, operand) in enumerate(found):
+            result = op.results[index]
+            if not isinstance(result.type, TensorType):
+                continue
+            if kind is Aliasing.VIEW and operand is not None:
+                self.places[result] = self.places[operand].viewed(op, index)
+                continue
+            self.places[result] = self._fresh(result, contiguous and kind is Aliasing.NONE)
+            if kind is Aliasing.MAYBE and operand is not None:
+                self.places[result].storage.may_share_with(self.places[operand].storage)
+        if op.name == ReturnOp.name:
+            self._return_mutations(op)
+
+    def _mutate(self, op: Operation, written: list[str]) -> None:
+        target = op.arg(written[0])
+        if len(written) != 1 or not isinstance(target, SSAValue):
+            raise unsupported(op, "mutates several tensors, which is not functionalized yet")
+        place = self.places[target]
+        self._read_operands(op)
+        if is_metadata_change(op):
+            self._change_metadata(op, place)
+            return
+        place.write(functional_value(op, written[0]), op)
+        self._denotes(op, place)
+
+    def _change_metadata(self, op: Operation, place: Place) -> None:
+        """`transpose_` and its like: from now on the tensor object is another view."""
+        if place.storage.argument is not None and not place.chain:
+            raise unsupported(op, "changes the shape of a function argument in place")
+        made = functional_value(op, "self").owner
+        assert isinstance(made, Operation)
+        viewed = place.viewed(made, 0)
+        place.retired = f"its shape was changed in place by {op.name}"
+        self._denotes(op, viewed)
+
+    def _return_mutations(self, op: Operation) -> None:
+        """Arguments that were written come back as results of kind `mutation`."""
+        for storage in self.storages:
+            if storage.argument is None or storage.version == 0:
+                continue
+            index = list(self.block.args).index(storage.argument)  # pyright: ignore
+            op.operands = (*op.operands, storage.value)
+            _add_result(self.function, storage.value, _argument_name(self.function, index))
+
+
+def _argument_name(function: FuncOp, index: int) -> str:
+    attributes = function.arg_attrs
+    if attributes is not None:
+        name = attributes.data[index].data.get("lamina.name")
+        if isinstance(name, StringAttr):
+            return name.data
+    return f"arg{index}"
+
+
+def _add_result(function: FuncOp, value: SSAValue, target: str) -> None:
+    inputs = function.function_type.inputs.data
+    outputs = function.function_type.outputs.data
+    attributes = function.res_attrs
+    old = attributes.data if attributes is not None else [DictionaryAttr({})] * len(outputs)
+    mutation = {"lamina.kind": StringAttr("mutation"), "lamina.target": StringAttr(target)}
+    function.function_type = FunctionType.from_lists(inputs, [*outputs, value.type])
+    function.properties["res_attrs"] = ArrayAttr([*old, DictionaryAttr(mutation)])

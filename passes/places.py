@@ -1,0 +1,156 @@
+"""Where tensors live while a program is functionalized: storages, and views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.passes.refusal import unsupported
+from lamina.passes.view_chains import ViewStep, replayed, written_back
+
+_CONTIGUOUS_FACTORIES = frozenset(
+    [
+        "arange",
+        "empty",
+        "eye",
+        "full",
+        "linspace",
+        "new_empty",
+        "new_full",
+        "new_ones",
+        "new_zeros",
+        "ones",
+        "rand",
+        "randn",
+        "scalar_tensor",
+        "zeros",
+    ]
+)
+_CONTIGUITY_KEEPING = frozenset(
+    [
+        "addmm",
+        "avg_pool2d",
+        "batch_norm",
+        "bmm",
+        "cat",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "cumsum",
+        "embedding",
+        "gelu",
+        "group_norm",
+        "layer_norm",
+        "linear",
+        "log_softmax",
+        "matmul",
+        "max_pool2d",
+        "mean",
+        "mm",
+        "ones_like",
+        "relu",
+        "softmax",
+        "stack",
+        "sum",
+        "zeros_like",
+        "full_like",
+        "empty_like",
+        "clone",
+    ]
+)
+"""Contiguous operands give a contiguous result, as also for every op tagged pointwise."""
+
+
+@dataclass(eq=False)
+class Storage:
+    """The memory behind tensors: the current value of the whole, and how often it was written."""
+
+    value: SSAValue
+    argument: SSAValue | None = None
+    version: int = 0
+    relatives: list[Storage] = field(default_factory=list["Storage"])
+    spoiled: str | None = None
+
+    def may_share_with(self, other: Storage) -> None:
+        """Note that the two may be the same memory, which only strides would tell."""
+        self.relatives.append(other)
+        other.relatives.append(self)
+
+    def family(self) -> list[Storage]:
+        """All other storages that may share this one's memory."""
+        found: dict[int, Storage] = {id(self): self}
+        pending = [self]
+        while pending:
+            for relative in pending.pop().relatives:
+                if id(relative) not in found:
+                    found[id(relative)] = relative
+                    pending.append(relative)
+        return [storage for storage in found.values() if storage is not self]
+
+    def update(self, value: SSAValue, writer: Operation) -> None:
+        """The whole has a new value, written by `writer`."""
+        for relative in self.family():
+            if relative.argument is not None:
+                raise unsupported(
+                    writer,
+                    "writes a tensor that may or may not share memory with a function argument",
+                    "clone() before the write, or a view that is surely one (view, transpose)",
+                )
+            relative.spoiled = f"{writer.name} may have written it, depending on strides"
+        if any(relative.spoiled is None for relative in self.family()):
+            raise AssertionError("a relative was left unspoiled")
+        self.value = value
+        self.version += 1
+
+
+@dataclass(eq=False)
+class Place:
+    """A tensor of the program: a storage seen through a chain of views.
+
+    `value` is what it held when the storage had `version`.
+    """
+
+    storage: Storage
+    chain: tuple[ViewStep, ...]
+    value: SSAValue
+    version: int
+    contiguous: bool
+    retired: str | None = None
+
+    def read(self, reader: Operation) -> SSAValue:
+        """The current value; views are replayed in front of `reader` if the storage changed."""
+        reason = self.retired or self.storage.spoiled
+        if reason is not None:
+            raise unsupported(reader, f"reads a tensor after {reason}", "clone() before the write")
+        if self.version != self.storage.version:
+            self.value = replayed(self.chain, self.storage.value, reader)
+            self.version = self.storage.version
+        return self.value
+
+    def write(self, value: SSAValue, writer: Operation) -> None:
+        """The tensor gets `value`; the storage changes with it."""
+        whole = written_back(self.chain, self.storage.value, value, writer)
+        self.storage.update(whole, writer)
+        self.value, self.version = value, self.storage.version
+
+    def viewed(self, view: Operation, result_index: int) -> Place:
+        """The place of a result of view op `view` on this place."""
+        step = ViewStep(view, result_index)
+        contiguous = self.contiguous and step.keeps_contiguity()
+        value = view.results[result_index]
+        return Place(self.storage, (*self.chain, step), value, self.version, contiguous)
+
+
+def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> bool:
+    """Whether the results are surely contiguous if they are new tensors."""
+    packet = op.name.removeprefix("aten.").partition(".")[0]
+    if packet in _CONTIGUOUS_FACTORIES:
+        return True
+    schema = getattr(op, "schema", None)
+    if packet not in _CONTIGUITY_KEEPING and "pointwise" not in getattr(schema, "tags", ()):
+        return False
+    tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
+    return all(operand in places and places[operand].contiguous for operand in tensors)

@@ -1,0 +1,72 @@
+"""`verify-scheduled`: the contract of what code generation takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.passes.bufferize import ENTRY
+from lamina.passes.outline_kernels import KERNEL
+
+ENTRY_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "func.call", "func.return"})
+KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
+
+
+@dataclass(frozen=True)
+class VerifyScheduledPass(ModulePass):
+    """Check that entries only call kernels and that kernels are explicit loops over memory."""
+
+    name = "verify-scheduled"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp):
+                raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
+            _verify_signature(function)
+            if ENTRY in function.attributes:
+                _verify_entry(function)
+            elif KERNEL in function.attributes:
+                _verify_kernel(function)
+            else:
+                raise DiagnosticException(
+                    f"verify-scheduled: @{function.sym_name.data} is neither an entry "
+                    f"({ENTRY}) nor a kernel ({KERNEL})"
+                )
+
+
+def _verify_signature(function: func.FuncOp) -> None:
+    kind = function.function_type
+    for value in kind.inputs.data:
+        if not isinstance(value, MemRefType) or any(e < 0 for e in value.get_shape()):
+            raise DiagnosticException(
+                f"verify-scheduled: @{function.sym_name.data} takes {value}; arguments are memrefs "
+                "of static shape"
+            )
+    if kind.outputs.data:
+        raise DiagnosticException(
+            f"verify-scheduled: @{function.sym_name.data} returns values; results are arguments"
+        )
+
+
+def _verify_entry(function: func.FuncOp) -> None:
+    for op in function.body.block.ops:
+        if op.name not in ENTRY_OPS:
+            raise DiagnosticException(
+                f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
+                "calls kernels"
+            )
+
+
+def _verify_kernel(function: func.FuncOp) -> None:
+    for op in function.body.walk():
+        dialect = op.name.partition(".")[0]
+        if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
+            raise DiagnosticException(
+                f"verify-scheduled: {op.name} in kernel @{function.sym_name.data} is not scheduled"
+            )
