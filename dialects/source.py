@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Dialect, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
@@ -108,16 +108,21 @@ class SourceParser(Parser):
         self.raise_error(reason, start, start + len(name))
 
 
+def op_names(dialect: Dialect) -> list[str]:
+    """Full names of all ops of a dialect; makes no op classes for the table dialects."""
+    rows: Iterable[str] | None = getattr(dialect, "names", None)
+    if rows is not None:
+        return [f"{dialect.name}.{row}" for row in rows]
+    return [operation.name for operation in dialect.operations]
+
+
 def known_op_names(ctx: Context, like: str) -> list[str]:
     """Names of the ops of the dialect that `like` names; without such a dialect, dialect names."""
     dialect_name, dot, _ = like.partition(".")
     if dot and dialect_name in set(ctx.registered_dialect_names):
         dialect = ctx.get_optional_dialect(dialect_name)
         if dialect is not None:
-            names: Any = getattr(dialect, "op_names", None)
-            if names is not None:
-                return list(names() if callable(names) else names)
-            return [operation.name for operation in dialect.operations]
+            return op_names(dialect)
     suffix = like[len(dialect_name) :]
     return [name + suffix for name in ctx.registered_dialect_names] + list(_loaded_names(ctx))
 
@@ -127,8 +132,12 @@ def _loaded_names(ctx: Context) -> Iterable[str]:
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
-    """Up to `count` candidates that look like `name`, best first."""
-    return get_close_matches(name, list(candidates), n=count, cutoff=0.6)
+    """Up to `count` candidates that begin with `name` as a word, or look like it; best first."""
+    names = list(candidates)
+    longer = sorted((n for n in names if n.startswith(name + ".")), key=lambda n: n[len(name) :])
+    preferred = [n for n in longer if n.endswith(".default")] + longer
+    close = get_close_matches(name, names, n=count, cutoff=0.6)
+    return list(dict.fromkeys(preferred + close))[:count]
 
 
 def decode_source(data: bytes, name: str) -> str:

@@ -21,24 +21,14 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 import lamina
+from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
+from lamina.passes.dominance import verify_dominance
 from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.reporting import run_tool
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
-
-try:  # until both files exist
-    from lamina.dialects.context import Context
-except ModuleNotFoundError:
-    from xdsl.context import Context
-try:
-    from lamina.passes.dominance import verify_dominance
-except ModuleNotFoundError:
-
-    def verify_dominance(module: ModuleOp) -> None:
-        """Nothing yet."""
-
 
 USAGE = """lamina-opt [options] [FILE.mlir]
 

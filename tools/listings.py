@@ -12,9 +12,11 @@ from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.target import Target
 
+from lamina.dialects.context import DIALECTS, load_dialect
+from lamina.dialects.source import op_names
 from lamina.tools.universe import UNIVERSE
 
-LAYERS: tuple[str, ...] = ("aten", "core_aten", "prims", "loop")
+LAYERS: tuple[str, ...] = tuple(DIALECTS)
 """Lamina's dialects, top layer first."""
 
 
@@ -48,15 +50,6 @@ def list_passes() -> Iterable[str]:
         yield f"  {name}"
 
 
-def op_names(layer: str) -> list[str]:
-    """Full names of all ops of one of Lamina's dialects, sorted."""
-    dialect = UNIVERSE.all_dialects[layer]()
-    names: Any = getattr(dialect, "op_names", None)
-    if names is not None:
-        return sorted(names() if callable(names) else names)
-    return sorted(operation.name for operation in dialect.operations)
-
-
 class ListPasses(argparse.Action):
     """Print all passes and end."""
 
@@ -84,5 +77,5 @@ class ListOps(argparse.Action):
     ) -> None:
         """Print, then exit with code 0."""
         for layer in (values,) if values else LAYERS:
-            print("\n".join(op_names(layer)))
+            print("\n".join(sorted(op_names(load_dialect(layer)))))
         parser.exit()
