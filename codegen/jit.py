@@ -1,5 +1,6 @@
-"""LLVM IR text to optimised code: as text, as assembly, as an object file, loaded into the process."""
+"""LLVM IR text to optimised code: text, assembly, an object file, code loaded into the process."""
 
+import ctypes
 import itertools
 import threading
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from typing import Any
 from llvmlite import binding
 from xdsl.dialects.builtin import ModuleOp
 
-from lamina.codegen.llvm_emitter import EmittedModule, EmitOptions, emit_module
+from lamina.codegen.llvm_emitter import EmitOptions, EmittedModule, emit_module
+from lamina.codegen.object_file import ObjectFormatError, undefined_symbols
 from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
@@ -147,13 +149,7 @@ def load_object(
     if not target.runs_here():
         raise ExecutionError(f"code for {target.name} ({target.cpu}) cannot run on this CPU")
     library = binding.JITLibraryBuilder().add_object_img(code)
-    if needs_openmp:
-        runtime = openmp_symbols()
-        if runtime is None:
-            raise ExecutionError("the code calls OpenMP and this process has no OpenMP runtime")
-        for name, where in runtime.items():
-            library.import_symbol(name, where)
-    for name, where in _libc().items():
+    for name, where in _resolve(code, needs_openmp).items():
         library.import_symbol(name, where)
     for name in symbols:
         library.export_symbol(name)
@@ -165,10 +161,26 @@ def load_object(
     return LoadedObject({name: tracker[name] for name in symbols}, tracker)
 
 
+def _resolve(code: bytes, needs_openmp: bool) -> dict[str, int]:
+    """Addresses of all that the object file calls outside itself."""
+    runtime = openmp_symbols() if needs_openmp else {}
+    if runtime is None:
+        raise ExecutionError("the code calls OpenMP and this process has no OpenMP runtime")
+    try:
+        wanted = undefined_symbols(code)
+    except ObjectFormatError as error:
+        raise ExecutionError(f"the code cannot be loaded: {error}") from None
+    known = {**_libc(), **runtime}
+    # The linker makes this one itself.
+    missing = [n for n in wanted if n not in known and n != "_GLOBAL_OFFSET_TABLE_"]
+    if missing:
+        raise ExecutionError(f"the code cannot be loaded: nobody defines {', '.join(missing)}")
+    return {name: known[name] for name in wanted if name in known}
+
+
 @cache
 def _libc() -> dict[str, int]:
-    import ctypes
-
+    """The C library's functions that LLVM calls on its own account."""
     found: dict[str, int] = {}
     for library in (None, "libm.so.6"):
         handle = ctypes.CDLL(library)

@@ -157,7 +157,7 @@ def _host() -> Target:
 
 def _registers(triple: str, features: set[str]) -> tuple[int, int, bool]:
     """(vector bits, vector registers, has FMA) from LLVM's feature names."""
-    if triple.startswith("aarch64") or triple.startswith("arm64"):
+    if triple.startswith(("aarch64", "arm64")):
         return 128, 32, True
     if triple.startswith("riscv64"):
         return 128, 32, True

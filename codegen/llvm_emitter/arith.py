@@ -87,7 +87,7 @@ def _float_binary(w: FunctionWriter, op: Operation) -> None:
 
 
 def _float_extreme(w: FunctionWriter, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, _rhs = op.operands
     _no_bfloat(op, lhs)
     flags = fastmath(op)
     if "nsz" not in flags:
@@ -143,9 +143,9 @@ def _division(w: FunctionWriter, op: Operation) -> None:
 
 
 def _rounded_division(w: FunctionWriter, op: Operation) -> None:
-    """floordivsi and ceildivsi: the truncated quotient moved by one where it was rounded wrongly."""
+    """floordivsi and ceildivsi: the truncated quotient, moved by one where that is wrong."""
     floor = isinstance(op, arith.FloorDivSIOp)
-    lhs, rhs = op.operands
+    lhs, _rhs = op.operands
     type_, count = w.type(lhs), types.count_of(lhs.type)
     condition = types.vector_of("i1", count)
     zero = "zeroinitializer" if count else "0"
@@ -161,7 +161,7 @@ def _rounded_division(w: FunctionWriter, op: Operation) -> None:
 
 
 def _ceil_division_unsigned(w: FunctionWriter, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, _rhs = op.operands
     type_, condition = w.type(lhs), types.vector_of("i1", types.count_of(lhs.type))
     divisor = _divisor(w, op, False)
     quotient = w.emit(f"udiv {w.typed(lhs)}, {divisor}")
@@ -294,4 +294,4 @@ EMITTERS: dict[type[Operation], Emitter] = {
     arith.IndexCastOp: _index_cast,
     arith.ExtFOp: _extend,
     arith.TruncFOp: _truncate,
-}  # pyright: ignore[reportAssignmentType]
+}

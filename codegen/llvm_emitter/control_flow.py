@@ -163,4 +163,4 @@ EMITTERS: dict[type[Operation], Emitter] = {
     func.CallOp: _call,
     func.ReturnOp: _nothing,
     cf.AssertOp: _assert,
-}  # pyright: ignore[reportAssignmentType]
+}

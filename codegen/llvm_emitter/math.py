@@ -99,4 +99,4 @@ EMITTERS: dict[type[Operation], Emitter] = {
     **dict.fromkeys(_INTEGER_INTRINSICS, _integer_intrinsic),
     **dict.fromkeys(_FUNCTIONS, _function),
     math.FmaOp: _fma,
-}  # pyright: ignore[reportAssignmentType]
+}

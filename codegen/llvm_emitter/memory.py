@@ -198,4 +198,4 @@ EMITTERS: dict[type[Operation], Emitter] = {
     memref.AllocaOp: _alloca,
     ReshapeOp: _reshape,
     PrefetchOp: _prefetch,
-}  # pyright: ignore[reportAssignmentType]
+}

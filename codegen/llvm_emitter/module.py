@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 
 from lamina.codegen.llvm_emitter import arith, control_flow, math, memory, parallel, vector
 from lamina.codegen.llvm_emitter.writer import (
-    Emitter,
     EmitOptions,
+    Emitter,
     FunctionWriter,
     ModuleWriter,
     unsupported,

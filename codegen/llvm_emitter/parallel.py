@@ -138,4 +138,4 @@ def _share(t: FunctionWriter, lower: str, upper: str, step: str) -> tuple[str, s
 
 EMITTERS: dict[type[Operation], Emitter] = {
     scf.ParallelOp: _parallel,
-}  # pyright: ignore[reportAssignmentType]
+}

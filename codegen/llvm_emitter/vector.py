@@ -240,4 +240,4 @@ EMITTERS: dict[type[Operation], Emitter] = {
     vector.InsertOp: _insert,
     vector.BitcastOp: _bitcast,
     GatherOp: _gather,
-}  # pyright: ignore[reportAssignmentType]
+}

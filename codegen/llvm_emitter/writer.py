@@ -9,6 +9,7 @@ does not change inside a loop is written outside it at once, with no later pass 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -26,7 +27,7 @@ class EmitOptions:
 
 
 Lines = list["str | Lines"]
-Emitter = Callable[["FunctionWriter", Operation], None]
+Emitter = Callable[["FunctionWriter", Any], None]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.exponential import expm1_parts, reduce_ln2
 
-
 #: (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.4.
 _TANH_32 = (
     0.01874149776995182,

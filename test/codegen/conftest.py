@@ -5,15 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, cf, func, math, memref, scf, vector
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
 from lamina.codegen import jit
 from lamina.codegen.llvm_emitter import EmitOptions, emit_module
 from lamina.codegen.target import Target
 from lamina.dialects.loop import Loop
 from lamina.runtime.executable import Executable, ProgramMetadata
-from xdsl.context import Context
-from xdsl.dialects import arith, builtin, cf, func, math, memref, scf, vector
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 FOLDER = Path(__file__).parent
 DIALECTS = (

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from lamina.dialects.errors import ExecutionError
 
 Build = Callable[[str], Callable[..., None]]
@@ -64,7 +65,7 @@ def lookup_arguments(index: list[int]) -> list[np.ndarray]:
 def test_branches_lookups_and_booleans(build: Build) -> None:
     arguments = lookup_arguments([0, 2, -2, 1, -3])
     build("control_flow")("main", *arguments)
-    _, table, flags, out, on = arguments
+    _, table, _flags, out, on = arguments
     rows = [0, 2, 2, 1, 1]
     np.testing.assert_array_equal(out, table[rows])
     assert on.tolist() == [0, 0, 1, 1, 0]
@@ -72,9 +73,9 @@ def test_branches_lookups_and_booleans(build: Build) -> None:
 
 def test_first_failed_assertion_is_reported_and_forgotten(build: Build) -> None:
     program = build("control_flow")
-    with pytest.raises(ExecutionError, match="^index out of range$"):
+    with pytest.raises(ExecutionError, match=r"^index out of range$"):
         program("main", *lookup_arguments([0, 4, 3, 0, 0]))
-    with pytest.raises(ExecutionError, match="^flagged row 3$"):
+    with pytest.raises(ExecutionError, match=r"^flagged row 3$"):
         program("main", *lookup_arguments([0, -1, -5, 0, 0]))
     program("main", *lookup_arguments([0, 0, 0, 0, 0]))
 

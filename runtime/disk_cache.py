@@ -1,0 +1,185 @@
+"""Compiled programs on disk, by the hash of everything that they depend on.
+
+One file holds object code and metadata, behind a checksum. Files appear by renaming, so a reader
+sees a whole file or none; a file that is cut off or altered is dropped and costs a recompile.
+Any number of processes may share a folder.
+"""
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from lamina.dialects.errors import CacheError
+
+#: Names the layout of a file; files that start otherwise are not ours.
+_MAGIC = b"lamina-object-1\n"
+_DIGEST_BYTES = 32
+_LENGTH_BYTES = 8
+_SUFFIX = ".lamina"
+_TEMPORARY = ".partial"
+
+#: Bound on all files together, where LAMINA_CACHE_BYTES says nothing.
+DEFAULT_LIMIT_BYTES = 1 << 30
+#: Eviction goes down to this part of the limit, so that it does not run at every write.
+_KEEP = 0.8
+#: A writer that old was killed.
+_STALE_SECONDS = 3600
+
+
+def cache_key(*parts: str | bytes) -> str:
+    """Hash of `parts` (IR, target, options ...), and of Lamina's and llvmlite's versions."""
+    digest = hashlib.sha256()
+    for part in (*parts, _versions()):
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@cache
+def _versions() -> str:
+    """Versions of what makes code; of Lamina also the sources' sizes and times, as it may be a
+    working copy that changes under one version number."""
+    found = []
+    for package in ("lamina", "llvmlite", "xdsl"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} ?")
+    root = Path(__file__).parent.parent
+    for folder in ("dialects", "codegen", "passes", "lowering", "runtime"):
+        for path in sorted((root / folder).rglob("*.py")):
+            status = path.stat()
+            found.append(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(found)
+
+
+def default_folder() -> Path:
+    """LAMINA_CACHE_DIR, else the user's cache folder (XDG_CACHE_HOME, else ~/.cache)."""
+    if given := os.environ.get("LAMINA_CACHE_DIR"):
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "lamina"
+
+
+class DiskCache:
+    """A folder of compiled programs, bounded in size: the longest unused go first."""
+
+    def __init__(self, folder: Path | None = None, limit_bytes: int | None = None) -> None:
+        """Uses `folder`, made if need be (CacheError if that fails); see `default_folder`."""
+        self.folder = folder or default_folder()
+        if limit_bytes is None:
+            limit_bytes = int(os.environ.get("LAMINA_CACHE_BYTES", DEFAULT_LIMIT_BYTES))
+        self.limit_bytes = limit_bytes
+        try:
+            # For the owner only: what lies here is executed.
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CacheError(f"cannot make the cache folder {self.folder}: {error}") from None
+
+    def get(self, key: str) -> tuple[bytes, str] | None:
+        """(object code, metadata text) stored under `key`; None if there is nothing usable."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        entry = _unpack(data)
+        if entry is None:
+            _remove(path)
+            return None
+        with suppress(OSError):  # gone or read-only: the age is only a hint for eviction
+            os.utime(path)
+        return entry
+
+    def put(self, key: str, code: bytes, metadata: str) -> bool:
+        """Stores an entry, whole or not at all; False if the disk does not take it."""
+        path = self._path(key)
+        try:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            handle, name = tempfile.mkstemp(suffix=_TEMPORARY, dir=path.parent)
+        except OSError:
+            return False
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_pack(code, metadata))
+            os.replace(name, path)
+        except OSError:
+            _remove(Path(name))
+            return False
+        self._evict(keep=path)
+        return True
+
+    def clear(self) -> None:
+        """Removes every entry."""
+        for path in self._files(_SUFFIX):
+            _remove(path)
+
+    def size(self) -> int:
+        """Bytes of all entries."""
+        return sum(size for _, size, _ in self._ages())
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}{_SUFFIX}"
+
+    def _files(self, suffix: str) -> Iterable[Path]:
+        return self.folder.glob(f"??/*{suffix}")
+
+    def _ages(self) -> list[tuple[float, int, Path]]:
+        """(time of last use, size, path) of every entry."""
+        found: list[tuple[float, int, Path]] = []
+        for path in self._files(_SUFFIX):
+            try:
+                status = path.stat()
+            except OSError:
+                continue  # another process evicted it
+            found.append((status.st_mtime, status.st_size, path))
+        return found
+
+    def _evict(self, keep: Path) -> None:
+        entries = self._ages()
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit_bytes:
+            return
+        for _, size, path in sorted(entries):
+            if total <= self.limit_bytes * _KEEP:
+                break
+            if path != keep:
+                _remove(path)
+                total -= size
+        oldest = time.time() - _STALE_SECONDS
+        for path in self._files(_TEMPORARY):
+            try:
+                if path.stat().st_mtime < oldest:
+                    _remove(path)
+            except OSError:
+                continue  # its writer finished
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # already gone, or not ours to remove: then it is found bad again
+        path.unlink()
+
+
+def _pack(code: bytes, metadata: str) -> bytes:
+    text = metadata.encode()
+    body = len(text).to_bytes(_LENGTH_BYTES, "little") + text + code
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def _unpack(data: bytes) -> tuple[bytes, str] | None:
+    head = len(_MAGIC) + _DIGEST_BYTES
+    if not data.startswith(_MAGIC) or len(data) < head + _LENGTH_BYTES:
+        return None
+    body = data[head:]
+    if hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
+        return None
+    length = int.from_bytes(body[:_LENGTH_BYTES], "little")
+    text, code = body[_LENGTH_BYTES:][:length], body[_LENGTH_BYTES + length :]
+    return code, text.decode()
