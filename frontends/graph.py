@@ -8,18 +8,20 @@ from typing import Any
 import torch
 from torch import fx
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.schema.grammar import Kind
+from lamina.dialects.schema.op import SchemaOp
 from lamina.frontends.locations import Locations
-from lamina.frontends.torch_types import constant_argument, scalar_type, tensor_type
+from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
 
 Value = Any
 """What a node stands for: an SSA value, a list of them (absent results are None), or a constant."""
 
-_DIALECTS: dict[str, Callable[[str], type[Operation]]] = {"aten": aten.op, "prims": prims.op}
+_DIALECTS: dict[str, Callable[[str], type[SchemaOp]]] = {"aten": aten.op, "prims": prims.op}
 
 _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 """Checks of static dtypes and devices, which the tensor types of the module already say."""
@@ -43,7 +45,7 @@ class GraphImporter:
     block: Block
     locations: Locations
     bind: Callable[[str, torch.Tensor], SSAValue]
-    _op_classes: dict[object, type[Operation]] = field(default_factory=dict)
+    _op_classes: dict[object, type[SchemaOp]] = field(default_factory=dict)
 
     def run(self, graph_module: fx.GraphModule, arguments: Sequence[Value]) -> list[Value]:
         """Imports one graph with its placeholders bound to `arguments`; gives its outputs."""
@@ -97,12 +99,51 @@ class GraphImporter:
                 if keywords.get(key) == implied:
                     del keywords[key]
             types = _result_types(example)
-            op: Any = op_class
+            op: Any = self._without_bare_numbers(op_class, node, arguments, location)
             built = op(*arguments, **keywords, result_types=types, location=location)
         except UnsupportedError as error:
             raise self._unsupported(node, str(error)) from None
+        except (TypeError, ValueError) as error:
+            raise self._unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
         return self._results(node, built, example)
+
+    def _without_bare_numbers(
+        self,
+        op_class: type[SchemaOp],
+        node: fx.Node,
+        arguments: list[Value],
+        location: LocationAttr,
+    ) -> type[SchemaOp]:
+        """Python takes numbers for tensors, as in `x + 1`; the schema does not.
+
+        Such a call becomes the overload for a scalar, which promotes types the same way. Where
+        there is none, `arguments` gets a zero-rank tensor of the dtype that promotion gives.
+        """
+        places = [
+            place
+            for place, (arg, value) in enumerate(zip(op_class.schema.args, arguments, strict=False))
+            if arg.type.kind is Kind.TENSOR and isinstance(value, int | float | complex)
+        ]
+        if not places:
+            return op_class
+        if [op_class.schema.args[place].name for place in places] == ["other"]:
+            name, _, overload = op_class.schema.overload_name.partition(".")
+            scalar = aten.Aten.find(f"{name}.{_scalar_overload(overload)}")
+            if scalar is not None and scalar is not op_class:
+                return scalar
+        tensors = [n.meta["val"] for n in node.all_input_nodes if _is_tensor(n.meta.get("val"))]
+        for place in places:
+            number = arguments[place]
+            dtype = torch.result_type(tensors[0], number) if tensors else torch.tensor(number).dtype
+            element = element_type(dtype)
+            made: Any = aten.op("scalar_tensor.default")
+            tensor = made(
+                number, dtype=element, result_types=[TensorType(element, [])], location=location
+            )
+            self.block.add_op(tensor)
+            arguments[place] = tensor.results[0]
+        return op_class
 
     def _results(self, node: fx.Node, op: Operation, example: object) -> Value:
         if example is None:
@@ -112,7 +153,7 @@ class GraphImporter:
         op.results[0].name_hint = node.name
         return op.results[0]
 
-    def _op_class(self, node: fx.Node, target: Any, name: str) -> type[Operation]:
+    def _op_class(self, node: fx.Node, target: Any, name: str) -> type[SchemaOp]:
         resolve = _DIALECTS.get(target.namespace)
         if resolve is None:
             raise self._unsupported(
@@ -157,6 +198,15 @@ class GraphImporter:
         return UnsupportedError(
             str(node.target), reason, types=types, location=str(location), nearest=nearest
         )
+
+
+def _scalar_overload(overload: str) -> str:
+    """Torch's name of the overload that takes a scalar for a tensor `other`."""
+    return "Scalar" if overload == "default" else overload.replace("Tensor", "Scalar", 1)
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 def _argument(value: object, env: dict[fx.Node, Value]) -> Value:

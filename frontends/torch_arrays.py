@@ -9,7 +9,7 @@ import torch
 from lamina.dialects.errors import ArgumentError
 from lamina.frontends.torch_types import DTYPES
 from lamina.runtime.arguments import Maker, Reader, describe, shape_error, wrong_kind
-from lamina.runtime.entry import Slot, element_name
+from lamina.runtime.entry import NUMPY_DTYPES, Slot, element_name
 
 _DTYPES: dict[str, torch.dtype] = {element_name(k): v for k, v in DTYPES.items()}
 
@@ -43,18 +43,20 @@ class TorchArrays:
 
         return read
 
-    def maker(self, slot: Slot, allocate: Callable[[Slot], np.ndarray]) -> Maker:
+    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
         """Outputs are tensors over the allocated arrays' memory."""
         from_numpy = torch.from_numpy
         dtype = _DTYPES[slot.dtype]
 
         def make() -> tuple[Any, int]:
-            tensor = from_numpy(allocate(slot))
-            if tensor.dtype is not dtype:
-                tensor = tensor.view(dtype)
+            tensor = from_numpy(allocate())
             return tensor, tensor.data_ptr()
 
-        return make
+        def make_other() -> tuple[Any, int]:  # NumPy has integers of the same width only
+            tensor = from_numpy(allocate()).view(dtype)
+            return tensor, tensor.data_ptr()
+
+        return make if slot.dtype in NUMPY_DTYPES else make_other
 
     def contiguous(self, array: Any) -> Any:
         """Detached, contiguous, with lazy conjugation and negation carried out."""

@@ -26,8 +26,8 @@ class ArrayKind(Protocol):
         """The check of the argument at `position`, which raises ArgumentError."""
         ...
 
-    def maker(self, slot: Slot, allocate: Callable[[Slot], np.ndarray]) -> Maker:
-        """How an output of `slot` is made from memory that `allocate` gives."""
+    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
+        """How an output of `slot` is made of the arrays that `allocate` gives."""
         ...
 
     def contiguous(self, array: Any) -> Any:
@@ -170,13 +170,13 @@ class NumpyArrays:
 
         return read
 
-    def maker(self, slot: Slot, allocate: Callable[[Slot], np.ndarray]) -> Maker:
+    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
         """Outputs are the allocated arrays themselves."""
         one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
         empty = 0 in slot.shape
 
         def make() -> tuple[Any, int]:
-            array = allocate(slot)
+            array = allocate()
             return array, 0 if empty else address_of(one_byte(array))  # pyright: ignore
 
         return make

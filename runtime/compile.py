@@ -1,10 +1,10 @@
 """From a module at any layer to a `Compiled` object, through the disk cache."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
@@ -45,13 +45,16 @@ def compile_module(
         bound,
         structure or FlatStructure(names),
         partial(render, module, target=machine),
-        allocate_output,
     )
 
 
 def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
-    """Machine code for `module`, which stays as it is."""
-    code, metadata = _compile(module, target)
+    """Machine code for `module`, which stays as it is.
+
+    It comes from the disk cache if it is there. Constants are no part of it, so that programs
+    which differ in their weights only are the same.
+    """
+    code, metadata = _cached(module, target) if cache else _compile(module, target)
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
         Executable(code, metadata, target) if target.runs_here() else None,
@@ -59,6 +62,23 @@ def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
         entries.get("setup"),
         Kernels.from_json(metadata.ledger),
     )
+
+
+def _cached(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
+    """What `_compile` gives, from the disk if possible."""
+    from lamina.codegen.jit import CODEGEN_VERSION, default_options
+    from lamina.runtime.disk_cache import DiskCache, cache_key
+
+    disk = DiskCache()
+    options = f"{CODEGEN_VERSION} {default_options()}"
+    key = cache_key(str(module), target.key(), options)
+    found = disk.get(key)
+    if found is not None:
+        with suppress(ValueError, TypeError, KeyError):  # metadata of another making
+            return found[0], ProgramMetadata.from_json(found[1])
+    code, metadata = _compile(module, target)
+    disk.put(key, code, metadata.to_json())
+    return code, metadata
 
 
 def _compile(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
@@ -87,11 +107,6 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
     function = function_named(module, name)
     assert function is not None
     return function
-
-
-def allocate_output(slot: Slot) -> np.ndarray:
-    """Memory for one output."""
-    return np.empty(slot.shape, slot.storage_dtype)
 
 
 def as_target(target: Target | str | None) -> Target:

@@ -4,6 +4,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,10 +21,14 @@ from lamina.runtime.arguments import (
     kind_name,
     wrong_kind,
 )
+from lamina.runtime.buffers import OutputPool, aligned_bytes
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.kernels import Kernels
 
-_ALIGNMENT = 64
+_POOLED_BYTES = 1 << 16
+"""Outputs from this size on come from the pool; below, the C library's own recycling is faster."""
+
+_pool = OutputPool()
 
 
 class NativeCode(Protocol):
@@ -64,12 +69,10 @@ class Compiled:
         constants: Mapping[str, Any],
         structure: Structure,
         render: Callable[[str], str],
-        allocate: Callable[[Slot], np.ndarray],
     ) -> None:
         self._program = program
         self._structure = structure
         self._render = render
-        self._allocate = allocate
         self._lock = threading.Lock()
         self._plans: dict[type, _Plan] = {}
         self._kept: list[Any] = []  # what the addresses in self._pointers point into
@@ -83,8 +86,6 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see the class for what it takes and gives."""
-        if self._program.code is None:
-            raise ExecutionError("the program is compiled for another machine and cannot run here")
         values = self._structure.flatten(args, kwargs)
         plan = self._plans.get(type(values[0])) if values else self._plans.get(type(None))
         if plan is None:
@@ -170,7 +171,7 @@ class Compiled:
             if slot.kind == "prepared":
                 pointers[index] = prepared[slot.name] = self._scratch(slot)
             elif slot.kind == "arena":
-                arena = _aligned(slot.size)
+                arena = aligned_bytes(slot.size)
                 pointers[index] = arena.ctypes.data
             else:
                 pointers[index] = self._hold(slot, constants, held)
@@ -189,7 +190,7 @@ class Compiled:
         return address
 
     def _scratch(self, slot: Slot) -> int:
-        memory = _aligned(slot.size)
+        memory = aligned_bytes(slot.size)
         self._kept.append(memory)
         return memory.ctypes.data
 
@@ -197,11 +198,13 @@ class Compiled:
 
     def _plan_for(self, values: Sequence[Any]) -> "_Plan":
         """How calls with this type of first argument read their inputs and make their outputs."""
+        if self._program.code is None:
+            raise ExecutionError("the program is compiled for another machine and cannot run here")
         name = kind_name(values[0]) if values else self._structure.native_kind
         if name is None:
             check_count(self.inputs, len(values))
             raise wrong_kind(0, self.inputs[0], values[0], None)
-        plan = _Plan(array_kind(name), self._inputs, self._outputs, self._allocate)
+        plan = _Plan(array_kind(name), self._inputs, self._outputs)
         for position, (_, slot) in enumerate(self._inputs):
             if slot.name in self._mutated_inputs:
                 index, read = plan.readers[position]
@@ -218,14 +221,21 @@ class _Plan:
         kind: ArrayKind,
         inputs: Sequence[tuple[int, Slot]],
         outputs: Sequence[tuple[int, Slot]],
-        allocate: Callable[[Slot], np.ndarray],
     ) -> None:
         self.readers: list[tuple[int, Reader]] = [
             (index, kind.reader(slot, position)) for position, (index, slot) in enumerate(inputs)
         ]
         self.makers: list[tuple[int, Maker]] = [
-            (index, kind.maker(slot, allocate)) for index, slot in outputs
+            (index, kind.maker(slot, _allocator(slot))) for index, slot in outputs
         ]
+
+
+def _allocator(slot: Slot) -> Callable[[], np.ndarray]:
+    """Makes the memory of an output: small ones afresh, large ones over recycled pages."""
+    shape, dtype = slot.shape, slot.storage_dtype
+    if slot.size < _POOLED_BYTES:
+        return partial(np.empty, shape, dtype)
+    return partial(_pool.array, shape, dtype)
 
 
 def _writable(read: Reader, position: int, slot: Slot) -> Reader:
@@ -244,10 +254,3 @@ def _writable(read: Reader, position: int, slot: Slot) -> Reader:
 
 def _numbered(slots: Sequence[Slot], kind: str) -> list[tuple[int, Slot]]:
     return [(index, slot) for index, slot in enumerate(slots) if slot.kind == kind]
-
-
-def _aligned(size: int) -> np.ndarray:
-    """Uninitialized bytes that start at a cache line."""
-    memory = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    return memory[start : start + size]

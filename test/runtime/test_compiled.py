@@ -47,15 +47,11 @@ def render(layer: str) -> str:
     raise InputError(f"unknown layer '{layer}'")
 
 
-def allocate(slot: Slot) -> np.ndarray:
-    return np.empty(slot.shape, slot.storage_dtype)
-
-
 def compiled(slots: list[Slot], body: Body, **constants: Any) -> Compiled:
     main = Entry(tuple(slots))
     names = [slot.name for slot in slots if slot.kind == "input"]
     program = Program(NumpyCode(main, body), main, None, Kernels(()))
-    return Compiled(program, constants, FlatStructure(names), render, allocate)
+    return Compiled(program, constants, FlatStructure(names), render)
 
 
 def tensor(name: str, *shape: int, kind: str = "input", dtype: str = "f32", **more: Any) -> Slot:
@@ -117,9 +113,7 @@ def test_bfloat16_is_for_torch_only() -> None:
         def call(self, entry: str, pointers: Any) -> None:
             ctypes.memmove(pointers[1], pointers[0], 4)
 
-    program = Compiled(
-        Program(Copy(), main, None, Kernels(())), {}, FlatStructure(["x"]), render, allocate
-    )
+    program = Compiled(Program(Copy(), main, None, Kernels(())), {}, FlatStructure(["x"]), render)
     x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
     assert torch.equal(program(x), x)
     with pytest.raises(Exception, match="NumPy has no dtype for bf16"):
@@ -342,7 +336,6 @@ def test_setup_prepares_constants_once() -> None:
         {"w": np.asfortranarray(X)},
         FlatStructure(["x"]),
         render,
-        allocate,
     )
     x = np.ones((1, 3), np.float32)
     for _ in range(2):
