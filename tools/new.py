@@ -9,34 +9,10 @@ import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from string import Template
 
 from lamina.dialects.errors import InputError
 from lamina.tools.reporting import run_tool
-
-TEMPLATES = Path(__file__).resolve().parent / "templates"
-
-
-def project_root() -> Path:
-    """The checkout this package runs from; `InputError` when it is installed elsewhere."""
-    root = Path(__file__).resolve().parents[1]
-    if not (root / "pyproject.toml").is_file() or not (root / "passes").is_dir():
-        raise InputError("new: error: not a checkout of Lamina; install it with `pip install -e .`")
-    return root
-
-
-def fill(template: str, **values: str) -> str:
-    """The text of a template file with its `$$names` replaced."""
-    return Template((TEMPLATES / template).read_text()).substitute(values)
-
-
-def write_new(path: Path, text: str) -> Path:
-    """Write a file that does not exist yet; `InputError` when it does."""
-    if path.exists():
-        raise InputError(f"new: error: {path} exists")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
+from lamina.tools.scaffold import append_row, fill, project_root, write_new
 
 
 def new_pass(root: Path, name: str, summary: str | None = None) -> list[Path]:
@@ -60,17 +36,8 @@ def new_pass(root: Path, name: str, summary: str | None = None) -> list[Path]:
     test = write_new(root / "test" / "passes" / f"{stem}.mlir", fill("pass.mlir.in", **values))
     registry = root / "passes" / "registry.py"
     row = f'    "{name}": "lamina.passes.{stem}:{class_stem}Pass",\n'
-    registry.write_text(_append_row(registry.read_text(), "PASSES", row))
+    registry.write_text(append_row(registry.read_text(), "PASSES", row))
     return [module, test, registry]
-
-
-def _append_row(source: str, table: str, row: str) -> str:
-    """`source` with `row` as the last of the dict or tuple literal called `table`."""
-    found = re.search(rf"^\s*{table}\b[^=\n]*=\s*[\[({{].*?^\s*[\])}}]", source, re.S | re.M)
-    if found is None:
-        raise InputError(f"new: error: no table {table} found to add a row to")
-    end = source.rindex("\n", found.start(), found.end()) + 1
-    return source[:end] + row + source[end:]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
