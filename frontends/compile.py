@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
-from lamina.runtime.compile import compile_module
+from lamina.runtime.compile import collector_paused, compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import parse
 
@@ -65,7 +65,8 @@ def _compile_torch(
             f"cannot compile a {type(program).__qualname__}: "
             "export it first with torch.export.export(module, example_inputs)"
         )
-    imported = import_exported_program(program)
+    with collector_paused():
+        imported = import_exported_program(program)
     return compile_module(
         imported.module,
         target=target,

@@ -69,7 +69,7 @@ def test_every_kind_of_argument_with_its_name_and_type() -> None:
 def test_ops_are_taken_as_exported_mutations_and_all() -> None:
     names = names_of(imported(Small(), torch.zeros(2, 4)))
     assert names == [
-        "aten.add_.Tensor",
+        "aten.add_.Scalar",
         "aten.linear.default",
         "aten.relu.default",
         "aten.mul.Tensor",
@@ -225,6 +225,26 @@ def test_dtypes_devices_and_layouts_in_arguments() -> None:
     assert names_of(program) == ["aten.to.dtype", "aten.zeros.default", "aten.add.Tensor"]
     assert "device" not in str(program.module)
     assert results_of(program)[0].dtype == "f64"
+
+
+class Numbers(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x + 1, torch.div(x, 2, rounding_mode="floor"), x // 3, torch.add(4, x, alpha=2)
+
+
+def test_numbers_in_place_of_tensors_become_scalar_overloads() -> None:
+    program = imported(Numbers(), torch.zeros(2, dtype=torch.int32))
+    assert names_of(program) == [
+        "aten.add.Scalar",
+        "aten.div.Scalar_mode",
+        "aten.floor_divide.Scalar",
+        "aten.scalar_tensor.default",
+        "aten.add.Tensor",
+    ]
+    assert [s.dtype for s in results_of(program)] == ["i32"] * 4
+    made = ops_of(program)[3]
+    assert made.results[0].type == ops_of(program)[4].operands[0].type
+    assert "dtype = i32" in str(made)
 
 
 def test_dynamic_sizes_become_question_marks() -> None:
