@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
+from lamina.dialects.source import verify_module
 from lamina.runtime.compile import collector_paused, compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import parse
@@ -36,6 +37,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     compiled, ArgumentError for constants that do not fit.
     """
     if isinstance(program, ModuleOp):
+        verify_module(program)
         return compile_module(program.clone(), target=target, constants=constants, cache=cache)
     if isinstance(program, str | bytes):
         return compile_module(parse(program), target=target, constants=constants, cache=cache)

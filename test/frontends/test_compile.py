@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.passes import ModulePass
 
 import lamina
@@ -59,6 +60,15 @@ def test_a_module_stays_as_it_is() -> None:
     before = str(module)
     close(lamina.compile(module, constants={"w": W})(X), EXPECTED)
     assert str(module) == before
+
+
+def test_a_module_that_does_not_verify_is_refused() -> None:
+    module = lamina.parse(LINEAR)
+    for op in module.walk():
+        if op.name == "aten.relu.default":
+            op.results = (type(op.results[0])(TensorType(f32, [9, 9]), op, 0),)
+    with pytest.raises(lamina.InputError, match="does not verify"):
+        lamina.compile(module)
 
 
 def test_a_file_and_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,41 @@
+"""The timer of the benchmarks."""
+
+import time
+
+import pytest
+
+from bench.timing import Timing, format_seconds, interleave, print_table
+
+
+def test_functions_take_turns() -> None:
+    calls: list[str] = []
+
+    def slow(name: str) -> None:
+        calls.append(name)
+        time.sleep(0.001)
+
+    timings = interleave({"a": lambda: slow("a"), "b": lambda: slow("b")}, seconds=0, least=3)
+    assert calls == ["a", "a", "b", "b", *("ab" * 3)]
+    for timing in timings.values():
+        assert timing.samples == 3
+        assert 0.001 <= timing.best <= timing.median
+
+
+def test_fast_functions_are_called_often_in_one_sample() -> None:
+    calls: list[int] = []
+    timings = interleave({"fast": lambda: calls.append(1)}, seconds=0, least=2)
+    assert len(calls) > 20
+    assert timings["fast"].best < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.5, "2.5 s"), (0.0125, "12.5 ms"), (3.21e-6, "3.21 us"), (4e-8, "40 ns")],
+)
+def test_units(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+def test_tables_show_the_ratio(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("title", {"ours": Timing(1.0, 2.0, 3), "base": Timing(2.0, 2.0, 3)}, "base")
+    assert " 2.00 x base" in capsys.readouterr().out
