@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
@@ -30,7 +31,7 @@ from xdsl.passes import ModulePass
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
-from lamina.dialects.loop.contraction import PANEL, Contraction
+from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.loop_rewriting import rebuild
 
@@ -81,6 +82,8 @@ def _pack(op: GenericOp, target: Target) -> None:
     inputs[shape.b], maps[shape.b], pads[shape.b] = packed.res[0], packed_map, None
     new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
     new.attributes[PANEL] = IntegerAttr(panel, i64)
+    if not is_constant(operand):
+        new.attributes[REPACKED] = UnitAttr()
 
 
 def panel_width(columns: int, lanes: int) -> int:

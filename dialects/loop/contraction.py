@@ -16,6 +16,9 @@ from lamina.dialects.loop.generic import GenericOp
 PANEL = "lamina.panel"
 """Attribute of a contraction whose `b` operand is packed: the panel width in elements."""
 
+REPACKED = "lamina.repacked"
+"""Attribute of a contraction whose `b` operand is packed anew in every call."""
+
 
 @dataclass(frozen=True)
 class Contraction:

@@ -15,7 +15,7 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.product import ProductEmitter, Tile, choose_tile
@@ -65,10 +65,13 @@ def schedule_product_kernel(
     blocks = -(-rows // block)
     splits = kernel.column_tasks(prod(outer) * blocks)
     count = prod(outer) * blocks * splits
+    columns_first = panel_mode and _shares_columns(products)
 
     def task(inner: Emitter, number: Index) -> None:
-        position = inner.split(number, [*outer, blocks, splits])
-        *outer_position, block_number, split = position
+        if columns_first:
+            split, *outer_position, block_number = inner.split(number, [splits, *outer, blocks])
+        else:
+            *outer_position, block_number, split = inner.split(number, [*outer, blocks, splits])
         low = inner.times(block_number, block)
         high = inner.least(inner.plus(low, block), rows)
         if rows % block == 0:
@@ -87,6 +90,18 @@ def schedule_product_kernel(
         return values
 
     emit.loop(0, count, 1, [], serial)
+
+
+def _shares_columns(products: dict[Stage, Contraction]) -> bool:
+    """Whether threads should divide the columns: then each reads only the panels it packed itself.
+
+    Worth it where the panels are made in the same call and are the larger operand; otherwise
+    dividing the rows keeps a row with the thread that has it in cache.
+    """
+    stage, shape = next(iter(products.items()))
+    if REPACKED not in stage.op.attributes:
+        return False
+    return shape.size(shape.columns) > shape.size(shape.rows)
 
 
 def _keep_row_dims(stages: list[Stage], products: dict[Stage, Contraction]) -> bool:

@@ -15,11 +15,13 @@ from lamina.passes.scheduling.rows import (
     outputs_of,
     plan_scratch,
     vector_place,
+    widest_bits,
 )
 from lamina.passes.scheduling.stages import Stage, collapse_rows
 from lamina.passes.scheduling.sweep import Env, Memory, Sweep
+from lamina.passes.scheduling.transpose import transposed_dim
 
-PARALLEL_WORK = 1 << 16
+PARALLEL_WORK = 1 << 14
 """Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
 CHUNK = 8192
 """Elements per task where one long dimension is all there is to divide."""
@@ -31,13 +33,12 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     outputs = outputs_of(stages)
     collapse_rows(stages)
     popped = all(not s.inner for s in stages) and bool(stages[0].rows)
-    if popped:
-        _pop_row(stages)
+    across = _pop_rows(stages, target) if popped else None
     extents = [stages[0].extents[d] for d in stages[0].rows]
     rows = prod(extents)
     length = prod(stages[0].inner_extents) if popped else 0
     chunks = 1
-    if popped and rows < ENOUGH_TASKS and length > 2 * CHUNK:
+    if popped and across is None and rows < ENOUGH_TASKS and length > 2 * CHUNK:
         chunks = -(-length // CHUNK)
     sweeps = build_sweeps(stages)
 
@@ -77,13 +78,23 @@ def _row(
     RowSegment(sweeps, memory, target, outputs).run(emit, envs, bounds)
 
 
-def _pop_row(stages: list[Stage]) -> None:
-    """Make the row dimension that vectorizes best the inner dimension of every stage."""
+def _pop_rows(stages: list[Stage], target: Target) -> int | None:
+    """Make the row dimension that vectorizes best the inner dimension of every stage.
+
+    A lone stage that reads along another dimension keeps that one inner too, in front, to be
+    transposed in tiles; returns it.
+    """
     everything = Sweep(stages, {s: s.rows for s in stages})
     place = vector_place(everything)
+    across = None
+    if len(stages) == 1:
+        lanes = target.lanes(widest_bits(stages))
+        across = transposed_dim(stages[0], stages[0].rows, stages[0].rows[place], lanes)
     for stage in stages:
-        stage.inner = (stage.rows[place],)
-        stage.rows = stage.rows[:place] + stage.rows[place + 1 :]
+        along = stage.rows[place]
+        stage.inner = (along,) if across is None else (across, along)
+        stage.rows = tuple(d for d in stage.rows if d not in stage.inner)
+    return across
 
 
 def work(stages: list[Stage]) -> int:

@@ -15,6 +15,7 @@ from lamina.passes.scheduling.column import ColumnEmitter
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import Env, Memory, Sweep, SweepEmitter, sweep_lanes
+from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
 
 
 def build_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
@@ -190,6 +191,13 @@ class RowSegment:
             self._partial(emit, sweep, envs[stage], ranges, kept)
             return
         place = vector_place(sweep)
+        lanes = self.target.lanes(widest_bits(sweep.stages))
+        if len(sweep.extents) == 2 and place == 1 and bounds_are_static(ranges):
+            first, second = sweep.order[stage]
+            if transposed_dim(stage, (first,), second, lanes) is not None:
+                emitter = TransposeEmitter(sweep, self.memory, lanes, self.outputs)
+                emitter.run(emit, envs, ranges)
+                return
         self._emitter(SweepEmitter, sweep, place).run(emit, envs, ranges)
 
     def _emitter(self, kind: type[SweepEmitter], sweep: Sweep, place: int) -> SweepEmitter:
@@ -230,6 +238,11 @@ class RowSegment:
             inner.loop(low, high, 1, [], body)
 
         nest(emit, outer, env)
+
+
+def bounds_are_static(ranges: Sequence[tuple[Index, Index]]) -> bool:
+    """Whether every range is known now, and so made of whole tiles where the extents are."""
+    return all(isinstance(bound, int) for pair in ranges for bound in pair)
 
 
 def widest_bits(stages: Sequence[Stage]) -> int:
