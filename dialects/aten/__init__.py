@@ -17,3 +17,8 @@ Aten = TableDialect("aten", _rows)
 def op(name: str) -> type[SchemaOp]:
     """The op class of an overload such as `add.Tensor`. Raises UnknownOpError."""
     return Aten.op(name)
+
+
+def overloads(packet: str) -> list[str]:
+    """Overload names of an op: `Tensor`, `Scalar`, `out` and `Scalar_out` for `add`."""
+    return Aten.overloads(packet)

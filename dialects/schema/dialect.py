@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
 from xdsl.traits import OpTrait, Pure
 
-from lamina.dialects.errors import InputError
 from lamina.dialects.schema.grammar import Schema, parse_schema
+from lamina.dialects.schema.names import UnknownOpError, unknown_op
 from lamina.dialects.schema.op import SchemaOp
 
 IMPURE_TAGS = frozenset({"nondeterministic_seeded"})
-
-
-class UnknownOpError(InputError, KeyError):
-    """An op that the dialect's table does not have; the message names the nearest ones."""
-
-    __str__ = Exception.__str__
 
 
 class TableDialect(Dialect):
@@ -57,10 +50,13 @@ class TableDialect(Dialect):
         """The op class of an overload name. Raises UnknownOpError."""
         found = self.find(name)
         if found is None:
-            near = get_close_matches(name, list(self.rows), n=3, cutoff=0.5)
-            hint = f"; nearest: {', '.join(f'{self.name}.{n}' for n in near)}" if near else ""
-            raise UnknownOpError(f"there is no op {self.name}.{name}{hint}")
+            raise unknown_op(self.name, name, self.rows)
         return found
+
+    def overloads(self, packet: str) -> list[str]:
+        """Overload names of an op ("Tensor", "Scalar", "out" for `add`), in the table's order."""
+        prefix = f"{packet}."
+        return [name[len(prefix) :] for name in self.rows if name.startswith(prefix)]
 
     def schema(self, name: str) -> Schema:
         """The parsed schema of an overload name."""
@@ -99,3 +95,6 @@ def table_rows(text: str, *, default_suffix: bool) -> dict[str, str]:
             name += ".default"
         rows[name] = line
     return rows
+
+
+__all__ = ["IMPURE_TAGS", "TableDialect", "UnknownOpError", "table_rows"]

@@ -5,7 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
+
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IntegerType,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
 
 
 class Kind(Enum):
@@ -59,24 +76,50 @@ class SchemaType:
         """Whether SSA values may stand here."""
         return self.kind in (Kind.TENSOR, Kind.SYMINT)
 
+    def __str__(self) -> str:
+        """As torch spells it, without alias annotations: `Tensor?[]`, `int[2]?`."""
+        if not self.is_list:
+            return self.base + "?" * self.optional
+        size = "" if self.size is None else str(self.size)
+        return f"{self.base}{'?' * self.optional_elements}[{size}]{'?' * self.optional}"
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An alias annotation: `a` for a view, `a!` for what is written, `a -> *` for any view."""
+
+    text: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the op writes to the memory of the argument."""
+        return "!" in self.text
+
+    @property
+    def name(self) -> str:
+        """The letter that an argument and the results that share its memory have in common."""
+        return self.text.partition(" ")[0].rstrip("!")
+
 
 @dataclass(frozen=True)
 class Arg:
-    """One argument: `alias` is torch's annotation, such as `a!` for one that is written."""
+    """One argument. `alias` is None for one that is only read and that no result is a view of."""
 
     name: str
     type: SchemaType
     default: Any = NO_DEFAULT
-    alias: str = ""
+    alias: Alias | None = None
     kwarg_only: bool = False
 
     @property
     def required(self) -> bool:
+        """Whether it must be given; an optional one without a default may be given as None."""
         return self.default is NO_DEFAULT
 
     @property
     def mutated(self) -> bool:
-        return "!" in self.alias
+        """Whether the op writes to it."""
+        return self.alias is not None and self.alias.is_write
 
 
 @dataclass(frozen=True)
@@ -84,7 +127,7 @@ class Result:
     """One result: its type, alias annotation and (often empty) name."""
 
     type: SchemaType
-    alias: str = ""
+    alias: Alias | None = None
     name: str = ""
 
 
@@ -106,14 +149,16 @@ class Schema:
 
     @property
     def mutates(self) -> bool:
+        """Whether the op writes to an argument."""
         return any(a.mutated for a in self.args)
 
     @property
     def aliases(self) -> bool:
         """Whether a result is a view of an argument."""
-        return any(r.alias for r in self.results)
+        return any(r.alias is not None for r in self.results)
 
     def arg(self, name: str) -> Arg | None:
+        """The argument of that name, or None."""
         return next((a for a in self.args if a.name == name), None)
 
 
@@ -142,29 +187,30 @@ def parse_schema(text: str, tags: frozenset[str] = frozenset()) -> Schema:
 
 
 def _split(text: str) -> list[str]:
-    """Split at top-level commas."""
+    """Split at top-level commas; strings may hold escaped quotes."""
     parts: list[str] = []
-    depth, start, quoted = 0, 0, False
-    for position, character in enumerate(text):
-        if character in "\"'":
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif character in "([":
+    depth = start = 0
+    for found in _SPLITTERS.finditer(text):
+        mark = found[0]
+        if mark in "([":
             depth += 1
-        elif character in ")]":
+        elif mark in ")]":
             depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
+        elif mark == "," and depth == 0:
+            parts.append(text[start : found.start()].strip())
+            start = found.end()
     tail = text[start:].strip()
     return [*parts, tail] if tail else parts
 
 
-def _parse_type(text: str) -> tuple[SchemaType, str]:
+_SPLITTERS = re.compile(r"[(),\[\]]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+
+
+@lru_cache(1024)
+def _parse_type(text: str) -> tuple[SchemaType, Alias | None]:
     match = _TYPE.match(text)
-    if match is None:
-        return SchemaType(Kind.WORD, base=text), ""
+    if match is None or "," in (match["alias"] or ""):  # such as Dict(Tensor, Tensor)
+        return SchemaType(Kind.WORD, base=text), None
     base, rest = match["base"], match["rest"]
     is_list = "[" in rest
     before = rest.split("[")[0]
@@ -178,7 +224,7 @@ def _parse_type(text: str) -> tuple[SchemaType, str]:
         base=base,
         size=int(size[1]) if size else None,
     )
-    return kind, match["alias"] or ""
+    return kind, Alias(match["alias"]) if match["alias"] else None
 
 
 def _parse_arg(text: str, kwarg_only: bool) -> Arg:
@@ -190,30 +236,53 @@ def _parse_arg(text: str, kwarg_only: bool) -> Arg:
 
 
 def _parse_result(text: str) -> Result:
-    type_text, _, name = text.rpartition(" ") if " " in text else (text, "", "")
+    named = text.endswith(")") or " " not in text
+    type_text, _, name = (text, "", "") if named else text.rpartition(" ")
     kind, alias = _parse_type(type_text)
     return Result(kind, alias, name)
 
 
 _ENUMS = {"Mean": 1, "Sum": 2}
-"""The reduction enum of loss functions, which schemas write by name."""
+"""The reduction enum of loss functions, which schemas may write by name."""
+
+_DTYPE_CODES: dict[str, Attribute] = {
+    "0": IntegerType(8, Signedness.UNSIGNED),
+    "1": i8,
+    "2": i16,
+    "3": i32,
+    "4": i64,
+    "5": f16,
+    "6": f32,
+    "7": f64,
+    "9": ComplexType(f32),
+    "10": ComplexType(f64),
+    "11": i1,
+    "15": bf16,
+}
+"""Torch's number of each dtype (c10/core/ScalarType.h), which is how defaults are written."""
+
+_MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 
 
 def _parse_default(text: str, kind: SchemaType) -> Any:
     if text in ("None", "True", "False"):
         return {"None": None, "True": True, "False": False}[text]
     if text.startswith("["):
-        return [_parse_default(part, kind) for part in _split(text[1:-1])]
+        return [_parse_one_default(part, kind) for part in _split(text[1:-1])]
+    value = _parse_one_default(text, kind)
+    return [value] * (kind.size or 1) if kind.is_list else value
+
+
+def _parse_one_default(text: str, kind: SchemaType) -> Any:
     if text[0] in "\"'":
-        return text[1:-1]
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
     if text in _ENUMS:
         return _ENUMS[text]
-    try:
-        number = float(text) if kind.kind is Kind.FLOAT else _number(text)
-    except ValueError:
-        return text
-    sized_list = kind.is_list and kind.size is not None
-    return [number] * (kind.size or 0) if sized_list else number
+    if kind.kind is Kind.DTYPE:
+        return _DTYPE_CODES[text]
+    if kind.base == "MemoryFormat":
+        return _MEMORY_FORMATS[int(text)]
+    return float(text) if kind.kind is Kind.FLOAT else _number(text)
 
 
 def _number(text: str) -> int | float:
