@@ -41,5 +41,5 @@ def refuse_mutation(op: Operation) -> None:
     if schema is None:
         return
     for argument in schema.args:
-        if argument.alias is not None and argument.alias.is_write:
+        if argument.mutated:
             raise invalid(op, f"mutates its argument {argument.name}; run functionalize first")

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
-from lamina.dialects.schema.names import UnknownOpError
+from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.passes.refusal import unsupported
 
 _FUNCTIONAL_NAMES = {
@@ -25,7 +25,7 @@ def written_arguments(op: Operation) -> list[str]:
     schema: Any = getattr(op, "schema", None)
     if schema is None:
         return []
-    return [a.name for a in schema.args if a.alias is not None and a.alias.is_write]
+    return [a.name for a in schema.args if a.mutated]
 
 
 def is_metadata_change(op: Operation) -> bool:
@@ -69,8 +69,10 @@ def _without_out(op: Operation, packet: str, written: str) -> Any:
     """The overload of the packet that takes the same arguments but `out`."""
     schema: Any = op.schema
     wanted = [(a.name, str(a.type)) for a in schema.args if a.name != written]
-    for overload in aten.overloads(packet):
-        form: Any = aten.op(f"{packet}.{overload}")
+    for name in aten.Aten.names:
+        if not name.startswith(f"{packet}."):
+            continue
+        form: Any = aten.op(name)
         names = [(a.name, str(a.type)) for a in form.schema.args]
         if names[: len(wanted)] == wanted and not written_arguments_of(form.schema):
             return form
@@ -79,7 +81,7 @@ def _without_out(op: Operation, packet: str, written: str) -> Any:
 
 def written_arguments_of(schema: Any) -> list[str]:
     """Names of the written arguments of a schema."""
-    return [a.name for a in schema.args if a.alias is not None and a.alias.is_write]
+    return [a.name for a in schema.args if a.mutated]
 
 
 def _in_type_of(target: SSAValue, value: SSAValue, op: Operation) -> SSAValue:

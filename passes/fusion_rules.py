@@ -19,6 +19,9 @@ ROWS = "lamina.rows"
 
 MAX_CONTRACTIONS = 2
 MIN_PARALLEL_ROWS = 8
+MAX_ROW_BYTES = 256 * 1024
+MAX_PRODUCT_ROW_BYTES = 64 * 1024
+"""Scratch per row; products keep a block of at least eight rows."""
 SERIAL_WORK = 1 << 16
 """Domain points up to which a kernel may run with few rows, that is on one thread."""
 
@@ -79,8 +82,21 @@ def align_rows(
         kept.append(place)
         dims.append(dim)
     parallel = prod(op.extents[d] for d in dims)
+    too_long = _row_too_long(edges, parallel)
+    if too_long is not None:
+        return too_long
     refusal = _pays(members, op, edges, parallel)
     return refusal or (kept, tuple(dims))
+
+
+def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refusal | None:
+    """Rows between nests live on the stack of the thread that computes them."""
+    for _, value in edges:
+        limit = MAX_PRODUCT_ROW_BYTES if is_contraction(value.owner) else MAX_ROW_BYTES
+        row = _bytes(value) // max(1, parallel)
+        if row > limit:
+            return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
+    return None
 
 
 def _edge_rows(

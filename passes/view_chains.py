@@ -91,7 +91,7 @@ def _declares_view(op: Operation) -> bool:
     schema: Any = getattr(op, "schema", None)
     if schema is None or not schema.args:
         return False
-    return schema.args[0].alias is not None
+    return bool(schema.args[0].alias) and schema.aliases
 
 
 def _flag(op: Operation, name: str) -> bool:
