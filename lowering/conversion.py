@@ -18,10 +18,10 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.passes.refusal import unsupported
 
 
 class OpSource(Protocol):
@@ -163,29 +163,3 @@ def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
         old.replace_all_uses_with(new)
     op.detach()
     op.erase()
-
-
-def unsupported(op: Operation, reason: str, nearest: str | None = None) -> UnsupportedError:
-    """`UnsupportedError` naming the op, its operand types and where it stands."""
-    return UnsupportedError(
-        op.name,
-        reason,
-        types=[str(operand.type) for operand in op.operands],
-        location=place_of(op),
-        nearest=nearest,
-    )
-
-
-def place_of(op: Operation) -> str | None:
-    """Printed source location of `op`: `file:line:column` where it is that simple, else None."""
-    location = op.location
-    if isinstance(location, UnknownLoc):
-        return None
-    if isinstance(location, FileLineColLoc):
-        file, line, column = location.parameters
-        return f"{_text(file)}:{_text(line)}:{_text(column)}"
-    return str(location)
-
-
-def _text(attribute: Any) -> str:
-    return str(attribute.data)

@@ -158,7 +158,7 @@ def written_back(
         # Only steps that keep other elements read what they write into.
         needed = any(later.packet in _PARTIAL for later in chain[position + 1 :])
         seen.append(step.replay(seen[-1], writer) if needed else seen[-1])
-    for step, base in zip(reversed(chain), reversed(seen), strict=False):
+    for step, base in zip(reversed(chain), reversed(seen[: len(chain)]), strict=True):
         value = _inverse(step, base, value, writer)
     return value
 

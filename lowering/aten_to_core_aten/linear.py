@@ -140,7 +140,7 @@ def einsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     extents = {
         c: e
         for term, x in zip(terms, tensors, strict=True)
-        for c, e in zip(term, shape_of(x), strict=False)
+        for c, e in zip(term, shape_of(x), strict=True)
     }
     if any(
         shape_of(x) != [extents[c] for c in term] for term, x in zip(terms, tensors, strict=True)

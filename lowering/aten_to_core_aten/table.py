@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import core_aten
-from lamina.dialects.schema.names import UnknownOpError
+from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.lowering.conversion import Builder, Conversion, Lowering
 from lamina.lowering.tensor_types import element_of, shape_of
 

@@ -1,0 +1,27 @@
+"""`convert-core-aten-to-prims`: type promotion and broadcasting become ops of their own.
+
+Families of overloads are lowered by the modules beside this file. Overloads without a lowering
+stand in `limitations.tsv` with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class ConvertCoreAtenToPrimsPass(ModulePass):
+    """Lower `core_aten` ops to `prims`; overloads named in `keep` stay as they are."""
+
+    name = "convert-core-aten-to-prims"
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from lamina.lowering.core_aten_to_prims.table import LOWERINGS
+
+        LOWERINGS.convert(op, self.keep)

@@ -1,0 +1,66 @@
+"""Borders: constant, mirrored, repeated."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, as_element, lowers
+from lamina.lowering.tensor_types import element_of, rank_of, shape_of
+
+
+@lowers("constant_pad_nd")
+def constant_pad(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.pad; torch lists the last dimension first."""
+    x, amounts = op.arg("self"), op.arg("pad")
+    rank = rank_of(x)
+    low, high = [0] * rank, [0] * rank
+    for position in range(len(amounts) // 2):
+        low[rank - 1 - position] = amounts[2 * position]
+        high[rank - 1 - position] = amounts[2 * position + 1]
+    if not any(low) and not any(high):
+        return x
+    element: Attribute = element_of(x)
+    return b("pad", x, as_element(op.arg("value"), element), low, high)
+
+
+@lowers(
+    *(
+        f"{kind}_pad{n}d"
+        for kind in ("reflection", "replication")
+        for n in (1, 2, 3)
+        if (kind, n) != ("replication", 1)
+    )
+)
+def copied_pad(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """One dimension after the other."""
+    x, amounts = op.arg("self"), op.arg("padding")
+    mirrored = op.overload_name.startswith("reflection")
+    if any(amount < 0 for amount in amounts):
+        raise b.refuse("negative padding", "constant_pad_nd")
+    for position in range(len(amounts) // 2):
+        dim = rank_of(x) - 1 - position
+        low, high = amounts[2 * position], amounts[2 * position + 1]
+        x = (_mirror if mirrored else _repeat)(b, x, dim, low, high)
+    return x
+
+
+def _mirror(b: PrimsBuilder, x: SSAValue, dim: int, low: int, high: int) -> SSAValue:
+    extent = shape_of(x)[dim]
+    pieces = [x]
+    if low:
+        pieces.insert(0, b("rev", b.slice(x, dim, 1, low + 1), [dim]))
+    if high:
+        pieces.append(b("rev", b.slice(x, dim, extent - 1 - high, extent - 1), [dim]))
+    return b("cat", pieces, dim) if len(pieces) > 1 else x
+
+
+def _repeat(b: PrimsBuilder, x: SSAValue, dim: int, low: int, high: int) -> SSAValue:
+    shape = shape_of(x)
+    pieces = [x]
+    for count, start, place in ((low, 0, 0), (high, shape[dim] - 1, len(pieces) + 1)):
+        if count:
+            edge = b.slice(x, dim, start, start + 1)
+            wide = [*shape[:dim], count, *shape[dim + 1 :]]
+            pieces.insert(place, b.broadcast(edge, wide))
+    return b("cat", pieces, dim) if len(pieces) > 1 else x

@@ -1,0 +1,279 @@
+"""Elementwise arithmetic, comparison, selection and conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder, lowers, truth
+from lamina.lowering.promotion import common_element
+from lamina.lowering.tensor_types import (
+    broadcast_shapes,
+    element_of,
+    is_bool,
+    is_complex,
+    is_float,
+    shape_of,
+)
+
+UNARY = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_not",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "expm1",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "neg",
+    "reciprocal",
+    "rsqrt",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
+"""One prims op on the operand in the result's dtype."""
+
+ROUNDING = ("ceil", "floor", "round", "trunc")
+"""As UNARY, and nothing on integers."""
+
+BINARY = {
+    "atan2": "atan2",
+    "bitwise_and.Scalar": "bitwise_and",
+    "bitwise_and.Tensor": "bitwise_and",
+    "bitwise_or.Scalar": "bitwise_or",
+    "bitwise_or.Tensor": "bitwise_or",
+    "bitwise_xor.Scalar": "bitwise_xor",
+    "bitwise_xor.Tensor": "bitwise_xor",
+    "div.Scalar": "div",
+    "div.Tensor": "div",
+    "fmod.Scalar": "fmod",
+    "fmod.Tensor": "fmod",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "mul.Scalar": "mul",
+    "mul.Tensor": "mul",
+    "remainder.Scalar": "remainder",
+    "remainder.Tensor": "remainder",
+}
+"""One prims op on operands in the result's dtype and shape."""
+
+ON_BOOL = {"mul": "bitwise_and", "maximum": "bitwise_or", "minimum": "bitwise_and"}
+"""The same on bools."""
+
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+
+
+def _element(op: SchemaOp) -> Attribute:
+    return element_of(op.results[0])
+
+
+def _shape(op: SchemaOp) -> list[int]:
+    return shape_of(op.results[0])
+
+
+def operands(
+    op: SchemaOp, b: PrimsBuilder, *names: str, element: Attribute | None = None
+) -> list[SSAValue]:
+    """These arguments, tensors or numbers, in the result's shape and dtype (or `element`)."""
+    to = _element(op) if element is None else element
+    return [b.value(op.arg(name), _shape(op), to) for name in names]
+
+
+@lowers(*UNARY)
+def unary(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """The prims op of the same name."""
+    (x,) = operands(op, b, "self")
+    return b(op.overload_name.partition(".")[0], x)
+
+
+@lowers(*ROUNDING)
+def rounding(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Integers are whole already."""
+    x = op.arg("self")
+    return b(op.overload_name.partition(".")[0], x) if is_float(element_of(x)) else x
+
+
+@lowers(*BINARY)
+def binary(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Promoted, broadcast, then one prims op."""
+    name = BINARY[op.overload_name.removesuffix(".default")]
+    x, y = operands(op, b, "self", "other")
+    return b(ON_BOOL.get(name, name) if is_bool(_element(op)) else name, x, y)
+
+
+@lowers("add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar")
+def add(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """self +- alpha * other; the sum of bools is `or`."""
+    x, y = operands(op, b, "self", "other")
+    alpha, element = op.arg("alpha"), _element(op)
+    if is_bool(element):
+        return b("bitwise_or", x, y) if alpha else x
+    if alpha != 1:
+        other = op.arg("other")
+        if isinstance(other, SSAValue):
+            y = b.with_number("mul", b.convert(other, element), alpha)
+            y = b.broadcast(y, _shape(op))
+        else:
+            y = b.full(_shape(op), other * alpha, element)
+    return b("add" if op.overload_name.startswith("add") else "sub", x, y)
+
+
+@lowers("div.Tensor_mode", "div.Scalar_mode")
+def div_mode(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Division, rounded by `rounding_mode`."""
+    x, y = operands(op, b, "self", "other")
+    mode, floating = op.arg("rounding_mode"), is_float(_element(op))
+    if mode is None:
+        return b("div", x, y)
+    if mode == "trunc":
+        return b("trunc", b("div", x, y)) if floating else b("div", x, y)
+    return _floor_div_float(b, x, y) if floating else _floor_div_integer(b, x, y)
+
+
+def _floor_div_integer(b: PrimsBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """prims.div truncates: one less where the remainder is not 0 and the signs differ."""
+    quotient = b("div", x, y)
+    rest = b("sub", x, b("mul", quotient, y))
+    zero = b.full(shape_of(x), 0, element_of(x))
+    inexact = b("ne", rest, zero)
+    differ = b("ne", b("lt", x, zero), b("lt", y, zero))
+    lower = b.with_number("sub", quotient, 1)
+    return b.where(b("bitwise_and", inexact, differ), lower, quotient)
+
+
+def _floor_div_float(b: PrimsBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Exact by way of the remainder, as torch does (c10/util/generic_math.h)."""
+    zero = b.full(shape_of(x), 0, element_of(x))
+    rest = b("fmod", x, y)
+    quotient = b("div", b("sub", x, rest), y)
+    inexact = b("ne", rest, zero)
+    differ = b("ne", b("lt", y, zero), b("lt", rest, zero))
+    quotient = b.where(
+        b("bitwise_and", inexact, differ), b.with_number("sub", quotient, 1), quotient
+    )
+    floored = b("floor", quotient)
+    low = b.with_number("gt", b("sub", quotient, floored), 0.5)
+    result = b.where(low, b.with_number("add", floored, 1), floored)
+    return b.where(b("eq", y, zero), b("div", x, y), result)
+
+
+@lowers("pow.Tensor_Tensor", "pow.Scalar")
+def pow_(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.pow."""
+    return b("pow", *operands(op, b, "self", "exponent"))
+
+
+@lowers("pow.Tensor_Scalar")
+def pow_number(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Small exponents become products and roots, as in torch's own kernel."""
+    exponent = op.arg("exponent")
+    (x,) = operands(op, b, "self")
+    if exponent == 1:
+        return x
+    if exponent == 0:
+        return b.full(_shape(op), 1, _element(op))
+    if exponent in (2, 3):
+        square = b("mul", x, x)
+        return square if exponent == 2 else b("mul", square, x)
+    if is_float(_element(op)):
+        names = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+        if exponent in names:
+            return b(names[exponent], x)
+        if exponent == -2:
+            return b("reciprocal", b("mul", x, x))
+    return b("pow", x, b.full(_shape(op), exponent, _element(op)))
+
+
+@lowers(*(f"{name}.{overload}" for name in COMPARISONS for overload in ("Tensor", "Scalar")))
+def compare(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Both sides in their common dtype, the result bool."""
+    sides: list[SSAValue | Number] = [op.arg("self"), op.arg("other")]
+    element = common_element(sides)
+    x, y = operands(op, b, "self", "other", element=element)
+    return b(op.overload_name.partition(".")[0], x, y)
+
+
+@lowers("logical_and", "logical_or", "logical_xor")
+def logical(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """The bitwise op on bools."""
+    x, y = operands(op, b, "self", "other", element=i1)
+    return b(op.overload_name.partition(".")[0].replace("logical", "bitwise"), x, y)
+
+
+@lowers("logical_not")
+def logical_not(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """not (x != 0)."""
+    return b("bitwise_not", truth(b, op.arg("self")))
+
+
+@lowers("isnan")
+def isnan(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """x != x."""
+    x = op.arg("self")
+    return b("ne", x, x) if _may_be_special(x) else b.full(_shape(op), False, i1)
+
+
+@lowers("isinf")
+def isinf(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """|x| == inf."""
+    x = op.arg("self")
+    if is_complex(element_of(x)):
+        raise b.refuse("complex numbers", "real tensors")
+    if not is_float(element_of(x)):
+        return b.full(_shape(op), False, i1)
+    return b.with_number("eq", b("abs", x), float("inf"))
+
+
+def _may_be_special(x: SSAValue) -> bool:
+    return is_float(element_of(x)) or is_complex(element_of(x))
+
+
+@lowers("where.self")
+def where(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Condition to bool, all broadcast."""
+    condition = b.value(op.arg("condition"), _shape(op), i1)
+    return b.where(condition, *operands(op, b, "self", "other"))
+
+
+@lowers("clamp", "clamp.Tensor")
+def clamp(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """minimum(maximum(x, min), max)."""
+    (x,) = operands(op, b, "self")
+    for name, combine in (("min", "maximum"), ("max", "minimum")):
+        if op.arg(name) is not None:
+            x = b(combine, x, *operands(op, b, name))
+    return x
+
+
+@lowers("_to_copy", "clone", "alias")
+def convert(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """A conversion if the dtype changes."""
+    return b.convert(op.arg("self"), _element(op))
+
+
+@lowers("copy")
+def copy(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """src converted and broadcast."""
+    return operands(op, b, "src")[0]
+
+
+def broadcast_all(b: PrimsBuilder, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """Tensors of one dtype, broadcast to their common shape."""
+    shape = broadcast_shapes(*(shape_of(value) for value in values))
+    return [b.broadcast(value, shape) for value in values]

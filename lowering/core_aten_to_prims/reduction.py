@@ -1,0 +1,119 @@
+"""Sums, extrema, variances, logical reductions, running sums."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.conversion import Replacement
+from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers, truth
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_bool,
+    is_complex,
+    normalized,
+    normalized_dims,
+    rank_of,
+    shape_of,
+)
+
+
+def dims_of(op: SchemaOp, empty_is_all: bool = True) -> list[int]:
+    """Reduced dimensions, sorted; all if the overload has none or says None or []."""
+    rank = rank_of(op.arg("self"))
+    if op.schema.arg("dim") is None:
+        return list(range(rank))
+    return sorted(set(normalized_dims(op.arg("dim"), rank)))
+
+
+def shaped(op: SchemaOp, b: PrimsBuilder, value: SSAValue, result: int = 0) -> SSAValue:
+    """The result's shape, in which reduced dimensions may be kept as 1."""
+    return b.reshape(value, shape_of(op.results[result]))
+
+
+@lowers("sum.dim_IntList", "mean", "mean.dim")
+def total(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """In the result's dtype, half floats in f32."""
+    result = element_of(op.results[0])
+    x = b.convert(op.arg("self"), accumulation_type(result))
+    dims = dims_of(op)
+    value = b.reduce("sum", x, dims) if op.overload_name.startswith("sum") else b.mean(x, dims)
+    return shaped(op, b, b.convert(value, result))
+
+
+@lowers("prod", "prod.dim_int")
+def prod(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """In the result's dtype, half floats in f32."""
+    result = element_of(op.results[0])
+    x = b.convert(op.arg("self"), accumulation_type(result))
+    return shaped(op, b, b.convert(b.reduce("prod", x, dims_of(op)), result))
+
+
+@lowers("amax", "amin")
+def extremum(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.amax, prims.amin."""
+    name = op.overload_name.partition(".")[0]
+    return shaped(op, b, b.reduce(name, op.arg("self"), dims_of(op)))
+
+
+@lowers("any", "any.dim", "any.dims")
+def any_(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """The largest bool."""
+    value = b.reduce("amax", truth(b, op.arg("self")), dims_of(op))
+    return shaped(op, b, b.convert(value, element_of(op.results[0])))
+
+
+@lowers("argmax", "argmin")
+def index_of_extremum(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.argmax over one dimension, or over the flattened tensor."""
+    name, x = op.overload_name.partition(".")[0], op.arg("self")
+    if op.arg("dim") is None or rank_of(x) == 0:
+        count = 1
+        for extent in shape_of(x):
+            count *= extent
+        return shaped(op, b, b(name, b.reshape(x, [count]), [0]))
+    return shaped(op, b, b(name, x, dims_of(op)))
+
+
+@lowers("max.dim", "min.dim")
+def extremum_with_index(op: SchemaOp, b: PrimsBuilder) -> Replacement:
+    """amax, and argmax if the index is used."""
+    x, kind = op.arg("self"), "max" if op.overload_name.startswith("max") else "min"
+    dims = dims_of(op)
+    value = shaped(op, b, b.reduce(f"a{kind}", x, dims))
+    if not op.results[1].uses:
+        return [value, None]
+    flat = x if rank_of(x) else b.reshape(x, [1])
+    return [value, shaped(op, b, b(f"arg{kind}", flat, dims or [0]), 1)]
+
+
+@lowers("var.correction", "var.dim")
+def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Two passes: the mean, then the mean of squared distances, by count - correction."""
+    result = element_of(op.results[0])
+    if is_complex(element_of(op.arg("self"))):
+        raise b.refuse("variance of complex numbers", "real tensors")
+    if op.overload_name == "var.dim":
+        correction = 1 if op.arg("unbiased") else 0
+    else:
+        correction = 1 if op.arg("correction") is None else op.arg("correction")
+    x, dims = b.convert(op.arg("self"), accumulation_type(result)), dims_of(op)
+    count = 1
+    for dim in dims:
+        count *= shape_of(x)[dim]
+    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape_of(x), dims))
+    squares = b.reduce("sum", b("mul", distance, distance), dims)
+    value = b.with_number("div", squares, max(count - correction, 0))
+    return shaped(op, b, b.convert(value, result))
+
+
+@lowers("cumsum")
+def cumsum(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.scan."""
+    result: Attribute = element_of(op.results[0])
+    x = b.convert(op.arg("self"), accumulation_type(result))
+    if is_bool(result):
+        raise b.refuse("running sum into bool", "dtype = i64")
+    if rank_of(x) == 0:
+        return b.convert(x, result)
+    return b.convert(b("scan", x, "sum", normalized(op.arg("dim"), rank_of(x))), result)

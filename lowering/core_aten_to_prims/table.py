@@ -1,0 +1,201 @@
+"""The table of lowerings, and the builder they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.dialects import prims
+from lamina.lowering.conversion import Builder, Conversion
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_bool,
+    is_complex,
+    is_float,
+    rank_of,
+    shape_of,
+)
+
+Number = bool | int | float | complex
+
+
+class PrimsBuilder(Builder):
+    """Makes prims ops. Methods leave out what would change nothing."""
+
+    def __init__(self, anchor: Operation) -> None:
+        super().__init__(anchor, prims.op)
+
+    # Constants
+
+    def full(self, shape: Sequence[int], value: Number, element: Attribute) -> SSAValue:
+        """A constant tensor; `value` is converted to the element type as torch would."""
+        return self(
+            "full",
+            list(shape),
+            as_element(value, element),
+            dtype=element,
+            device="cpu",
+            requires_grad=False,
+        )
+
+    def iota(self, length: int, element: Attribute, start: int = 0, step: int = 1) -> SSAValue:
+        """start + step * i."""
+        return self(
+            "iota",
+            length,
+            start=start,
+            step=step,
+            dtype=element,
+            device="cpu",
+            requires_grad=False,
+        )
+
+    # Types and shapes
+
+    def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """`x` with another element type."""
+        return x if element_of(x) == element else self("convert_element_type", x, element)
+
+    def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`x` in another shape."""
+        return x if shape_of(x) == list(shape) else self("reshape", x, list(shape))
+
+    def transpose(self, x: SSAValue, permutation: Sequence[int]) -> SSAValue:
+        """`x` with dimensions permuted."""
+        return (
+            x
+            if list(permutation) == list(range(len(permutation)))
+            else self("transpose", x, list(permutation))
+        )
+
+    def broadcast(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`x` broadcast by torch's rule: dimensions are aligned at the end."""
+        if shape_of(x) == list(shape):
+            return x
+        lead = len(shape) - rank_of(x)
+        return self("broadcast_in_dim", x, list(shape), list(range(lead, len(shape))))
+
+    def along(self, x: SSAValue, shape: Sequence[int], dim: int) -> SSAValue:
+        """A vector laid along dimension `dim` of `shape`, repeated along the others."""
+        return self("broadcast_in_dim", x, list(shape), [dim])
+
+    def keep_dims(self, reduced: SSAValue, shape: Sequence[int], dims: Sequence[int]) -> SSAValue:
+        """What a reduction of `shape` over `dims` left, repeated over `dims` again."""
+        rest = [d for d in range(len(shape)) if d not in dims]
+        return self("broadcast_in_dim", reduced, list(shape), rest)
+
+    def value(self, x: SSAValue | Number, shape: Sequence[int], element: Attribute) -> SSAValue:
+        """A tensor or number as a tensor of this shape and element type."""
+        if isinstance(x, SSAValue):
+            return self.broadcast(self.convert(x, element), shape)
+        return self.full(shape, x, element)
+
+    # Arithmetic with numbers
+
+    def with_number(self, name: str, x: SSAValue, number: Number) -> SSAValue:
+        """A binary op whose right side is a constant."""
+        return self(name, x, self.full(shape_of(x), number, element_of(x)))
+
+    def where(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+        """Elementwise choice; all of one shape."""
+        return self("where", condition, x, y)
+
+    # Pieces
+
+    def slice(self, x: SSAValue, dim: int, start: int, end: int, step: int = 1) -> SSAValue:
+        """x[start:end:step] along one dimension, bounds already inside.
+
+        There is no slice among prims: a pad by negative amounts cuts, and a step is the first
+        column after the dimension is split into rows of `step`.
+        """
+        shape = shape_of(x)
+        if step > 1:
+            count = max(0, -(-(end - start) // step))
+            x = self.pad(x, dim, -start, start + count * step - shape[dim])
+            split = [*shape[:dim], count, step, *shape[dim + 1 :]]
+            first = self.pad(self.reshape(x, split), dim + 1, 0, 1 - step)
+            return self.reshape(first, [*shape[:dim], count, *shape[dim + 1 :]])
+        return self.pad(x, dim, -start, max(end, start) - shape[dim])
+
+    def pad(
+        self, x: SSAValue, dim: int, low: int, high: int, value: Number | None = None
+    ) -> SSAValue:
+        """`value` before and after one dimension; negative amounts cut."""
+        if low == 0 and high == 0:
+            return x
+        lows, highs = [0] * rank_of(x), [0] * rank_of(x)
+        lows[dim], highs[dim] = low, high
+        element = element_of(x)
+        return self("pad", x, as_element(value or 0, element), lows, highs)
+
+    # Reductions
+
+    def reduce(self, name: str, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """prims.sum, amax, ... over `dims`, which go away; nothing over no dimension."""
+        return self(name, x, list(dims)) if dims else x
+
+    def mean(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """sum / count."""
+        count = 1
+        for dim in dims:
+            count *= shape_of(x)[dim]
+        return self.with_number("div", self.reduce("sum", x, dims), count)
+
+
+def as_element(value: Number, element: Attribute) -> Number:
+    """`value` as a constant of the element type: bool, int, float or complex."""
+    if is_bool(element):
+        return bool(value)
+    if is_complex(element):
+        return value
+    if isinstance(value, complex):
+        value = value.real
+    return float(value) if is_float(element) else int(value)
+
+
+def accumulation_type(element: Attribute) -> Attribute:
+    """f32 for half floats, in which sums, norms and softmax are computed; others as they are."""
+    return f32 if str(element) in ("f16", "bf16") else element
+
+
+def truth(b: PrimsBuilder, x: SSAValue) -> SSAValue:
+    """x != 0, as bool."""
+    return b.convert(x, i1)
+
+
+@cache
+def limitations() -> dict[str, str]:
+    """Core overloads that are not lowered, with the reason, from `limitations.tsv`."""
+    text = (Path(__file__).parent / "limitations.tsv").read_text()
+    rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    return {row[0]: row[1] for row in rows}
+
+
+LOWERINGS = Conversion(
+    source="core_aten",
+    package=__package__,
+    families=(
+        "activation",
+        "convolution",
+        "creation",
+        "indexing",
+        "linear",
+        "normalization",
+        "padding",
+        "pointwise",
+        "pooling",
+        "reduction",
+        "resampling",
+        "view",
+    ),
+    builder=PrimsBuilder,
+    limitations=limitations,
+    default_suffix=".default",
+)
+
+lowers = LOWERINGS.lowers
+"""Decorator: register a lowering for overload names, `.default` left out."""
