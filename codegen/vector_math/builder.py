@@ -7,7 +7,7 @@ accuracy asks `fused` and takes another way otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lamina.codegen.llvm_emitter.types import float_literal, mangled, splat, vector_of
@@ -75,14 +75,23 @@ Operand = Value | float | int
 
 
 @dataclass(slots=True)
+class Shared:
+    """What builders of one function in several types have in common."""
+
+    lines: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    helpers: dict[str, str] = field(default_factory=dict)
+    counter: int = 0
+    block: str = "entry"
+
+
+@dataclass(slots=True)
 class MathBuilder:
     """Collects the instructions of one function on values of LLVM type `type`."""
 
     type: str
     target: Target
-    lines: list[str] = field(default_factory=list)
-    declarations: dict[str, str] = field(default_factory=dict)
-    counter: int = 0
+    shared: Shared = field(default_factory=Shared)
 
     @property
     def count(self) -> int:
@@ -126,10 +135,65 @@ class MathBuilder:
     # Instructions.
 
     def emit(self, type_: str, text: str) -> Value:
-        self.counter += 1
-        name = f"%m{self.counter}"
-        self.lines.append(f"  {name} = {text}")
+        self.shared.counter += 1
+        name = f"%m{self.shared.counter}"
+        self.shared.lines.append(f"  {name} = {text}")
         return Value(self, type_, name)
+
+    def other(self, type_: str) -> MathBuilder:
+        """A builder of the same function for values of another type."""
+        return MathBuilder(type_, self.target, self.shared)
+
+    def in_double(self, function: Callable[..., Value], *operands: Value) -> Value:
+        """f32 through an f64 function, in as many parts as fill the vector registers."""
+        count, most = self.count, self.target.lanes(64)
+        if count <= most:
+            return self._through(function, operands)
+        if count % most:
+            raise ValueError(f"{count} lanes do not split into parts of {most}")
+        parts: list[Value] = []
+        for start in range(0, count, most):
+            part = self.other(f"<{most} x float>")
+            lanes = range(start, start + most)
+            parts.append(part._through(function, [self._lanes(x, lanes) for x in operands]))
+        while len(parts) > 1:
+            parts = [_joined(self, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        return Value(self, self.type, parts[0].text)
+
+    def _lanes(self, x: Value, lanes: range) -> Value:
+        mask = ", ".join(f"i32 {lane}" for lane in lanes)
+        text = f"shufflevector {x.type} {x.text}, {x.type} poison, <{len(lanes)} x i32> <{mask}>"
+        return self.emit(f"<{len(lanes)} x float>", text)
+
+    def _through(self, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
+        wide = self.other(vector_of("double", self.count))
+        extended = [
+            wide.emit(wide.type, f"fpext {x.type} {x.text} to {wide.type}") for x in operands
+        ]
+        result = function(wide, *extended)
+        return self.emit(self.type, f"fptrunc {wide.type} {result.text} to {self.type}")
+
+    def where_any(
+        self, condition: Value, usual: Sequence[Value], rare: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """`usual`, or what `rare` computes (for all lanes) if the condition holds in any lane."""
+        test = condition.text
+        if self.count:
+            name = f"llvm.vector.reduce.or.v{self.count}i1"
+            test = self.call(name, "i1", [condition]).text
+        self.shared.counter += 1
+        label, after = f"rare{self.shared.counter}", f"after{self.shared.counter}"
+        before = self.shared.block
+        self.shared.lines += [f"  br i1 {test}, label %{label}, label %{after}", f"{label}:"]
+        self.shared.block = label
+        computed = rare()
+        last = self.shared.block
+        self.shared.lines += [f"  br label %{after}", f"{after}:"]
+        self.shared.block = after
+        return [
+            self.emit(a.type, f"phi {a.type} [ {a.text}, %{before} ], [ {b.text}, %{last} ]")
+            for a, b in zip(usual, computed, strict=True)
+        ]
 
     def like(self, value: Value, other: Operand) -> Value:
         """`other` as a value of the same type: numbers become constants."""
@@ -167,7 +231,9 @@ class MathBuilder:
 
     def call(self, name: str, result: str, operands: Sequence[Value], extra: str = "") -> Value:
         kinds = ", ".join([v.type for v in operands])
-        self.declarations.setdefault(name, f"declare {result} @{name}({kinds}{_kinds(extra)})")
+        self.shared.declarations.setdefault(
+            name, f"declare {result} @{name}({kinds}{_kinds(extra)})"
+        )
         arguments = ", ".join(f"{v.type} {v.text}" for v in operands) + extra
         return self.emit(result, f"call {result} @{name}({arguments})")
 
@@ -207,6 +273,34 @@ class MathBuilder:
     def at_least(self, x: Value, limit: Number) -> Value:
         """max(x, limit), NaN kept."""
         return self.select(x < limit, limit, x)
+
+    def two_sum(self, a: Value, b: Operand) -> tuple[Value, Value]:
+        """a + b as a rounded sum and its error (Knuth)."""
+        total = a + b
+        back = total - a
+        return total, (a - (total - back)) + (self.like(a, b) - back)
+
+    def fast_two_sum(self, a: Operand, b: Value) -> tuple[Value, Value]:
+        """As `two_sum`, for |a| >= |b| or a = 0 (Dekker)."""
+        a = self.like(b, a)
+        total = a + b
+        return total, b - (total - a)
+
+    def two_product(self, a: Value, b: Operand) -> tuple[Value, Value]:
+        """a * b as a rounded product and its error; without FMA by Veltkamp's splitting."""
+        product = a * b
+        b = self.like(a, b)
+        if self.fused:
+            return product, self.fma(a, b, -product)
+        a_high, a_low = self._halves(a)
+        b_high, b_low = self._halves(b)
+        error = a_high * b_high - product + a_high * b_low + a_low * b_high
+        return product, error + a_low * b_low
+
+    def _halves(self, x: Value) -> tuple[Value, Value]:
+        scaled = x * self.pick(2.0**12 + 1, 2.0**27 + 1)
+        high = scaled - (scaled - x)
+        return high, x - high
 
     def horner(self, x: Value, coefficients: Sequence[float]) -> Value:
         """A polynomial by Horner's rule, highest coefficient first."""
@@ -295,6 +389,13 @@ class MathBuilder:
         mask = f"i{max(8, self.count)}"
         rounding = ", i32 4" if name.endswith("512") else ""
         return self.call(name, self.type, [x, n, x], f", {mask} -1{rounding}")
+
+
+def _joined(b: MathBuilder, low: Value, high: Value) -> Value:
+    count = 2 * int(low.type[1:].split()[0])
+    mask = ", ".join(f"i32 {lane}" for lane in range(count))
+    text = f"shufflevector {low.type} {low.text}, {high.type} {high.text}, <{count} x i32> <{mask}>"
+    return b.emit(f"<{count} x float>", text)
 
 
 def _kinds(extra: str) -> str:

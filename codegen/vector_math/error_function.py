@@ -1,29 +1,11 @@
 """erf, erfc."""
 
+from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.exponential import exp_parts
 
-#: erf(x) / x - 1 in x^2 for |x| <= 1.
-_SMALL_32 = (
-    7.842288323445246e-05,
-    -0.0008006793214008212,
-    0.005187962669879198,
-    -0.026853643357753754,
-    0.1128358244895935,
-    -0.3761262595653534,
-    0.12837916612625122,
-)
-#: log2(erfc(x)) for 1 <= x <= 3.95.
-_LARGE_32 = (
-    0.00027257087640464306,
-    -0.004289243370294571,
-    0.03165480121970177,
-    -0.14906875789165497,
-    -0.9202762246131897,
-    -1.626274585723877,
-    -0.00043525249930098653,
-)
-#: 2^r on |r| <= 1/2 to 2^-24.
-_EXP2_32 = (
+#: 2^r on |r| <= 1/2 to 2^-23.
+_EXP2_SHORT = (
     0.001322890748269856,
     0.009671700187027454,
     0.0555085688829422,
@@ -34,12 +16,42 @@ _EXP2_32 = (
 
 
 def erf(b: MathBuilder, x: Value) -> Value:
-    """Odd polynomial up to 1; above, 1 - 2^q(|x|) with q the logarithm of erfc."""
+    """Odd polynomial up to 1, above it 1 - erfc(|x|) with the sign of x."""
     magnitude = b.abs(x)
-    small = b.fma(x, b.horner(x * x, _SMALL_32), x)
-    clamped = b.at_most(magnitude, 3.95)
-    q = b.horner(clamped, _LARGE_32)
-    n = b.nearest(q)
-    p = b.horner(q - n, _EXP2_32)
-    large = b.copysign(1.0 - p * b.power_of_two(n), x)
+    if b.single:
+        small = b.fma(x, b.horner(x * x, c.ERF32_SMALL), x)
+        # erfc = 2^q; its relative error is small in a result near 1
+        q = b.horner(b.at_most(magnitude, 3.95), c.ERF32_LARGE)
+        n = b.nearest(q)
+        complement = b.horner(q - n, _EXP2_SHORT) * b.power_of_two(n)
+    else:
+        small = b.fma(x, b.horner(x * x, c.ERF64_SMALL), x)
+        complement = _complement(b, b.at_most(magnitude, 6.0))
+    large = b.copysign(1.0 - complement, x)
     return b.select(magnitude > 1.0, large, small)
+
+
+def _complement(b: MathBuilder, x: Value) -> Value:
+    """erfc(x) for 0 <= x <= 27.3, f64: e^(-x^2) P(t) / (1 + 2 x), t = (x - 4) / (x + 4)."""
+    t = (x - 4.0) / (x + 4.0)
+    square, square_low = b.two_product(x, x)
+    n, high, low = exp_parts(b, -square, -square_low)
+    below, below_low = b.fast_two_sum(1.0, x * 2.0)
+    p = b.horner(t, c.ERFCX64)
+    q = p / below
+    product, product_low = b.two_product(q, below)
+    q_low = ((p - product) - product_low - q * below_low) / below
+    value, value_low = b.two_product(high, q)
+    value_low = value_low + b.fma(high, q_low, low * q)
+    return b.scale(value + value_low, n)
+
+
+def erfc(b: MathBuilder, x: Value) -> Value:
+    """1 - erf(x), without cancellation for large x."""
+    if b.single:
+        return b.in_double(erfc, x)
+    magnitude = b.abs(x)
+    inner = 1.0 - b.fma(x, b.horner(x * x, c.ERF64_SMALL), x)
+    outer = _complement(b, b.at_most(magnitude, 27.3))
+    outer = b.select(x < 0.0, 2.0 - outer, outer)
+    return b.select(magnitude < 0.4769, inner, outer)

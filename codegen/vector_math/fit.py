@@ -1,15 +1,16 @@
 """Near-minimax polynomials, for the tables in this folder.
 
-`python -m lamina.codegen.vector_math.fit NAME` prints the coefficients of one table entry; needs
-mpmath, which the compiler itself does not.
+`python -m lamina.codegen.vector_math.fit` writes `coefficients.py`; needs mpmath, which the
+compiler itself does not.
 """
 
 import struct
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Function = Callable[[Any], Any]
+Entry = tuple[Function, Function, float, float, int, bool]
 
 
 def least_squares(
@@ -66,100 +67,119 @@ def rounded(
     return [fixed[p] for p in powers], float(worst)
 
 
-def _table() -> dict[str, tuple[Any, ...]]:
-    """name -> (function, weight, low, high, powers, single)."""
+def _over_square(value: Function, limit: str) -> Function:
+    """s -> (value(sqrt s) / sqrt s - 1) / s, with its limit at 0."""
     import mpmath as mp
 
-    half_ln2 = 0.3466 + 1e-4
+    def function(s: Any) -> Any:
+        if s < mp.mpf(10) ** -18:
+            return mp.mpf(limit) if "/" not in limit else _fraction(limit)
+        x = mp.sqrt(s)
+        return (value(x) / x - 1) / s
+
+    return function
+
+
+def _fraction(text: str) -> Any:
+    import mpmath as mp
+
+    above, below = text.split("/")
+    return mp.mpf(above) / mp.mpf(below)
+
+
+def _table() -> dict[str, Entry]:
+    """name -> (function, weight, low, high, number of coefficients, single)."""
+    import mpmath as mp
+
+    edge = 0.3466 + 1e-4  # ln2 / 2, and a little for the rounding of n
+    tan_eighth = 0.41421357
+
+    def exp_tail(x: Any) -> Any:
+        return (mp.expm1(x) - x) / x**2 if x else mp.mpf(1) / 2
+
+    def exp2_slope(x: Any) -> Any:
+        return (mp.power(2, x) - 1) / x if x else mp.log(2)
+
+    def log_tail(x: Any) -> Any:
+        return (mp.log1p(x) - x + x**2 / 2) / x**3 if abs(x) > 1e-12 else mp.mpf(1) / 3
+
+    def relative_square(s: Any) -> Any:
+        return s
+
+    def cos_tail(s: Any) -> Any:
+        return (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s**2 if s > 1e-15 else mp.mpf(1) / 24
+
+    def scaled_erfc(t: Any) -> Any:
+        x = 4 * (1 + t) / (1 - t)
+        return (1 + 2 * x) * mp.erfc(x) * mp.exp(x * x)
+
     return {
-        # (exp(x) - 1 - x) / x^2, error relative to exp
-        "exp32": (
-            lambda x: (mp.expm1(x) - x) / x**2 if x else mp.mpf(1) / 2,
-            lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -6,
-            -half_ln2,
-            half_ln2,
-            list(range(5)),
-            True,
-        ),
-        "exp64": (
-            lambda x: (mp.expm1(x) - x) / x**2 if x else mp.mpf(1) / 2,
-            lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -12,
-            -half_ln2,
-            half_ln2,
-            list(range(11)),
+        "exp32": (exp_tail, lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -6, -edge, edge, 5, True),
+        "exp64": (exp_tail, lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -12, -edge, edge, 11, False),
+        "expm1_32": (exp_tail, lambda x: abs(x) + mp.mpf(10) ** -6, -edge, edge, 5, True),
+        "expm1_64": (exp_tail, lambda x: abs(x) + mp.mpf(10) ** -12, -edge, edge, 12, False),
+        "exp2_32": (exp2_slope, lambda x: abs(x) + mp.mpf(10) ** -6, -0.5, 0.5, 6, True),
+        "exp2_64": (exp2_slope, lambda x: abs(x) + mp.mpf(10) ** -12, -0.5, 0.5, 12, False),
+        "log32": (log_tail, lambda x: x**2, 2**-0.5 - 1, 2**0.5 - 1, 8, True),
+        # with s = f / (2 + f): (log(1 + f) / (2 s) - 1) / s^2 in s^2
+        "log64": (
+            _over_square(mp.atanh, "1/3"),
+            relative_square,
+            0.0,
+            0.02945,
+            9,
             False,
         ),
-        # (expm1(x) - x) / x^2, error relative to expm1
-        "expm132": (
-            lambda x: (mp.expm1(x) - x) / x**2 if x else mp.mpf(1) / 2,
-            lambda x: x**2 / mp.expm1(x) if x else mp.mpf(10) ** -6,
-            -half_ln2,
-            half_ln2,
-            list(range(6)),
-            True,
-        ),
-        "expm164": (
-            lambda x: (mp.expm1(x) - x) / x**2 if x else mp.mpf(1) / 2,
-            lambda x: x**2 / mp.expm1(x) if x else mp.mpf(10) ** -12,
-            -half_ln2,
-            half_ln2,
-            list(range(12)),
+        "tanh32": (_over_square(mp.tanh, "-1/3"), relative_square, 0.0, 0.16, 4, True),
+        "tanh64": (_over_square(mp.tanh, "-1/3"), relative_square, 0.0, 0.16, 9, False),
+        "sinh64": (_over_square(mp.sinh, "1/6"), relative_square, 0.0, 1.0, 9, False),
+        "sin64": (_over_square(mp.sin, "-1/6"), relative_square, 0.0, 0.617, 7, False),
+        "cos64": (cos_tail, lambda s: s**2 + mp.mpf(10) ** -9, 0.0, 0.617, 7, False),
+        "atan64": (
+            _over_square(mp.atan, "-1/3"),
+            relative_square,
+            0.0,
+            tan_eighth**2,
+            13,
             False,
         ),
-        # 2^x - 1 over x, error relative to 2^x
-        "exp2_32": (
-            lambda x: (2**x - 1) / x if x else mp.log(2),
-            lambda x: abs(x) / 2**x + mp.mpf(10) ** -6,
-            -0.5,
-            0.5,
-            list(range(6)),
-            True,
-        ),
-        "exp2_64": (
-            lambda x: (mp.power(2, x) - 1) / x if x else mp.log(2),
-            lambda x: abs(x) / 2**x + mp.mpf(10) ** -12,
-            -0.5,
-            0.5,
-            list(range(12)),
-            False,
-        ),
-        # (log1p(x) - x + x^2/2) / x^3
-        "log32": (
-            lambda x: (mp.log1p(x) - x + x**2 / 2) / x**3 if abs(x) > 1e-12 else mp.mpf(1) / 3,
-            lambda x: abs(x**3 / mp.log1p(x)) if x else mp.mpf(10) ** -9,
-            2**-0.5 - 1,
-            2**0.5 - 1,
-            list(range(8)),
-            True,
-        ),
-        # erf(x)/x in x^2, |x| <= 1
+        "asin64": (_over_square(mp.asin, "1/6"), relative_square, 0.0, 0.2501, 13, False),
         "erf32_small": (
-            lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) if s else 2 / mp.sqrt(mp.pi),
-            lambda s: mp.sqrt(s) / mp.erf(mp.sqrt(s)) if s else mp.sqrt(mp.pi) / 2,
+            lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) - 1 if s else 2 / mp.sqrt(mp.pi) - 1,
+            lambda s: mp.mpf(1),
             0.0,
             1.0,
-            list(range(7)),
+            7,
             True,
         ),
-        # log2(erfc(x)), weighted by erfc
-        "erf32_large": (
-            lambda x: mp.log(mp.erfc(x), 2),
-            lambda x: mp.erfc(x),
-            0.98,
-            3.95,
-            list(range(8)),
-            True,
+        "erf64_small": (
+            lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) - 1 if s else 2 / mp.sqrt(mp.pi) - 1,
+            lambda s: mp.mpf(1),
+            0.0,
+            1.0,
+            15,
+            False,
         ),
+        "erf32_large": (lambda x: mp.log(mp.erfc(x), 2), mp.erfc, 0.98, 3.95, 7, True),
+        # (1 + 2 x) erfc(x) e^(x^2) with t = (x - 4) / (x + 4)
+        "erfcx64": (scaled_erfc, lambda t: mp.mpf(1), -1.0, 0.746, 25, False),
+        "cbrt64": (mp.cbrt, lambda x: 1 / mp.cbrt(x), 0.35, 2.83, 7, False),
     }
 
 
-def main(names: list[str]) -> None:
-    table = _table()
-    for name in names or list(table):
-        coefficients, worst = rounded(*table[name])
-        print(f"{name}: largest error {worst:.3g} = 2^{_log2(worst):.1f}")
-        for c in reversed(coefficients):
-            print(f"    {c!r},")
+def main() -> None:
+    """Writes `coefficients.py`."""
+    parts = [
+        '"""Polynomial coefficients, highest power first; written by `fit.py`, not by hand."""',
+        "",
+    ]
+    for name, (function, weight, low, high, count, single) in _table().items():
+        found, worst = rounded(function, weight, low, high, list(range(count)), single)
+        parts.append(f"#: largest weighted error 2^{_log2(worst):.1f} on {low:.6g} .. {high:.6g}")
+        parts.append(f"{name.upper()} = (")
+        parts += [f"    {c!r}," for c in reversed(found)]
+        parts += [")", ""]
+    Path(__file__).with_name("coefficients.py").write_text("\n".join(parts))
 
 
 def _log2(x: float) -> float:
@@ -169,4 +189,4 @@ def _log2(x: float) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

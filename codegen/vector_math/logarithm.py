@@ -1,19 +1,13 @@
 """log, log2, log10, log1p."""
 
+from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
-from lamina.codegen.vector_math.exponential import LN2_PARTS_32
+from lamina.codegen.vector_math.exponential import LN2_PARTS_32, LN2_PARTS_64
 
-#: (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) - 1 .. sqrt(2) - 1.
-_LOG_32 = (
-    -0.07353802770376205,
-    0.12615187466144562,
-    -0.13203458487987518,
-    0.14228099584579468,
-    -0.16621315479278564,
-    0.1999976634979248,
-    -0.2500085234642029,
-    0.3333335518836975,
-)
+INVERSE_LN2 = (1.4426950408889634, 2.0355273740931033e-17)
+INVERSE_LN10 = (0.4342944819032518, 1.098319650216765e-17)
+#: log10(2), its high part short enough for exact products with exponents.
+LOG10_2 = (0.30102999566383914, 1.42050232272661e-13)
 
 
 def split(b: MathBuilder, x: Value) -> tuple[Value, Value]:
@@ -37,12 +31,87 @@ def special_log(b: MathBuilder, x: Value, result: Value) -> Value:
     return b.select(x < 0.0, float("nan"), result)
 
 
+def log_parts(b: MathBuilder, f: Value, f_low: Value | None = None) -> tuple[Value, Value]:
+    """log(1 + f + f_low) as high + low, for f on sqrt(1/2) - 1 .. sqrt(2) - 1; f64.
+
+    With s = f / (2 + f): log(1 + f) = f - f^2/2 + s (f^2/2 + 2 s^2 P(s^2)).
+    """
+    s = f / (f + 2.0)
+    z = s * s
+    half_square = f * f * 0.5
+    rest = b.fma(z * 2.0, b.horner(z, c.LOG64), half_square)
+    high, low = b.fast_two_sum(f, -half_square)
+    low = b.fma(s, rest, low)
+    if f_low is not None:
+        # f_low / (1 + f), to the few bits that matter
+        low = b.fma(f_low, b.fma(f, f - 1.0, 1.0), low)
+    return high, low
+
+
 def log(b: MathBuilder, x: Value) -> Value:
     """ln x."""
+    return _log_single(b, x) if b.single else special_log(b, x, _log_double(b, x))
+
+
+def _log_single(b: MathBuilder, x: Value) -> Value:
     e, m = split(b, x)
     f = m - 1.0
     square = f * f
     high, low = LN2_PARTS_32
-    tail = b.fma(f * square, b.horner(f, _LOG_32), e * low)
+    tail = b.fma(f * square, b.horner(f, c.LOG32), e * low)
     tail = b.fma(square, -0.5, tail)
     return special_log(b, x, b.fma(e, high, f + tail))
+
+
+def _log_double(b: MathBuilder, x: Value, x_low: Value | None = None) -> Value:
+    """ln(x + x_low) for positive finite x."""
+    e, m = split(b, x)
+    f_low = None
+    if x_low is not None:
+        f_low = x_low * b.power_of_two(-b.at_most(e, 1000.0))
+    high, low = log_parts(b, m - 1.0, f_low)
+    ln2_high, ln2_low = LN2_PARTS_64
+    total, error = b.fast_two_sum(e * ln2_high, high)
+    return total + (error + b.fma(e, ln2_low, low))
+
+
+def log_sum(b: MathBuilder, x: Value, x_low: Value) -> Value:
+    """ln(x + x_low) for positive finite x, f64, |x_low| at most half a unit of x."""
+    return _log_double(b, x, x_low)
+
+
+def log2(b: MathBuilder, x: Value) -> Value:
+    """The logarithm to base 2; exact at powers of two."""
+    if b.single:
+        return b.in_double(log2, x)
+    e, m = split(b, x)
+    v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN2)
+    total, error = b.fast_two_sum(e, v)
+    return special_log(b, x, total + (error + v_low))
+
+
+def log10(b: MathBuilder, x: Value) -> Value:
+    """The logarithm to base 10."""
+    if b.single:
+        return b.in_double(log10, x)
+    e, m = split(b, x)
+    v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN10)
+    total, error = b.fast_two_sum(e * LOG10_2[0], v)
+    return special_log(b, x, total + (error + b.fma(e, LOG10_2[1], v_low)))
+
+
+def _scaled(
+    b: MathBuilder, parts: tuple[Value, Value], factor: tuple[float, float]
+) -> tuple[Value, Value]:
+    high, low = parts
+    product, error = b.two_product(high, factor[0])
+    return product, b.fma(low, factor[0], b.fma(high, factor[1], error))
+
+
+def log1p(b: MathBuilder, x: Value) -> Value:
+    """ln(1 + x): the rounding error of 1 + x goes along."""
+    if b.single:
+        return b.in_double(log1p, x)
+    u, u_low = b.two_sum(x, 1.0)
+    result = special_log(b, u, _log_double(b, u, u_low))
+    return b.select(b.abs(x) < 2.0**-54, x, result)

@@ -1,6 +1,9 @@
 """rsqrt, cbrt, pow."""
 
+from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.exponential import LN2_PARTS_64, exp, exp_parts
+from lamina.codegen.vector_math.logarithm import log, split
 
 
 def rsqrt(b: MathBuilder, x: Value) -> Value:
@@ -21,10 +24,92 @@ def rsqrt(b: MathBuilder, x: Value) -> Value:
 
 def _estimate_name(b: MathBuilder) -> str | None:
     width = b.count * b.bits
-    if not b.target.has("avx512f") or not b.target.has("avx512vl"):
+    if not (b.target.has("avx512f") and b.target.has("avx512vl")) or width not in (128, 256, 512):
         return None
-    return (
-        f"llvm.x86.avx512.rsqrt14.p{'s' if b.single else 'd'}.{width}"
-        if (width in (128, 256, 512))
-        else None
-    )
+    return f"llvm.x86.avx512.rsqrt14.p{'s' if b.single else 'd'}.{width}"
+
+
+def cbrt(b: MathBuilder, x: Value) -> Value:
+    """2^q cbrt(a), a on 0.35 .. 2.83: a polynomial, then Halley's step twice."""
+    if b.single:
+        return b.in_double(cbrt, x)
+    magnitude = b.abs(x)
+    e, m = split(b, magnitude)
+    q = b.nearest(e * (1.0 / 3.0))
+    a = m * b.power_of_two(b.fma(q, -3.0, e))
+    y = b.horner(a, c.CBRT64)
+    for _ in range(2):
+        square, square_low = b.two_product(y, y)
+        cube, cube_low = b.two_product(square, y)
+        excess = (cube - a) + b.fma(square_low, y, cube_low)
+        y = y - y * excess / (cube * 2.0 + a)
+    result = b.copysign(b.scale(y, q), x)
+    # 0, inf and NaN are their own cube roots.
+    ordinary = b.both(magnitude > 0.0, magnitude < float("inf"))
+    return b.select(ordinary, result, x)
+
+
+def pow(b: MathBuilder, x: Value, y: Value) -> Value:  # noqa: A001
+    """x^y with C's special values: 1 for y = 0 or x = 1, NaN for negative x and broken y."""
+    magnitude = b.abs(x)
+    result = b.in_double(_pow_short, magnitude, y) if b.single else _pow_long(b, magnitude, y)
+    infinity = float("inf")
+    extreme = b.either(magnitude.equals(0.0), magnitude.equals(infinity))
+    grows = b.xor(magnitude.equals(0.0), y > 0.0)
+    limit = b.select(grows, b.const(infinity), 0.0)
+    ordered = b.xor(y.is_nan(), True)
+    result = b.select(b.both(extreme, ordered), limit, result)
+
+    whole = b.nearest(y).equals(y)
+    half = y * 0.5
+    even = b.nearest(half).equals(half)
+    result = b.select(b.either(whole, b.xor(x < 0.0, True)), result, float("nan"))
+    minus_infinity = x.equals(-infinity)
+    result = b.select(b.both(b.both(minus_infinity, ordered), b.xor(whole, True)), limit, result)
+    negative = b.icmp("slt", b.as_bits(x), 0)
+    flips = b.both(negative, b.both(whole, b.xor(even, True)))
+    result = b.select(flips, -result, result)
+    # (-1)^(+-inf) is 1 as well.
+    endless = b.both(magnitude.equals(1.0), b.abs(y).equals(infinity))
+    one = b.either(b.either(y.equals(0.0), x.equals(1.0)), endless)
+    return b.select(one, 1.0, result)
+
+
+def _pow_short(b: MathBuilder, x: Value, y: Value) -> Value:
+    """f64 arithmetic that is good enough for an f32 result."""
+    return exp(b, y * log(b, x))
+
+
+def _pow_long(b: MathBuilder, x: Value, y: Value) -> Value:
+    """f64, with a logarithm of some 64 bits."""
+    high, low = _long_log(b, x)
+    p, p_low = b.two_product(y, high)
+    p_low = b.fma(y, low, p_low)
+    limited = b.at_least(b.at_most(p, 1000.0), -1000.0)
+    p_low = b.select(limited.equals(p), p_low, 0.0)
+    n, result, tail = exp_parts(b, limited, p_low)
+    return b.scale(result + tail, n)
+
+
+def _long_log(b: MathBuilder, x: Value) -> tuple[Value, Value]:
+    """ln x as high + low: 2 s (1 + z P(z)), s = f / (2 + f), z = s^2, all in double-double."""
+    e, m = split(b, x)
+    f = m - 1.0
+    d, d_low = b.fast_two_sum(2.0, f)
+    s = f / d
+    product, product_low = b.two_product(s, d)
+    s_low = ((f - product) - product_low - s * d_low) / d
+    z, z_low = b.two_product(s, s)
+    z_low = b.fma(s * 2.0, s_low, z_low)
+    *tail, first = c.LOG64
+    series, series_low = b.fast_two_sum(first, z * b.horner(z, tail))
+    w, w_low = b.two_product(z, series)
+    w_low = w_low + b.fma(z, series_low, z_low * series)
+    a, a_low = b.two_product(s, w)
+    a_low = a_low + b.fma(s, w_low, s_low * w)
+    high, low = b.fast_two_sum(s, a)
+    low = (low + (s_low + a_low)) * 2.0
+    ln2_high, ln2_low = LN2_PARTS_64
+    total, error = b.fast_two_sum(e * ln2_high, high * 2.0)
+    low = error + b.fma(e, ln2_low, low)
+    return b.fast_two_sum(total, low)

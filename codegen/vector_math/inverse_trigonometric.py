@@ -1,0 +1,125 @@
+"""asin, acos, atan, atan2."""
+
+from lamina.codegen.vector_math import coefficients as c
+from lamina.codegen.vector_math.builder import MathBuilder, Value
+
+PI = (3.141592653589793, 1.2246467991473532e-16)
+PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
+PI_QUARTER = (0.7853981633974483, 3.061616997868383e-17)
+TAN_PI_EIGHTH = 0.41421356237309503
+
+
+def _quotient(
+    b: MathBuilder, above: tuple[Value, Value], below: tuple[Value, Value]
+) -> tuple[Value, Value]:
+    """The quotient of two sums high + low, as high + low."""
+    q = above[0] / below[0]
+    product, product_low = b.two_product(q, below[0])
+    rest = (above[0] - product) - product_low + above[1] - q * below[1]
+    return q, rest / below[0]
+
+
+def _atan_parts(b: MathBuilder, small: Value, large: Value) -> tuple[Value, Value]:
+    """atan(small / large) as high + low, for 0 <= small <= large, large > 0.
+
+    Above tan(pi/8): pi/4 + atan((small - large) / (small + large)).
+    """
+    past = small > large * TAN_PI_EIGHTH
+    difference, difference_low = b.two_sum(small, -large)
+    total, total_low = b.two_sum(small, large)
+    above = b.select(past, difference, small), b.select(past, difference_low, 0.0)
+    below = b.select(past, total, large), b.select(past, total_low, 0.0)
+    q, q_low = _quotient(b, above, below)
+    z = q * q
+    tail = b.fma(q * z, b.horner(z, c.ATAN64), q_low)
+    base = b.select(past, b.const(PI_QUARTER[0]), 0.0)
+    base_low = b.select(past, b.const(PI_QUARTER[1]), 0.0)
+    high, low = b.fast_two_sum(base, q)
+    return high, low + (tail + base_low)
+
+
+def _from(
+    b: MathBuilder, whole: tuple[float, float], parts: tuple[Value, Value]
+) -> tuple[Value, Value]:
+    """`whole` less high + low."""
+    high, low = b.fast_two_sum(whole[0], -parts[0])
+    return high, (low - parts[1]) + whole[1]
+
+
+def atan(b: MathBuilder, x: Value) -> Value:
+    """The arc tangent; +-pi/2 at infinity."""
+    if b.single:
+        return b.in_double(atan, x)
+    magnitude = b.abs(x)
+    y = b.at_most(magnitude, 2.0**60)
+    steep = y > 1.0
+    small = b.select(steep, 1.0, y)
+    large = b.select(steep, y, 1.0)
+    parts = _atan_parts(b, small, large)
+    turned = _from(b, PI_HALF, parts)
+    result = b.select(steep, turned[0] + turned[1], parts[0] + parts[1])
+    result = b.select(magnitude < 2.0**-28, magnitude, result)
+    return b.copysign(result, x)
+
+
+def atan2(b: MathBuilder, y: Value, x: Value) -> Value:
+    """The angle of (x, y) on -pi .. pi, with IEEE's values at zeros and infinities."""
+    if b.single:
+        return b.in_double(atan2, y, x)
+    infinity = float("inf")
+    ay, ax = b.abs(y), b.abs(x)
+    steep = ay > ax
+    small, large = b.select(steep, ax, ay), b.select(steep, ay, ax)
+    # Both infinite: 45 degrees. One: a quotient of 0. Both 0: the same.
+    ends = large.equals(infinity)
+    small = b.select(ends, b.select(small.equals(infinity), b.const(1.0), 0.0), small)
+    large = b.select(b.either(ends, large.equals(0.0)), 1.0, large)
+    # Away from overflow of the sum and from products that vanish.
+    down, up = large > 2.0**900, large < 2.0**-900
+    factor = b.select(down, b.const(2.0**-100), b.select(up, b.const(2.0**120), 1.0))
+    parts = _atan_parts(b, small * factor, large * factor)
+    turned = _from(b, PI_HALF, parts)
+    parts = b.select(steep, turned[0], parts[0]), b.select(steep, turned[1], parts[1])
+    beyond = _from(b, PI, parts)
+    behind = b.icmp("slt", b.as_bits(x), 0)
+    result = b.select(behind, beyond[0] + beyond[1], parts[0] + parts[1])
+    result = b.copysign(result, y)
+    broken = b.compare("fcmp uno", x, y)
+    return b.select(broken, float("nan"), result)
+
+
+def _arcsine_parts(b: MathBuilder, x: Value) -> tuple[Value, Value, Value]:
+    """(|x| > 1/2, asin(t) as high + low): t is |x|, or sqrt((1 - |x|) / 2) above 1/2."""
+    magnitude = b.abs(x)
+    outer = magnitude > 0.5
+    z = b.select(outer, (1.0 - magnitude) * 0.5, magnitude * magnitude)
+    root = b.sqrt(z)
+    square, square_low = b.two_product(root, root)
+    root_low = ((z - square) - square_low) / (root * 2.0)
+    root_low = b.select(root > 0.0, root_low, 0.0)
+    t = b.select(outer, root, magnitude)
+    t_low = b.select(outer, root_low, 0.0)
+    return outer, t, b.fma(t * z, b.horner(z, c.ASIN64), t_low)
+
+
+def asin(b: MathBuilder, x: Value) -> Value:
+    """The arc sine; NaN outside -1 .. 1."""
+    if b.single:
+        return b.in_double(asin, x)
+    outer, high, low = _arcsine_parts(b, x)
+    turned = _from(b, PI_HALF, (high * 2.0, low * 2.0))
+    return b.copysign(b.select(outer, turned[0] + turned[1], high + low), x)
+
+
+def acos(b: MathBuilder, x: Value) -> Value:
+    """The arc cosine; NaN outside -1 .. 1."""
+    if b.single:
+        return b.in_double(acos, x)
+    outer, high, low = _arcsine_parts(b, x)
+    negative = x < 0.0
+    inner_high = b.copysign(high, x)
+    inner_low = b.select(negative, -low, low)
+    inner = _from(b, PI_HALF, (inner_high, inner_low))
+    beyond = _from(b, PI, (high * 2.0, low * 2.0))
+    twice = b.select(negative, beyond[0] + beyond[1], (high + low) * 2.0)
+    return b.select(outer, twice, inner[0] + inner[1])

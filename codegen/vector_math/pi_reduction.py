@@ -1,0 +1,158 @@
+"""x modulo pi/2 for huge x: exact integer arithmetic on the bits of 2/pi (Payne and Hanek)."""
+
+from functools import cache
+
+from lamina.codegen.vector_math.builder import MathBuilder, Value
+
+_NAME = "lamina.reduce_pi"
+_WORDS = 24
+
+#: pi / 2 as two doubles.
+_HIGH, _LOW = "0x3FF921FB54442D18", "0x3C91A62633145C07"
+
+
+@cache
+def _two_over_pi() -> list[int]:
+    """A word of zeros and then the first bits of 2/pi, 64 to a word.
+
+    pi by Machin's formula, 16 atan(1/5) - 4 atan(1/239), in integers.
+    """
+    bits = 64 * _WORDS + 64
+
+    def arctangent_of_inverse(n: int) -> int:
+        power = total = (1 << bits) // n
+        for k in range(1, bits):
+            power //= n * n
+            if not power:
+                break
+            term = power // (2 * k + 1)
+            total += -term if k % 2 else term
+        return total
+
+    pi = 16 * arctangent_of_inverse(5) - 4 * arctangent_of_inverse(239)
+    number = (2 << (64 * (_WORDS - 1) + bits)) // pi
+    words = [(number >> (64 * i)) & (2**64 - 1) for i in reversed(range(_WORDS - 1))]
+    return [0, *words]
+
+
+def _text() -> str:
+    """`{r, r_low, q} reduce_pi(x)`: |x| at least 2, x = (q + 4 k) pi/2 + r.
+
+    x = m 2^e. Of 2/pi only 192 bits matter: those before give multiples of 4 with m 2^e, those
+    after are beyond the precision. The product modulo 2^192 is q in two bits, and a fraction.
+    """
+    words = ", ".join(f"i64 {word - 2**64 if word >= 2**63 else word}" for word in _two_over_pi())
+    return f"""@{_NAME}.table = internal constant [{_WORDS} x i64] [{words}]
+
+define internal {{ double, double, double }} @{_NAME}(double %x) noinline nounwind {{
+  %bits = bitcast double %x to i64
+  %shifted = lshr i64 %bits, 52
+  %biased = and i64 %shifted, 2047
+  %fraction = and i64 %bits, 4503599627370495
+  %m = or i64 %fraction, 4503599627370496
+  %position = sub i64 %biased, 1013
+  %word = lshr i64 %position, 6
+  %bit = and i64 %position, 63
+  %p0 = getelementptr i64, ptr @{_NAME}.table, i64 %word
+  %p1 = getelementptr i64, ptr %p0, i64 1
+  %p2 = getelementptr i64, ptr %p0, i64 2
+  %p3 = getelementptr i64, ptr %p0, i64 3
+  %w0 = load i64, ptr %p0
+  %w1 = load i64, ptr %p1
+  %w2 = load i64, ptr %p2
+  %w3 = load i64, ptr %p3
+  %e0 = zext i64 %w0 to i256
+  %e1 = zext i64 %w1 to i256
+  %e2 = zext i64 %w2 to i256
+  %e3 = zext i64 %w3 to i256
+  %s0 = shl i256 %e0, 192
+  %s1 = shl i256 %e1, 128
+  %s2 = shl i256 %e2, 64
+  %o0 = or i256 %s0, %s1
+  %o1 = or i256 %s2, %e3
+  %window = or i256 %o0, %o1
+  %wide_bit = zext i64 %bit to i256
+  %aligned = shl i256 %window, %wide_bit
+  %top_window = lshr i256 %aligned, 64
+  %bits192 = trunc i256 %top_window to i192
+  %m192 = zext i64 %m to i192
+  %product = mul i192 %bits192, %m192
+  %quarter = lshr i192 %product, 190
+  %q2 = trunc i192 %quarter to i64
+  %signed = shl i192 %product, 2
+  %below = icmp slt i192 %signed, 0
+  %up = zext i1 %below to i64
+  %q = add i64 %q2, %up
+  %negated = sub i192 0, %signed
+  %magnitude = select i1 %below, i192 %negated, i192 %signed
+  %zeros192 = call i192 @llvm.ctlz.i192(i192 %magnitude, i1 false)
+  %normal = shl i192 %magnitude, %zeros192
+  %zeros = trunc i192 %zeros192 to i64
+  %first192 = lshr i192 %normal, 128
+  %first = trunc i192 %first192 to i64
+  %second192 = lshr i192 %normal, 64
+  %second = trunc i192 %second192 to i64
+  %high_bits = lshr i64 %first, 11
+  %rest = and i64 %first, 2047
+  %rest_up = shl i64 %rest, 42
+  %second_down = lshr i64 %second, 22
+  %low_bits = or i64 %rest_up, %second_down
+  %high_float = uitofp i64 %high_bits to double
+  %low_float = uitofp i64 %low_bits to double
+  %exponent = sub i64 970, %zeros
+  %scale_bits = shl i64 %exponent, 52
+  %scale = bitcast i64 %scale_bits to double
+  %low_exponent = sub i64 917, %zeros
+  %low_scale_bits = shl i64 %low_exponent, 52
+  %low_scale = bitcast i64 %low_scale_bits to double
+  %high = fmul double %high_float, %scale
+  %low = fmul double %low_float, %low_scale
+  %r = fmul double %high, {_HIGH}
+  %minus_r = fneg double %r
+  %error = call double @llvm.fma.f64(double %high, double {_HIGH}, double %minus_r)
+  %cross = fmul double %low, {_HIGH}
+  %cross2 = fmul double %high, {_LOW}
+  %sum = fadd double %cross, %cross2
+  %r_low = fadd double %sum, %error
+  %x_below = icmp slt i64 %bits, 0
+  %flip = xor i1 %below, %x_below
+  %n = fneg double %r
+  %n_low = fneg double %r_low
+  %out = select i1 %flip, double %n, double %r
+  %out_low = select i1 %flip, double %n_low, double %r_low
+  %minus_q = sub i64 0, %q
+  %out_q = select i1 %x_below, i64 %minus_q, i64 %q
+  %q_float = sitofp i64 %out_q to double
+  %t0 = insertvalue {{ double, double, double }} poison, double %out, 0
+  %t1 = insertvalue {{ double, double, double }} %t0, double %out_low, 1
+  %t2 = insertvalue {{ double, double, double }} %t1, double %q_float, 2
+  ret {{ double, double, double }} %t2
+}}"""
+
+
+def reduce_lanes(
+    b: MathBuilder, x: Value, far: Value, usual: tuple[Value, Value, Value]
+) -> list[Value]:
+    """(q, r, r_low) of every lane where `far` holds; `usual` elsewhere."""
+    b.shared.helpers.setdefault(_NAME, _text())
+    b.shared.declarations.setdefault("llvm.ctlz.i192", "declare i192 @llvm.ctlz.i192(i192, i1)")
+    b.shared.declarations.setdefault(
+        "llvm.fma.f64", "declare double @llvm.fma.f64(double, double, double)"
+    )
+    safe = b.select(far, x, 2.0**30)
+    totals = [b.const(0.0)] * 3
+    for lane in range(max(b.count, 1)):
+        one = safe
+        if b.count:
+            one = b.emit("double", f"extractelement {safe.type} {safe.text}, i64 {lane}")
+        triple = "{ double, double, double }"
+        found = b.emit(triple, f"call {triple} @{_NAME}(double {one.text})")
+        parts = [b.emit("double", f"extractvalue {triple} {found.text}, {i}") for i in range(3)]
+        if b.count:
+            parts = [
+                b.emit(b.type, f"insertelement {b.type} {t.text}, double {p.text}, i64 {lane}")
+                for t, p in zip(totals, parts, strict=True)
+            ]
+        totals = parts
+    r, low, q = totals
+    return [b.select(far, a, u) for a, u in zip((q, r, low), usual, strict=True)]

@@ -1,0 +1,110 @@
+"""sin, cos, tan: x = q pi/2 + r with |r| <= pi/4, polynomials in r, chosen by q modulo 4.
+
+Up to 2^20 (f32: 2^22) r comes from x - q pi/2 in two or three parts (Cody and Waite); beyond, from
+192 bits of 2/pi at the exponent of x (Payne and Hanek), lane by lane in integers.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from lamina.codegen.vector_math import coefficients as c
+from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.pi_reduction import reduce_lanes
+
+TWO_OVER_PI = 0.6366197723675814
+PI_HALF_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+
+Reduced = tuple[Value, Value, Value]
+
+
+def _reduce_short(b: MathBuilder, x: Value) -> Reduced:
+    """(q, r, 0) with r good enough for an f32 result."""
+    q = b.nearest(x * TWO_OVER_PI)
+    if b.fused:
+        r = b.fma(q, -PI_HALF_PARTS[0], x)
+    else:
+        product, error = b.two_product(q, PI_HALF_PARTS[0])
+        r = (x - product) - error
+    return q, b.fma(q, -PI_HALF_PARTS[1], r), b.const(0.0)
+
+
+def _reduce_long(b: MathBuilder, x: Value) -> Reduced:
+    """(q, r, r_low)."""
+    q = b.nearest(x * TWO_OVER_PI)
+    product, product_low = b.two_product(q, PI_HALF_PARTS[0])
+    t = x - product
+    r, low = b.two_sum(t, -product_low)
+    next_, next_low = b.two_product(q, PI_HALF_PARTS[1])
+    r, more = b.two_sum(r, -next_)
+    low = (low + more) - b.fma(q, PI_HALF_PARTS[2], next_low)
+    r, low = b.fast_two_sum(r, low)
+    return q, r, low
+
+
+def _reduce(b: MathBuilder, x: Value, short: bool) -> Reduced:
+    usual = (_reduce_short if short else _reduce_long)(b, x)
+    far = b.abs(x) > (2.0**22 if short else 2.0**20)
+    q, r, low = b.where_any(far, usual, lambda: reduce_lanes(b, x, far, usual))
+    return q, r, low
+
+
+def _sin_cos(b: MathBuilder, r: Value, low: Value) -> tuple[Value, Value]:
+    z = r * r
+    sine = r + b.fma(r * z, b.horner(z, c.SIN64), low * b.fma(z, -0.5, 1.0))
+    half = z * 0.5
+    one_less, error = b.fast_two_sum(1.0, -half)
+    _, half_low = b.two_product(r, r)
+    error = error - half_low * 0.5
+    cosine = one_less + b.fma(z * z, b.horner(z, c.COS64), b.fma(-r, low, error))
+    return sine, cosine
+
+
+def _quarter(b: MathBuilder, q: Value) -> tuple[Value, Value]:
+    """(q is odd, q modulo 4 as integers)."""
+    whole = b.to_int(b.fma(b.nearest(q * 0.25), -4.0, q))
+    return b.icmp("ne", b.both(whole, 1), 0), whole
+
+
+def _wave(b: MathBuilder, x: Value, shift: int, short: bool) -> Value:
+    """sin(x + shift pi/2)."""
+    q, r, low = _reduce(b, x, short)
+    odd, whole = _quarter(b, q)
+    sine, cosine = _sin_cos(b, r, low)
+    if shift:
+        whole = b.add(whole, shift)
+        odd = b.xor(odd, True)
+    value = b.select(odd, cosine, sine)
+    negative = b.icmp("ne", b.both(whole, 2), 0)
+    value = b.select(negative, -value, value)
+    return b.select(b.abs(x) < float("inf"), value, float("nan"))
+
+
+def _tangent(b: MathBuilder, x: Value, short: bool) -> Value:
+    q, r, low = _reduce(b, x, short)
+    odd, _ = _quarter(b, q)
+    sine, cosine = _sin_cos(b, r, low)
+    value = b.select(odd, -cosine, sine) / b.select(odd, sine, cosine)
+    return b.select(b.abs(x) < float("inf"), value, float("nan"))
+
+
+def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
+    if b.single:
+        return b.in_double(partial(function, short=True), x)
+    return function(b, x, short=False)
+
+
+def sin(b: MathBuilder, x: Value) -> Value:
+    """The sine; NaN at infinity; -0 at -0."""
+    result = _either(b, x, partial(_wave, shift=0))
+    return b.select(b.abs(x) < b.pick(2.0**-13, 2.0**-28), x, result)
+
+
+def cos(b: MathBuilder, x: Value) -> Value:
+    """The cosine; NaN at infinity."""
+    return _either(b, x, partial(_wave, shift=1))
+
+
+def tan(b: MathBuilder, x: Value) -> Value:
+    """The tangent; NaN at infinity; -0 at -0."""
+    result = _either(b, x, _tangent)
+    return b.select(b.abs(x) < b.pick(2.0**-13, 2.0**-28), x, result)
