@@ -145,7 +145,7 @@ class Compiled:
         slots = self._program.main.slots
         for index, slot in enumerate(slots):
             if slot.kind in ("parameter", "buffer", "constant"):
-                self._pointers[index] = self._hold(slot, constants, held)
+                self._pointers[index] = _hold(slot, constants, held, self._kept)
             elif slot.kind == "prepared":
                 self._pointers[index] = prepared[slot.name]
             elif slot.kind in ("arena", "mutation"):
@@ -166,6 +166,8 @@ class Compiled:
             return {}
         pointers = [0] * len(entry.slots)
         prepared: dict[str, int] = {}
+        needed = {slot.name for slot in self._program.main.slots}
+        only_here: list[Any] = []  # packed weights replace what they are made from
         arena: np.ndarray | None = None
         for index, slot in enumerate(entry.slots):
             if slot.kind == "prepared":
@@ -174,20 +176,10 @@ class Compiled:
                 arena = aligned_bytes(slot.size)
                 pointers[index] = arena.ctypes.data
             else:
-                pointers[index] = self._hold(slot, constants, held)
+                keep = self._kept if slot.name in needed else only_here
+                pointers[index] = _hold(slot, constants, held, keep)
         code.call("setup", pointers)
         return prepared
-
-    def _hold(self, slot: Slot, constants: Mapping[str, Any], held: dict[str, int]) -> int:
-        """The address of a constant, which is kept (as a contiguous copy if need be)."""
-        address = held.get(slot.name)
-        if address is None:
-            value = constants[slot.name]
-            kind = array_kind(kind_name(value) or "numpy")
-            kept = kind.contiguous(value)
-            address = held[slot.name] = kind.reader(slot, -1)(kept)
-            self._kept.append(kept)
-        return address
 
     def _scratch(self, slot: Slot) -> int:
         memory = aligned_bytes(slot.size)
@@ -228,6 +220,18 @@ class _Plan:
         self.makers: list[tuple[int, Maker]] = [
             (index, kind.maker(slot, _allocator(slot))) for index, slot in outputs
         ]
+
+
+def _hold(slot: Slot, constants: Mapping[str, Any], held: dict[str, int], keep: list[Any]) -> int:
+    """The address of a constant; the array, or a contiguous copy of it, goes into `keep`."""
+    address = held.get(slot.name)
+    if address is None:
+        value = constants[slot.name]
+        kind = array_kind(kind_name(value) or "numpy")
+        kept = kind.contiguous(value)
+        address = held[slot.name] = kind.reader(slot, -1)(kept)
+        keep.append(kept)
+    return address
 
 
 def _allocator(slot: Slot) -> Callable[[], np.ndarray]:
