@@ -80,6 +80,10 @@ def _pack(op: GenericOp, target: Target) -> None:
     block.insert_op_before(packed, op)
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
     inputs[shape.b], maps[shape.b], pads[shape.b] = packed.res[0], packed_map, None
+    if pads[shape.a] is not None or forms_of(maps[shape.a], op.extents) is None:
+        plain, maps[shape.a] = _plain_copy(op, shape.a)
+        block.insert_op_before(plain, op)
+        inputs[shape.a], pads[shape.a] = plain.res[0], None
     new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
     new.attributes[PANEL] = IntegerAttr(panel, i64)
     if not is_constant(operand):
@@ -151,6 +155,34 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
     exprs = [AffineExpr.dimension(d) for d in outer] + [column // panel]
     exprs += [AffineExpr.dimension(d) for d in shape.summed] + [column % panel]
     return nest, AffineMap(len(op.extents), 0, tuple(exprs))
+
+
+def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
+    """A copy nest for a padded read: what it reads, with the domain's dims as axes, and its map."""
+    operand = op.inputs[number]
+    assert isinstance(operand.type, TensorType)
+    used = sorted(op.read_maps[number].used_dims())
+    places = {dim: AffineExpr.dimension(place) for place, dim in enumerate(used)}
+    replacements = [places.get(dim, AffineExpr.constant(0)) for dim in range(len(op.extents))]
+    read = op.read_maps[number].replace_dims_and_symbols(replacements, [], len(used), 0)
+    domain = [op.extents[dim] for dim in used]
+    element = operand.type.element_type
+    body = Block(arg_types=[element])
+    body.add_op(YieldOp([body.args[0]]))
+    nest = GenericOp(
+        domain,
+        [operand],
+        [read],
+        [AffineMap.identity(len(domain))],
+        ["store"],
+        [TensorType(element, domain)],
+        Region(body),
+        pads=[op.pad_values[number]],
+    )
+    nest.attributes["lamina.op"] = StringAttr("pad")
+    nest.location = op.location
+    axes = tuple(AffineExpr.dimension(dim) for dim in used)
+    return nest, AffineMap(len(op.extents), 0, axes)
 
 
 def packed_bytes(shape: Contraction, panel: int, element_bytes: int) -> int:
