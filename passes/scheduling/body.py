@@ -44,10 +44,19 @@ class Lane:
 
 @dataclass
 class Affine:
-    """An index value `base + scale * v` along the vector dimension; `base` is a scalar."""
+    """An index value `base + scale * v` along the vector dimension; `base` is a scalar.
+
+    Over the whole domain the value lies in `low .. high`, both included.
+    """
 
     base: Index
     scale: int
+    low: int
+    high: int
+
+    def within(self, extent: int) -> bool:
+        """Whether it never leaves `[0, extent)`."""
+        return self.low >= 0 and self.high < extent
 
 
 class Body:
@@ -92,7 +101,8 @@ class Body:
         if isinstance(op, arith.ConstantOp):
             self.values[op.result] = Lane(emit.constant(op.value), True)
             if isinstance(op.result.type, IndexType) and isinstance(op.value, IntegerAttr):
-                self.indices[op.result] = Affine(op.value.value.data, 0)
+                number = op.value.value.data
+                self.indices[op.result] = Affine(number, 0, number, number)
             return
         if isinstance(op, IndexOp):
             return  # bound by the loops
@@ -121,14 +131,18 @@ class Body:
             return False
         left, right = parts
         if op.name == "arith.addi":
-            made = Affine(emit.plus(left.base, right.base), left.scale + right.scale)
+            base, scale = emit.plus(left.base, right.base), left.scale + right.scale
+            ends = [left.low + right.low, left.high + right.high]
         elif op.name == "arith.subi":
-            made = Affine(emit.minus(left.base, right.base), left.scale - right.scale)
-        elif op.name == "arith.muli" and isinstance(right.base, int) and right.scale == 0:
-            made = Affine(emit.times(left.base, right.base), left.scale * right.base)
+            base, scale = emit.minus(left.base, right.base), left.scale - right.scale
+            ends = [left.low - right.high, left.high - right.low]
+        elif op.name == "arith.muli" and right.low == right.high == right.base:
+            factor = right.low
+            base, scale = emit.times(left.base, factor), left.scale * factor
+            ends = [left.low * factor, left.high * factor]
         else:
             return False
-        self.indices[op.results[0]] = made
+        self.indices[op.results[0]] = Affine(base, scale, min(ends), max(ends))
         return True
 
     def materialize(self, emit: Emitter, value: SSAValue) -> None:
@@ -161,10 +175,11 @@ class Body:
         varying: SSAValue | None = None
         for index, extent, stride in zip(op.indices, shape, row_major_strides(shape), strict=True):
             known = self.indices.get(index)
-            if known is not None:
+            if known is not None and known.within(extent):
                 base = emit.plus(base, emit.times(known.base, stride))
                 scale += known.scale * stride
                 continue
+            self.materialize(emit, index)
             lane = self.values[index]
             checked = self._check(emit, lane, extent, mask)
             if lane.uniform:
@@ -315,5 +330,7 @@ def vector_reduce(value: SSAValue, combiner: str) -> Operation:
 def combining_kind(combiner: str, element: Attribute) -> vector.CombiningKindFlag:
     """MLIR's name for a combiner on an element type."""
     integer = isinstance(element, IntegerType | IndexType)
+    if element == i1:
+        combiner = {"max": "or", "min": "and", "mul": "and"}.get(combiner, combiner)
     suffix = {"max": "maxsi" if integer else "maximumf", "min": "minsi" if integer else "minimumf"}
     return vector.CombiningKindFlag(suffix.get(combiner, combiner))

@@ -243,7 +243,7 @@ class SweepEmitter:
                 body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
-                body.indices[op.result] = Affine(env[op.dim.value.data], 0)
+                body.indices[op.result] = position(stage, op, env[op.dim.value.data], 0)
             elif self._is_invariant(op, body):
                 body.run(emit, [op], self._sources(stage), None)
         return body
@@ -327,7 +327,8 @@ class SweepEmitter:
     def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data == dim:
-                body.indices[op.result] = Affine(index, 1 if self.lanes > 1 else 0)
+                scale = 1 if self.lanes > 1 else 0
+                body.indices[op.result] = position(stage, op, index, scale)
 
     def _load_reads(
         self,
@@ -468,6 +469,11 @@ class SweepEmitter:
         emit.run(memref.StoreOp.get(total, self.memory.flat[access.memory], [emit.value(at)]))
 
 
+def position(stage: Stage, op: IndexOp, base: Index, scale: int) -> Affine:
+    """The value of `loop.index` at a position of its dimension."""
+    return Affine(base, scale, 0, stage.extents[op.dim.value.data] - 1)
+
+
 def store(
     emit: Emitter,
     value: SSAValue,
@@ -485,12 +491,18 @@ def store(
             emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
         return
     for lane in range(lanes):
-        element = emit.add(vector.ExtractOp(value, [lane]))
+        element = _lane(emit, value, lane)
         place = emit.value(emit.plus(at, lane * stride))
         if mask is None:
             emit.run(memref.StoreOp.get(element, flat, [place]))
         else:
-            _store_if(emit, emit.add(vector.ExtractOp(mask, [lane])), element, flat, place)
+            _store_if(emit, _lane(emit, mask, lane), element, flat, place)
+
+
+def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
+    kind = value.type
+    assert isinstance(kind, VectorType)
+    return emit.add(vector.ExtractOp(value, [lane], kind.element_type))
 
 
 def _store_if(
@@ -511,6 +523,15 @@ COMBINE_FLOAT = {
     "max": arith.MaximumfOp,
     "min": arith.MinimumfOp,
 }
+COMBINE_BOOLEAN = {
+    "add": arith.AddiOp,
+    "mul": arith.AndIOp,
+    "max": arith.OrIOp,
+    "min": arith.AndIOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+}
+"""Signed comparison would take a boolean's 1 for -1."""
 COMBINE_INTEGER = {
     "add": arith.AddiOp,
     "mul": arith.MuliOp,
@@ -525,6 +546,8 @@ def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SS
     """Join two accumulators."""
     kind = left.type.element_type if isinstance(left.type, VectorType) else left.type
     table = COMBINE_INTEGER if isinstance(kind, IntegerType | IndexType) else COMBINE_FLOAT
+    if kind == i1:
+        table = COMBINE_BOOLEAN
     return emit.add(table[combiner](left, right))
 
 
