@@ -60,6 +60,8 @@ def align_rows(
 ) -> tuple[list[int], tuple[int, ...]] | Refusal:
     """Which of the kernel's rows survive if `op` joins, and the dims of `op` that are those rows."""
     count = len(rows[members[0]])
+    if any(0 in nest.extents for nest in (*members, op)):
+        return Refusal("one of them has nothing to compute")
     assigned: list[int | None] | None = None
     edges = [(number, value) for number, value in enumerate(op.inputs) if value.owner in rows]
     if any(v.owner in rows for v in op.sources):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.outline_kernels import KERNEL
-from lamina.passes.scheduling.emitter import Emitter
+from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
-from lamina.passes.scheduling.stages import stages_of
-from lamina.passes.scheduling.sweep import Memory
+from lamina.passes.scheduling.stages import is_temporary, stages_of
+from lamina.passes.scheduling.sweep import Memory, identity_value
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,11 @@ def schedule_kernel(function: func.FuncOp, target: Target) -> None:
             count *= extent
         flat = ReshapeOp(replacement, MemRefType(kind.element_type, [count]))
         memory.flat[argument] = emit.add(flat)
-    if all(0 not in nest.extents for nest in nests):
+    for nest in nests:
+        if 0 in nest.extents:
+            fill_with_identity(emit, nest, memory)
+    nests = [nest for nest in nests if 0 not in nest.extents]
+    if nests:
         stages = stages_of(nests)
         if any(PANEL in nest.attributes for nest in nests):
             schedule_product_kernel(emit, stages, memory, target)
@@ -63,3 +68,30 @@ def schedule_kernel(function: func.FuncOp, target: Target) -> None:
     new.add_op(func.ReturnOp())
     function.detach_region(function.body)
     function.add_region(Region(new))
+
+
+def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
+    """What a reduction over an empty domain gives: its combiner's identity everywhere.
+
+    An empty sum is 0.0, though sums start at -0.0, which alone keeps the sign of every zero.
+    """
+    for out, combiner in zip(nest.outs, nest.combiner_names, strict=True):
+        kind = out.type
+        assert isinstance(kind, MemRefType)
+        if combiner == "store" or is_temporary(out):
+            continue
+        identity = identity_value(combiner, kind.element_type)
+        if combiner == "add":
+            identity = number_attribute(0, kind.element_type)
+        value = emit.constant(identity)
+        fill(emit, value, memory.flat[out], prod(kind.get_shape()))
+
+
+def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:
+    """Write one scalar to every element of a rank-1 memref."""
+
+    def one(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        inner.run(memref.StoreOp.get(value, flat, [inner.value(at)]))
+        return values
+
+    emit.loop(0, count, 1, [], one)

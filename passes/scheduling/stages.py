@@ -75,6 +75,7 @@ def stages_of(ops: list[GenericOp]) -> list[Stage]:
 
 
 def _stage(op: GenericOp) -> Stage:
+    _check_reductions(op)
     rows_attribute = op.attributes.get(ROWS)
     rows: tuple[int, ...] = ()
     if isinstance(rows_attribute, DenseArrayBase):
@@ -100,6 +101,20 @@ def _stage(op: GenericOp) -> Stage:
         frozenset(op.reduction_dims),
         indexed,
     )
+
+
+def _check_reductions(op: GenericOp) -> None:
+    """Refuse reductions over different dims in one nest: its loops have one order."""
+    writes = zip(op.write_maps, op.combiner_names, strict=True)
+    wide = {d for d, extent in enumerate(op.extents) if extent != 1}
+    kept = {frozenset(m.used_dims() & wide) for m, combiner in writes if combiner != "store"}
+    if len(kept) > 1:
+        raise UnsupportedError(
+            "loop.generic",
+            "its results are reductions over different dimensions",
+            location=str(op.location),
+            nearest="one loop.generic for each set of reduced dimensions",
+        )
 
 
 def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | None) -> Access:
