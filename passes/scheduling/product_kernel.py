@@ -233,8 +233,10 @@ class _Kernel:
             tile = Tile(smallest, tile.vectors, tile.lanes)
         emitter = ProductEmitter(stage, shape, self.memory, tile)
         panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
+        block = self.block if self.blocked or row_dim is None else stage.extents[row_dim]
+        summed = emitter.summed
         if not extra and needs_copy(
-            emitter.left, row_dim, emitter.summed, self.memory, panel_count
+            stage, emitter.left, row_dim, summed, self.memory, panel_count, block
         ):
             assert row_dim is not None
             emitter.left = copy_rows(
@@ -244,9 +246,9 @@ class _Kernel:
                 self.memory,
                 env,
                 row_dim,
-                emitter.summed,
+                summed,
                 limits,
-                self.block if self.blocked else stage.extents[row_dim],
+                block,
                 self.target,
             )
         columns = stage.extents[shape.inner_column]

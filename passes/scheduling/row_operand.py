@@ -25,17 +25,28 @@ WAY_BYTES = 2048
 MIN_PANELS = 4
 """With fewer panels than this the copy is not read often enough to pay."""
 ROW_PADDING_BYTES = 64
+COPY_BYTES = 1 << 19
+"""A copy larger than this has left the caches before its next panel, and would not fit the stack."""
 
 
 def needs_copy(
-    access: Access, row_dim: int | None, summed: tuple[int, ...], memory: Memory, panels: int
+    stage: Stage,
+    access: Access,
+    row_dim: int | None,
+    summed: tuple[int, ...],
+    memory: Memory,
+    panels: int,
+    block: int,
 ) -> bool:
-    """Whether a block of the operand should be copied before its product."""
+    """Whether a block of `block` rows of the operand should be copied before its product."""
     if access.memory in memory.scratch or row_dim is None or panels < MIN_PANELS:
+        return False
+    size = getattr(access.element, "bitwidth", 32) // 8
+    row_bytes = prod(stage.extents[d] for d in summed) * size + ROW_PADDING_BYTES
+    if block * row_bytes > COPY_BYTES:
         return False
     if access.stride(summed[-1]) != 1:
         return True
-    size = getattr(access.element, "bitwidth", 32) // 8
     return (access.stride(row_dim) * size) % WAY_BYTES == 0
 
 

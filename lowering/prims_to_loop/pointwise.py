@@ -1,0 +1,264 @@
+"""Elementwise primitives: one scalar body each, on operands of equal shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering import scalar
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
+from lamina.lowering.scalar import Binary, Unary, compare, is_float, is_unsigned, select
+from lamina.lowering.tensor_types import element_of
+
+MATH: dict[str, type[Operation]] = {
+    "acos": math.AcosOp,
+    "acosh": math.AcoshOp,
+    "asin": math.AsinOp,
+    "asinh": math.AsinhOp,
+    "atan": math.AtanOp,
+    "atanh": math.AtanhOp,
+    "cbrt": math.CbrtOp,
+    "cos": math.CosOp,
+    "cosh": math.CoshOp,
+    "erf": math.ErfOp,
+    "exp": math.ExpOp,
+    "exp2": math.Exp2Op,
+    "expm1": math.ExpM1Op,
+    "log": math.LogOp,
+    "log10": math.Log10Op,
+    "log1p": math.Log1pOp,
+    "log2": math.Log2Op,
+    "rsqrt": math.RsqrtOp,
+    "sin": math.SinOp,
+    "sinh": math.SinhOp,
+    "sqrt": math.SqrtOp,
+    "tan": math.TanOp,
+    "tanh": math.TanhOp,
+}
+"""Functions of one float, with an op of their own."""
+
+ROUNDING: dict[str, type[Operation]] = {
+    "ceil": math.CeilOp,
+    "floor": math.FloorOp,
+    "round": math.RoundEvenOp,
+    "trunc": math.TruncOp,
+}
+"""Rounding; nothing to do on integers."""
+
+
+def _abs(b: Body, x: SSAValue) -> SSAValue:
+    if is_float(x.type):
+        return b.add(math.AbsFOp(x))
+    return x if is_unsigned(x.type) else b.add(math.AbsIOp(x))
+
+
+def _neg(b: Body, x: SSAValue) -> SSAValue:
+    if is_float(x.type):
+        return b.add(arith.NegfOp(x))
+    return scalar.sub(b, b.constant(0, x.type), x)
+
+
+def _reciprocal(b: Body, x: SSAValue) -> SSAValue:
+    return scalar.divide(b, b.constant(1, x.type), x)
+
+
+def _sign(b: Body, x: SSAValue) -> SSAValue:
+    zero = b.constant(0, x.type)
+    positive = compare(b, "gt", x, zero)
+    if is_unsigned(x.type):
+        return select(b, positive, b.constant(1, x.type), zero)
+    negative = compare(b, "lt", x, zero)
+    # torch gives 0 for NaN.
+    low = select(b, negative, b.constant(-1, x.type), zero)
+    return select(b, positive, b.constant(1, x.type), low)
+
+
+def _bitwise_not(b: Body, x: SSAValue) -> SSAValue:
+    return scalar.bitwise_xor(b, x, b.constant(1 if x.type == i1 else -1, x.type))
+
+
+UNARY: dict[str, Unary] = {
+    "abs": _abs,
+    "neg": _neg,
+    "reciprocal": _reciprocal,
+    "sign": _sign,
+    "bitwise_not": _bitwise_not,
+    "clone": lambda b, x: x,
+    "conj_physical": lambda b, x: x,
+    "conj": lambda b, x: x,
+    "view_of": lambda b, x: x,
+}
+
+
+def _atan2(b: Body, y: SSAValue, x: SSAValue) -> SSAValue:
+    return b.add(math.Atan2Op(y, x))
+
+
+def _pow(b: Body, x: SSAValue, y: SSAValue) -> SSAValue:
+    exponent = _constant_value(y)
+    if exponent is not None:
+        simple = _constant_power(b, x, exponent)
+        if simple is not None:
+            return simple
+    if is_float(x.type):
+        return b.add(math.PowFOp(x, y))
+    return b.add(math.IPowIOp(x, y))
+
+
+def _constant_power(b: Body, x: SSAValue, exponent: float) -> SSAValue | None:
+    """Small powers as products; exact powers of torch's own fast paths."""
+    if exponent == 1:
+        return x
+    if exponent == 2:
+        return scalar.mul(b, x, x)
+    if exponent == 3:
+        return scalar.mul(b, scalar.mul(b, x, x), x)
+    if not is_float(x.type):
+        return None
+    if exponent == -1:
+        return _reciprocal(b, x)
+    if exponent == -2:
+        return _reciprocal(b, scalar.mul(b, x, x))
+    return b.add(math.SqrtOp(x)) if exponent == 0.5 else None
+
+
+def _constant_value(value: SSAValue) -> float | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp):
+        return owner.value.value.data  # pyright: ignore[reportAttributeAccessIssue]
+    return None
+
+
+def _hypot(b: Body, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Scaled by the larger magnitude, so that squares neither overflow nor vanish."""
+    x, y = _abs(b, x), _abs(b, y)
+    large, small = scalar.maximum(b, x, y), scalar.minimum(b, x, y)
+    ratio = scalar.divide(b, small, large)
+    one = b.constant(1, x.type)
+    root = b.add(math.SqrtOp(b.add(math.FmaOp(ratio, ratio, one))))
+    zero = b.constant(0, x.type)
+    infinite = b.constant(float("inf"), x.type)
+    scaled = scalar.mul(b, large, root)
+    scaled = select(b, compare(b, "eq", large, zero), zero, scaled)
+    either = b.add(arith.OrIOp(compare(b, "eq", x, infinite), compare(b, "eq", y, infinite)))
+    return select(b, either, infinite, scaled)
+
+
+def _prefer_number(extreme: Binary) -> Binary:
+    """fmax and fmin: NaN only where both are."""
+
+    def emit(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+        if not is_float(x.type):
+            return extreme(b, x, y)
+        only_y = select(b, compare(b, "ne", x, x), y, extreme(b, x, y))
+        return select(b, compare(b, "ne", y, y), x, only_y)
+
+    return emit
+
+
+BINARY: dict[str, Binary] = {
+    "add": scalar.add,
+    "sub": scalar.sub,
+    "mul": scalar.mul,
+    "div": scalar.divide,
+    "maximum": scalar.maximum,
+    "minimum": scalar.minimum,
+    "fmax": _prefer_number(scalar.maximum),
+    "fmin": _prefer_number(scalar.minimum),
+    "bitwise_and": scalar.bitwise_and,
+    "bitwise_or": scalar.bitwise_or,
+    "bitwise_xor": scalar.bitwise_xor,
+    "shift_left": scalar.binary(None, arith.ShLIOp),
+    "shift_right_arithmetic": scalar.binary(None, arith.ShRSIOp, arith.ShRUIOp),
+    "remainder": scalar.floor_remainder,
+    "fmod": scalar.truncated_remainder,
+    "atan2": _atan2,
+    "pow": _pow,
+    "hypot": _hypot,
+}
+
+
+@lowers(*MATH, *ROUNDING, *UNARY)
+def _unary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    name = op.name.partition(".")[2]
+    element = element_of(op.results[0])
+
+    def body(inner: Body, args: list[SSAValue]) -> SSAValue:
+        x = scalar.widen(inner, args[0])
+        if name in UNARY:
+            return scalar.narrow(inner, _checked(b, UNARY[name], inner, x), element)
+        if name in ROUNDING and not is_float(x.type):
+            return x
+        if not is_float(x.type):
+            raise b.refuse("takes floating-point tensors", "prims.convert_element_type before it")
+        made = inner.add((MATH | ROUNDING)[name](x))  # pyright: ignore[reportCallIssue]
+        return scalar.narrow(inner, made, element)
+
+    return b.pointwise([op.operands[0]], element, body)
+
+
+@lowers(*BINARY)
+def _binary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    name = op.name.partition(".")[2]
+    element = element_of(op.results[0])
+
+    def body(inner: Body, args: list[SSAValue]) -> SSAValue:
+        x, y = (scalar.widen(inner, a) for a in args)
+        return scalar.narrow(inner, _checked(b, BINARY[name], inner, x, y), element)
+
+    return b.pointwise(list(op.operands), element, body)
+
+
+def _checked(b: LoopBuilder, function: Any, *args: Any) -> SSAValue:
+    try:
+        return function(*args)
+    except TypeError as error:
+        raise b.refuse(str(error)) from None
+
+
+@lowers("eq", "ne", "lt", "le", "gt", "ge")
+def _comparison(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    predicate = op.name.partition(".")[2]
+    return b.pointwise(list(op.operands), i1, lambda inner, a: compare(inner, predicate, *a))
+
+
+@lowers("isfinite")
+def _isfinite(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    def body(inner: Body, args: list[SSAValue]) -> SSAValue:
+        x = scalar.widen(inner, args[0])
+        if not is_float(x.type):
+            return inner.constant(1, i1)
+        size = inner.add(math.AbsFOp(x))
+        return compare(inner, "lt", size, inner.constant(float("inf"), x.type))
+
+    return b.pointwise([op.operands[0]], i1, body)
+
+
+@lowers("signbit")
+def _signbit(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    def body(inner: Body, args: list[SSAValue]) -> SSAValue:
+        x = scalar.widen(inner, args[0])
+        if is_float(x.type):
+            one = inner.constant(1, x.type)
+            x = inner.add(math.CopySignOp(one, x))
+        return compare(inner, "lt", x, inner.constant(0, x.type))
+
+    return b.pointwise([op.operands[0]], i1, body)
+
+
+@lowers("where")
+def _where(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    element = element_of(op.results[0])
+    return b.pointwise(list(op.operands), element, lambda inner, a: select(inner, *a))
+
+
+@lowers("convert_element_type")
+def _convert(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    element = element_of(op.results[0])
+    return b.pointwise(
+        [op.operands[0]], element, lambda inner, a: scalar.convert(inner, a[0], element)
+    )

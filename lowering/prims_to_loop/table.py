@@ -1,0 +1,174 @@
+"""The table of lowerings, and the builder of loop nests they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.lowering.conversion import Builder, Conversion
+from lamina.lowering.scalar import number
+from lamina.lowering.tensor_types import element_of, shape_of
+
+Map = Sequence[AffineExpr | int] | None
+"""An index map by its expressions; None is the identity over the whole domain."""
+
+
+def d(position: int) -> AffineExpr:
+    """Dimension `position` of the domain."""
+    return AffineExpr.dimension(position)
+
+
+class Body:
+    """Appends scalar ops to a nest's body."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def add(self, op: Operation) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def constant(self, value: float, kind: Attribute) -> SSAValue:
+        """A scalar constant; integers keep their exact value."""
+        return self.add(arith.ConstantOp(number(value, kind)))
+
+    def index(self, dim: int) -> SSAValue:
+        """The position along a dimension, of index type."""
+        return self.add(IndexOp(dim))
+
+    def read(self, source: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """An indirect read, checked at run time."""
+        return self.add(ReadOp(source, indices))
+
+    def as_index(self, value: SSAValue) -> SSAValue:
+        return self.add(arith.IndexCastOp(value, IndexType()))
+
+
+class LoopBuilder(Builder):
+    """Makes loop nests in front of the primitive being replaced."""
+
+    def __init__(self, anchor: Operation) -> None:
+        super().__init__(anchor, _no_source)
+
+    def generic(
+        self,
+        domain: Sequence[int],
+        reads: Sequence[tuple[SSAValue, Map]],
+        writes: Sequence[tuple[Map, str, Sequence[int], Attribute]],
+        body: Callable[[Body, list[SSAValue]], Sequence[SSAValue]],
+        *,
+        sources: Sequence[SSAValue] = (),
+        pads: Sequence[Attribute | None] | None = None,
+    ) -> GenericOp:
+        """A nest; each write is (map, combiner, shape, element type).
+
+        `body` gets the elements of the reads, then the sources, and gives the values to write.
+        """
+        rank = len(domain)
+        arguments = [element_of(v) for v, _ in reads] + [s.type for s in sources]
+        block = Block(arg_types=arguments)
+        values = body(Body(block), list(block.args))
+        block.add_op(YieldOp(values))
+        op = GenericOp(
+            domain,
+            [v for v, _ in reads],
+            [_map(m, rank) for _, m in reads],
+            [_map(m, rank) for m, *_ in writes],
+            [combiner for _, combiner, *_ in writes],
+            [TensorType(element, shape) for *_, shape, element in writes],
+            Region(block),
+            sources=sources,
+            pads=pads,
+        )
+        op.attributes["lamina.op"] = StringAttr(self.anchor.name)
+        self.insert(op)
+        return op
+
+    def pointwise(
+        self,
+        operands: Sequence[SSAValue],
+        element: Attribute,
+        body: Callable[[Body, list[SSAValue]], SSAValue],
+        shape: Sequence[int] | None = None,
+    ) -> SSAValue:
+        """One value per element of operands of one shape."""
+        shape = shape_of(operands[0]) if shape is None else shape
+        reads: list[tuple[SSAValue, Map]] = [(v, None) for v in operands]
+        write = (None, "store", shape, element)
+        return self.generic(shape, reads, [write], lambda b, a: [body(b, a)]).res[0]
+
+    def copy(
+        self,
+        source: SSAValue,
+        index_map: Map,
+        shape: Sequence[int],
+        pad: Attribute | None = None,
+    ) -> SSAValue:
+        """A rearrangement: result[i] = source[index_map(i)]."""
+        write = (None, "store", shape, element_of(source))
+        reads: list[tuple[SSAValue, Map]] = [(source, index_map)]
+        return self.generic(shape, reads, [write], lambda b, a: [a[0]], pads=[pad]).res[0]
+
+    def reduce(
+        self,
+        source: SSAValue,
+        dims: Sequence[int],
+        combiner: str,
+        element: Attribute,
+        body: Callable[[Body, list[SSAValue]], SSAValue] | None = None,
+        extra: Sequence[tuple[SSAValue, Map]] = (),
+    ) -> SSAValue:
+        """Combine `body` of each element over `dims`, which the result does not have."""
+        shape = shape_of(source)
+        kept = [p for p in range(len(shape)) if p not in dims]
+        write = ([d(p) for p in kept], combiner, [shape[p] for p in kept], element)
+        reads: list[tuple[SSAValue, Map]] = [(source, None), *extra]
+        return self.generic(shape, reads, [write], lambda b, a: [body(b, a) if body else a[0]]).res[
+            0
+        ]
+
+    def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The same elements under another shape."""
+        if shape_of(source) == list(shape):
+            return source
+        op = ReshapeOp(source, TensorType(element_of(source), shape))
+        self.insert(op)
+        return op.result
+
+
+def _map(exprs: Map, rank: int) -> AffineMap:
+    if exprs is None:
+        return AffineMap.identity(rank)
+    as_exprs = [AffineExpr.constant(e) if isinstance(e, int) else e for e in exprs]
+    return AffineMap(rank, 0, tuple(as_exprs))
+
+
+def _no_source(name: str) -> type[Operation]:
+    raise AssertionError(f"loop ops are not built by name ({name})")
+
+
+@cache
+def limitations() -> dict[str, str]:
+    """Primitives that are not lowered, with the reason, from `limitations.tsv`."""
+    text = (Path(__file__).parent / "limitations.tsv").read_text()
+    rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    return {row[0]: row[1] for row in rows}
+
+
+LOWERINGS = Conversion(
+    source="prims",
+    package=__package__,
+    families=("pointwise", "creation", "layout", "reduction", "product", "window", "indexing"),
+    builder=LoopBuilder,
+    limitations=limitations,
+)
+
+lowers = LOWERINGS.lowers
+"""Decorator: register a lowering for primitives by name."""

@@ -1,0 +1,196 @@
+"""Scalar arithmetic on torch's element types, in `arith` and `math` ops.
+
+Torch's meaning where MLIR's differs: division of integers rounds toward zero, comparisons with NaN
+are false but for `ne`, maximum and minimum keep NaN, bools are 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    f32,
+    i1,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+
+
+class ScalarBody(Protocol):
+    """Where scalar ops go."""
+
+    def add(self, op: Operation) -> SSAValue: ...
+    def constant(self, value: float, kind: Attribute) -> SSAValue: ...
+
+
+def number(value: float, kind: Attribute) -> Attribute:
+    """A constant of the element type; bools are 0 and 1, integers wrap to their width."""
+    if isinstance(kind, IndexType):
+        return IntegerAttr(int(value), kind)
+    if isinstance(kind, IntegerType):
+        bits = kind.width.data
+        wrapped = int(value) & ((1 << bits) - 1)
+        if bits > 1 and wrapped >> (bits - 1) and kind.signedness.data != Signedness.UNSIGNED:
+            wrapped -= 1 << bits
+        return IntegerAttr(wrapped, kind)
+    return FloatAttr(float(value), kind)  # pyright: ignore[reportArgumentType]
+
+
+def is_float(kind: Attribute) -> bool:
+    return isinstance(kind, FLOATS)
+
+
+def is_half(kind: Attribute) -> bool:
+    return isinstance(kind, BFloat16Type | Float16Type)
+
+
+def is_unsigned(kind: Attribute) -> bool:
+    """Unsigned integers, and bools."""
+    return kind == i1 or (
+        isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
+    )
+
+
+def widen(b: ScalarBody, value: SSAValue) -> SSAValue:
+    """Half floats as f32, in which they are computed; others as they are."""
+    return b.add(arith.ExtFOp(value, f32)) if is_half(value.type) else value
+
+
+def narrow(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
+    """Back to a half float if that is what is wanted."""
+    if value.type == kind:
+        return value
+    return b.add(arith.TruncFOp(value, kind))  # pyright: ignore[reportArgumentType]
+
+
+def compare(b: ScalarBody, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+    """`eq`, `ne`, `lt`, `le`, `gt` or `ge` as a bool."""
+    left, right = widen(b, left), widen(b, right)
+    if is_float(left.type):
+        kind = "une" if predicate == "ne" else f"o{predicate}"
+        return b.add(arith.CmpfOp(left, right, kind))
+    if predicate in ("eq", "ne"):
+        return b.add(arith.CmpiOp(left, right, predicate))
+    sign = "u" if is_unsigned(left.type) else "s"
+    return b.add(arith.CmpiOp(left, right, sign + predicate))
+
+
+def select(b: ScalarBody, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+    return b.add(arith.SelectOp(on, left, right))
+
+
+def truth(b: ScalarBody, value: SSAValue) -> SSAValue:
+    """Whether a value is not zero (NaN is not)."""
+    if value.type == i1:
+        return value
+    return compare(b, "ne", value, b.constant(0, value.type))
+
+
+def convert(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
+    """A value as another element type, as `Tensor.to` would."""
+    given = value.type
+    if given == kind:
+        return value
+    if kind == i1:
+        return truth(b, value)
+    if is_float(given):
+        return _convert_float(b, value, kind)
+    if is_float(kind):
+        wide = f32 if is_half(kind) else kind
+        cast = arith.UIToFPOp if is_unsigned(given) else arith.SIToFPOp
+        return narrow(b, b.add(cast(value, wide)), kind)  # pyright: ignore
+    assert isinstance(given, IntegerType) and isinstance(kind, IntegerType)
+    if given.width.data == kind.width.data:
+        return b.add(arith.BitcastOp(value, kind))
+    if given.width.data > kind.width.data:
+        return b.add(arith.TruncIOp(value, kind))
+    cast = arith.ExtUIOp if is_unsigned(given) else arith.ExtSIOp
+    return b.add(cast(value, kind))
+
+
+def _convert_float(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
+    if is_float(kind):
+        given_bits, bits = value.type.bitwidth, kind.bitwidth  # pyright: ignore
+        if given_bits == bits:  # f16 and bf16
+            return b.add(arith.TruncFOp(widen(b, value), kind))  # pyright: ignore
+        cast = arith.ExtFOp if given_bits < bits else arith.TruncFOp
+        return b.add(cast(value, kind))  # pyright: ignore[reportArgumentType]
+    cast = arith.FPToUIOp if is_unsigned(kind) else arith.FPToSIOp
+    return b.add(cast(widen(b, value), kind))  # pyright: ignore[reportArgumentType]
+
+
+Unary = Callable[[ScalarBody, SSAValue], SSAValue]
+Binary = Callable[[ScalarBody, SSAValue, SSAValue], SSAValue]
+
+
+def binary(
+    float_op: type[Operation] | None,
+    signed_op: type[Operation] | None,
+    unsigned_op: type[Operation] | None = None,
+) -> Binary:
+    """A binary op by element type; missing ones raise TypeError."""
+
+    def emit(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
+        kind = left.type
+        op = float_op if is_float(kind) else signed_op
+        if unsigned_op is not None and is_unsigned(kind):
+            op = unsigned_op
+        if op is None:
+            raise TypeError(f"not defined on {kind}")
+        return b.add(op(left, right))  # pyright: ignore[reportCallIssue]
+
+    return emit
+
+
+add = binary(arith.AddfOp, arith.AddiOp)
+sub = binary(arith.SubfOp, arith.SubiOp)
+mul = binary(arith.MulfOp, arith.MuliOp)
+maximum = binary(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
+minimum = binary(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
+bitwise_and = binary(None, arith.AndIOp)
+bitwise_or = binary(None, arith.OrIOp)
+bitwise_xor = binary(None, arith.XOrIOp)
+divide = binary(arith.DivfOp, arith.DivSIOp, arith.DivUIOp)
+modulo = binary(None, arith.RemSIOp, arith.RemUIOp)
+
+
+def floor_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Remainder with the divisor's sign, as Python's `%`."""
+    kind = left.type
+    if is_float(kind):
+        rest = truncated_remainder(b, left, right)
+    elif is_unsigned(kind):
+        return modulo(b, left, right)
+    else:
+        rest = modulo(b, left, right)
+    zero = b.constant(0, kind)
+    nonzero = compare(b, "ne", rest, zero)
+    differ = b.add(arith.XOrIOp(compare(b, "lt", rest, zero), compare(b, "lt", right, zero)))
+    wrong = b.add(arith.AndIOp(nonzero, differ))
+    return select(b, wrong, add(b, rest, right), rest)
+
+
+def truncated_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Remainder with the dividend's sign, as C's fmod: exact in floats."""
+    if not is_float(left.type):
+        return modulo(b, left, right)
+    return b.add(arith.RemfOp(left, right)) if hasattr(arith, "RemfOp") else _fmod(b, left, right)
+
+
+def _fmod(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
+    """left - trunc(left / right) * right with one rounding: exact while the quotient is."""
+    quotient = b.add(math.TruncOp(b.add(arith.DivfOp(left, right))))
+    negated = b.add(arith.NegfOp(quotient))
+    return b.add(math.FmaOp(negated, right, left))
