@@ -12,6 +12,7 @@ from xdsl.traits import OpTrait, Pure
 from lamina.dialects.schema.grammar import Schema, parse_schema
 from lamina.dialects.schema.names import UnknownOpError, unknown_op
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.slots import Slots
 
 IMPURE_TAGS = frozenset({"nondeterministic_seeded"})
 
@@ -65,9 +66,6 @@ class TableDialect(Dialect):
 
 
 def _make_class(dialect: str, name: str, schema: Schema) -> type[SchemaOp]:
-    value_args = tuple(a for a in schema.args if a.type.may_hold_values)
-    fixed = all(not a.type.is_list and not a.type.optional and a.required for a in value_args)
-    fixed = fixed and all(a.type.base == "Tensor" for a in value_args)
     pure = not schema.mutates and not schema.tags & IMPURE_TAGS
     traits: list[OpTrait] = [Pure()] if pure and schema.results else []
     return type(
@@ -77,8 +75,7 @@ def _make_class(dialect: str, name: str, schema: Schema) -> type[SchemaOp]:
             "name": f"{dialect}.{name}",
             "__doc__": f"`{schema.namespace}::{schema.overload_name}`, from the table.",
             "schema": schema,
-            "value_args": value_args,
-            "needs_segments": not fixed,
+            "slots": Slots(schema),
             "traits": traits_def(*traits),
         },
     )

@@ -1,4 +1,4 @@
-"""Torch's schema grammar: one line such as `aten::add.Tensor(Tensor self, ...) -> Tensor`, parsed."""
+"""Torch's schema grammar: a line such as `aten::add.Tensor(Tensor self, ...) -> Tensor`, parsed."""
 
 from __future__ import annotations
 
@@ -53,6 +53,25 @@ _KINDS = {
     "ScalarType": Kind.DTYPE,
     "complex": Kind.SCALAR,
 }
+ELEMENT_NAMES: dict[str, Attribute] = {
+    "f32": f32,
+    "f64": f64,
+    "f16": f16,
+    "bf16": bf16,
+    "i1": i1,
+    "i8": i8,
+    "i16": i16,
+    "i32": i32,
+    "i64": i64,
+    **{f"ui{width}": IntegerType(width, Signedness.UNSIGNED) for width in (8, 16, 32, 64)},
+    "complex<f32>": ComplexType(f32),
+    "complex<f64>": ComplexType(f64),
+}
+"""The element types that tensors of a program may have, by their text."""
+
+ELEMENT_TYPES: dict[Attribute, str] = {kind: name for name, kind in ELEMENT_NAMES.items()}
+"""The text of each element type."""
+
 _TYPE = re.compile(r"^(?P<base>[\w.]+)(?:\((?P<alias>[^)]*)\))?(?P<rest>(?:\?|\[\d*\])*)$")
 
 NO_DEFAULT: Any = object()
@@ -74,7 +93,11 @@ class SchemaType:
     @property
     def may_hold_values(self) -> bool:
         """Whether SSA values may stand here."""
-        return self.kind in (Kind.TENSOR, Kind.SYMINT)
+        return (
+            self.kind is Kind.TENSOR
+            or self.kind is Kind.SYMINT
+            or (self.kind is Kind.SCALAR and not self.is_list)
+        )
 
     def __str__(self) -> str:
         """As torch spells it, without alias annotations: `Tensor?[]`, `int[2]?`."""
@@ -246,18 +269,21 @@ _ENUMS = {"Mean": 1, "Sum": 2}
 """The reduction enum of loss functions, which schemas may write by name."""
 
 _DTYPE_CODES: dict[str, Attribute] = {
-    "0": IntegerType(8, Signedness.UNSIGNED),
-    "1": i8,
-    "2": i16,
-    "3": i32,
-    "4": i64,
-    "5": f16,
-    "6": f32,
-    "7": f64,
-    "9": ComplexType(f32),
-    "10": ComplexType(f64),
-    "11": i1,
-    "15": bf16,
+    code: ELEMENT_NAMES[name]
+    for code, name in {
+        "0": "ui8",
+        "1": "i8",
+        "2": "i16",
+        "3": "i32",
+        "4": "i64",
+        "5": "f16",
+        "6": "f32",
+        "7": "f64",
+        "9": "complex<f32>",
+        "10": "complex<f64>",
+        "11": "i1",
+        "15": "bf16",
+    }.items()
 }
 """Torch's number of each dtype (c10/core/ScalarType.h), which is how defaults are written."""
 

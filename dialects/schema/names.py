@@ -1,4 +1,4 @@
-"""Names of ops that a table does not have."""
+"""Errors about the names and arguments of table ops."""
 
 from __future__ import annotations
 
@@ -21,3 +21,11 @@ def unknown_op(dialect: str, name: str, names: Iterable[str]) -> UnknownOpError:
     near = list(dict.fromkeys(longer + get_close_matches(name, known, n=3, cutoff=0.5)))[:3]
     hint = f"; nearest: {', '.join(f'{dialect}.{n}' for n in near)}" if near else ""
     return UnknownOpError(f"there is no op {dialect}.{name}{hint}")
+
+
+class BindError(InputError, TypeError):
+    """Arguments that do not fit the op's schema."""
+
+
+class NoResultRuleError(InputError, ValueError):
+    """An op made without result types, which has no rule to infer them."""
