@@ -69,6 +69,7 @@ def pow(b: MathBuilder, x: Value, y: Value) -> Value:  # noqa: A001
     negative = b.icmp("slt", b.as_bits(x), 0)
     flips = b.both(negative, b.both(whole, b.xor(even, True)))
     result = b.select(flips, -result, result)
+    result = b.select(b.compare("fcmp uno", x, y), float("nan"), result)
     # (-1)^(+-inf) is 1 as well.
     endless = b.both(magnitude.equals(1.0), b.abs(y).equals(infinity))
     one = b.either(b.either(y.equals(0.0), x.equals(1.0)), endless)
