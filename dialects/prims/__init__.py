@@ -1,4 +1,4 @@
-"""The `prims` dialect: torch's primitives (`schemas.tsv`) and ours (`extensions.tsv`, tag `ext`)."""
+"""The `prims` dialect: torch's own (`schemas.tsv`) and ours (`extensions.tsv`, tag `ext`)."""
 
 from pathlib import Path
 
@@ -18,5 +18,5 @@ Prims = TableDialect("prims", _rows)
 
 
 def op(name: str) -> type[SchemaOp]:
-    """The op class of a primitive such as `add` or `contract`. Raises UnknownOpError."""
+    """The op class of a prim such as `add` or `contract`. Raises UnknownOpError."""
     return Prims.op(name)

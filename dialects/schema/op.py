@@ -17,7 +17,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.schema.grammar import NO_DEFAULT, Kind, Schema
 from lamina.dialects.schema.names import BindError, NoResultRuleError
@@ -191,20 +190,23 @@ class SchemaOp(IRDLOperation):
         """Operand kinds, property types, missing arguments, list lengths and result types."""
         from lamina.dialects.schema.verifier import verify_op
 
-        verify_op(self)
+        op: Any = self
+        verify_op(op)
 
     def print(self, printer: Printer) -> None:
         """The custom text after the op's name."""
         from lamina.dialects.schema.printing import print_op
 
-        print_op(self, printer)
+        op: Any = self
+        print_op(op, printer)
 
     @classmethod
     def parse(cls, parser: Parser) -> SchemaOp:
         """Read the custom text after the op's name."""
         from lamina.dialects.schema.parsing import parse_op
 
-        return parse_op(cls, parser)
+        op_class: Any = cls
+        return parse_op(op_class, parser)
 
     @classmethod
     def get_irdl_definition(cls) -> OpDef:
@@ -213,7 +215,8 @@ class SchemaOp(IRDLOperation):
         if found is None:
             from lamina.dialects.schema.irdl import definition_of
 
-            found = cls._irdl = definition_of(cls)
+            op_class: Any = cls
+            found = cls._irdl = definition_of(op_class)
         return found
 
 

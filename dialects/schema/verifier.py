@@ -136,7 +136,7 @@ def _verify_number(slot: Slot, value: SSAValue) -> None:
     kind = value.type
     if kind == i64 or isinstance(kind, IndexType):
         return
-    if slot.kind is Kind.SCALAR and (kind == f64 or kind == i1):
+    if slot.kind is Kind.SCALAR and kind in (f64, i1):
         return
     allowed = "i64, index, f64 or i1" if slot.kind is Kind.SCALAR else "i64 or index"
     raise VerifyException(f"argument '{slot.name}' must be a number of type {allowed}, not {kind}")

@@ -7,6 +7,12 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i64
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
 from lamina.dialects.aten import Aten
 from lamina.dialects.context import Context
 from lamina.dialects.core_aten import CoreAten
@@ -14,11 +20,6 @@ from lamina.dialects.prims import Prims
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.grammar import Arg, Kind, Schema
 from lamina.dialects.schema.op import SchemaOp
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i64
-from xdsl.dialects.test import TestOp
-from xdsl.ir import Attribute, SSAValue
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 
 DIALECTS = {"aten": Aten, "core_aten": CoreAten, "prims": Prims}
 TENSOR = TensorType(f32, [2, 3])
