@@ -35,7 +35,7 @@ def undefined_symbols(code: bytes) -> list[str]:
                 if section == _UNDEFINED and name:
                     start = strings + name
                     names.append(code[start : code.index(b"\0", start)].decode())
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise ObjectFormatError(f"broken ELF file: {error}") from None
     return names
 

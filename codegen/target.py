@@ -113,7 +113,6 @@ def _named(
 _NAMED = {
     t.name: t
     for t in (
-        _named("x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", "", 128, 16, fma=False),
         _named("x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", _V3, 256, 16),
         _named("x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", _V4, 512, 32),
         _named(
@@ -128,7 +127,8 @@ _NAMED = {
             "riscv64",
             "riscv64-unknown-linux-gnu",
             "generic-rv64",
-            "+64bit,+a,+c,+d,+f,+m,+v,+zicsr,+zifencei,+zvl128b",
+            # f16 conversions (zfhmin, zvfhmin) are part of the application profile with vectors.
+            "+64bit,+a,+c,+d,+f,+m,+v,+zfhmin,+zicsr,+zifencei,+zvfhmin,+zvl128b",
             128,
             32,
         ),

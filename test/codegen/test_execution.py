@@ -145,3 +145,12 @@ def test_division_rounds_as_named_and_never_traps(build: Build) -> None:
     ua, ub = x[ok].view(np.uint32).astype(np.int64), y[ok].view(np.uint32).astype(np.int64)
     np.testing.assert_array_equal(out[4, ok].view(np.uint32), ua // ub)
     np.testing.assert_array_equal(out[5, ok].view(np.uint32), -(-ua // ub))
+
+
+def test_functions_in_vectors_and_scalars(build: Build) -> None:
+    x = floats(17)
+    y = np.empty_like(x)
+    build("vector_functions")("main", x, y)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(y[:16], np.exp(np.exp(wide[:16])), rtol=1e-6)
+    np.testing.assert_allclose(y[16], np.sqrt(np.exp(wide[16])), rtol=1e-6)

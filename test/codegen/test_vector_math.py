@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from lamina.codegen import jit
 from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
@@ -105,7 +106,7 @@ def sample(dtype: str, count: int, seed: int) -> np.ndarray:
 
 
 def reference(stem: str, arrays: list[np.ndarray]) -> np.ndarray:
-    """Right to well beyond f64; mpmath where NumPy has no function or cannot reduce the argument."""
+    """Right well beyond f64; mpmath where NumPy has no function or cannot reduce arguments."""
     if stem == "rsqrt":
         return 1 / np.sqrt(arrays[0].astype(np.longdouble))
     if stem in ("erf", "erfc"):
