@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Dialect, Operation
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from lamina.dialects.errors import InputError, LaminaError
 
@@ -37,6 +37,12 @@ _TERMINAL_SAFE_KINDS = (ValueError, TypeError, KeyError, AttributeError, IndexEr
 foresee: reported at the place reached instead of escaping as a traceback."""
 
 
+class SourceLexer(MLIRLexer):
+    """xDSL's lexer, without its exponential search for the end of a string that has none."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+
 class SourceParser(Parser):
     """xDSL's parser, with a location on every op and errors that stay inside the text.
 
@@ -44,7 +50,8 @@ class SourceParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0) -> None:
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(SourceLexer(Input(text, name)))
         self._file = StringAttr(name)
         self._line_offset = line_offset
         self._line_starts = [0]
