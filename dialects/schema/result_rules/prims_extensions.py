@@ -1,0 +1,162 @@
+"""Result types of Lamina's own primitives (`dialects/prims/extensions.tsv`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType, i64
+
+from lamina.dialects.schema.result_rules.convolution import window_count
+from lamina.dialects.schema.result_rules.indexing import need_index
+from lamina.dialects.schema.result_rules.matmul import common_dtype
+from lamina.dialects.schema.result_rules.pooling import pooled_size
+from lamina.dialects.schema.result_rules.reductions import reduced
+from lamina.dialects.schema.result_rules.shapes import (
+    DYNAMIC,
+    Args,
+    Shape,
+    Types,
+    merge_size,
+    need_rank,
+    repeat_to,
+    same_size,
+    tensor,
+)
+
+
+def contract(args: Args) -> Types:
+    """Batch dims, then a's and b's free dims, each in a's and b's order."""
+    a, b = args["a"], args["b"]
+    left, right = a.get_shape(), b.get_shape()
+    batch = _pairs(a, b, args["a_batch"], args["b_batch"], "batch")
+    _pairs(a, b, args["a_contract"], args["b_contract"], "contracted")
+    used_left = {*args["a_batch"], *args["a_contract"]}
+    used_right = {*args["b_batch"], *args["b_contract"]}
+    if len(used_left) != len(args["a_batch"]) + len(args["a_contract"]):
+        raise ValueError("a dim of a is named twice")
+    if len(used_right) != len(args["b_batch"]) + len(args["b_contract"]):
+        raise ValueError("a dim of b is named twice")
+    shape = [
+        *batch,
+        *(size for dim, size in enumerate(left) if dim not in used_left),
+        *(size for dim, size in enumerate(right) if dim not in used_right),
+    ]
+    return [tensor(shape, common_dtype(a, b))]
+
+
+def _pairs(
+    a: TensorType, b: TensorType, dims: Sequence[int], others: Sequence[int], name: str
+) -> Shape:
+    left, right = a.get_shape(), b.get_shape()
+    if len(dims) != len(others):
+        raise ValueError(f"{len(dims)} {name} dims of a for {len(others)} of b")
+    sizes: list[int] = []
+    for dim, other in zip(dims, others, strict=True):
+        if not (0 <= dim < len(left) and 0 <= other < len(right)):
+            raise ValueError(f"{name} dims {dim} and {other} are out of range for {a} and {b}")
+        if not same_size(left[dim], right[other]):
+            raise ValueError(f"{name} dims {dim} of {a} and {other} of {b} differ")
+        sizes.append(merge_size(left[dim], right[other]))
+    return tuple(sizes)
+
+
+def convolution(args: Args) -> Types:
+    """Batch, the weight's output channels, then the windows in each spatial dim."""
+    value, weight = args["input"], args["weight"]
+    kernel = weight.get_shape()
+    rank = len(kernel) - 2
+    if rank < 0:
+        raise ValueError(f"the weight must have at least 2 dims, got {weight}")
+    shape = need_rank(value, rank + 2, "input")
+    groups = args["groups"]
+    if groups <= 0 or (kernel[0] >= 0 and kernel[0] % groups):
+        raise ValueError(f"{kernel[0]} output channels do not make {groups} groups")
+    if not same_size(shape[1], kernel[1] * groups if kernel[1] >= 0 else DYNAMIC):
+        raise ValueError(
+            f"input {value} has {shape[1]} channels, weight {weight} with {groups} groups "
+            f"takes {kernel[1] * groups}"
+        )
+    columns = [repeat_to(args[name], rank, name) for name in ("stride", "padding", "dilation")]
+    out: list[int] = []
+    for size, window, stride, padding, dilation in zip(
+        shape[2:], kernel[2:], *columns, strict=True
+    ):
+        windows = window_count(size, window, stride, 2 * padding, dilation)
+        if windows != DYNAMIC and windows <= 0:
+            raise ValueError(f"a window of {window} does not fit a dim of size {size}")
+        out.append(windows)
+    return [tensor((shape[0], kernel[0], *out), common_dtype(value, weight))]
+
+
+COMBINERS = frozenset({"add", "mul", "max", "min", "and", "or"})
+
+
+def _need_combiner(args: Args) -> None:
+    if args["combiner"] not in COMBINERS:
+        known = ", ".join(sorted(COMBINERS))
+        raise ValueError(f"unknown combiner '{args['combiner']}'; one of {known}")
+
+
+def reduce_window(args: Args) -> Types:
+    """One result for each window of the trailing dims."""
+    _need_combiner(args)
+    value: TensorType = args["a"]
+    rank = len(args["window"])
+    shape = value.get_shape()
+    if not 0 < rank <= len(shape):
+        raise ValueError(f"a window of {rank} dims over {value}")
+    names = ("window", "stride", "padding", "dilation")
+    windows, strides, paddings, dilations = (repeat_to(args[n], rank, n) for n in names)
+    rows = zip(shape[-rank:], windows, strides, paddings, dilations, strict=True)
+    out = [pooled_size(*row, args["ceil_mode"]) for row in rows]
+    return [tensor((*shape[:-rank], *out), value.element_type)]
+
+
+def take(args: Args) -> Types:
+    """a[:dim] + index.shape + a[dim + 1:]."""
+    value: TensorType = args["a"]
+    shape, index = value.get_shape(), need_index(args["index"])
+    if not 0 <= args["dim"] < len(shape):
+        raise ValueError(f"dim {args['dim']} is out of range for {value}")
+    return [tensor((*shape[: args["dim"]], *index, *shape[args["dim"] + 1 :]), value.element_type)]
+
+
+def gather(args: Args) -> Types:
+    """The index's shape, of a's rank and not larger outside dim."""
+    value, index = args["a"], args["index"]
+    shape, places = value.get_shape(), need_index(index)
+    if len(shape) != len(places) or not 0 <= args["dim"] < len(shape):
+        raise ValueError(f"index {index} along dim {args['dim']} of {value}")
+    for dim, (size, length) in enumerate(zip(shape, places, strict=True)):
+        if dim != args["dim"] and 0 <= size < length:
+            raise ValueError(f"index {index} is larger than {value} in dim {dim}")
+    return [tensor(places, value.element_type)]
+
+
+def pad(args: Args) -> Types:
+    """`low` entries before and `high` behind each dim; negative ones crop."""
+    value: TensorType = args["a"]
+    shape = value.get_shape()
+    if not len(args["low"]) == len(args["high"]) == len(shape):
+        raise ValueError(f"needs low and high for each dim of {value}")
+    out: list[int] = []
+    for size, low, high in zip(shape, args["low"], args["high"], strict=True):
+        out.append(DYNAMIC if size < 0 else size + low + high)
+        if out[-1] < 0 and size >= 0:
+            raise ValueError(f"padding {low}, {high} crops more than {size}")
+    return [tensor(out, value.element_type)]
+
+
+def index_of_extreme(args: Args) -> Types:
+    """`argmax`, `argmin`: i64, the dims gone; one dim or all."""
+    value: TensorType = args["a"]
+    return [tensor(reduced(value.get_shape(), args["dims"], False), i64)]
+
+
+def scan(args: Args) -> Types:
+    """a's type."""
+    _need_combiner(args)
+    value: TensorType = args["a"]
+    if not 0 <= args["dim"] < len(value.get_shape()):
+        raise ValueError(f"dim {args['dim']} is out of range for {value}")
+    return [value]
