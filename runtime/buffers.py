@@ -3,9 +3,10 @@
 Fresh pages for a 32 MB output cost more than the kernel that fills it.
 """
 
-import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
+from sys import getrefcount
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -58,20 +59,30 @@ class OutputPool:
 
     def array(self, shape: Sequence[int], dtype: DTypeLike) -> np.ndarray:
         """A row-major array with undefined contents, aligned to `ALIGNMENT`."""
-        kind = np.dtype(dtype)
-        size = kind.itemsize
-        for extent in shape:
-            size *= extent
-        with self._lock:
-            raw, offset = self._free_block(size)
-            # Made under the lock: from here on the reference count says that the block is taken.
-            return np.ndarray(tuple(shape), kind, raw, offset)
+        return self.maker(shape, dtype)()
+
+    def maker(self, shape: Sequence[int], dtype: DTypeLike) -> Callable[[], np.ndarray]:
+        """A function that gives what `array` gives, with everything known beforehand settled."""
+        kind, extents = np.dtype(dtype), tuple(shape)
+        size = kind.itemsize * prod(extents)
+        lock, free_block, ndarray = self._lock, self._free_block, np.ndarray
+
+        def make() -> np.ndarray:
+            with lock:
+                raw, offset = free_block(size)
+                # Made under the lock: from here on the reference count says that it is taken.
+                return ndarray(extents, kind, raw, offset)
+
+        return make
 
     def _free_block(self, size: int) -> tuple[np.ndarray, int]:
-        blocks = self._blocks.setdefault(size, [])
+        blocks = self._blocks.get(size)
+        if blocks is None:
+            blocks = self._blocks[size] = []
         for position in range(len(blocks)):
-            if _unused(blocks, position):
-                blocks.append(blocks.pop(position))
+            if getrefcount(blocks[position][0]) <= _UNUSED_COUNT:
+                if position != len(blocks) - 1:
+                    blocks.append(blocks.pop(position))
                 return blocks[-1]
         raw = np.empty(size + ALIGNMENT, np.uint8)
         blocks.append((raw, _offset(raw)))
@@ -91,14 +102,10 @@ class OutputPool:
             self._blocks.clear()
 
 
-def _unused(blocks: list[tuple[np.ndarray, int]], position: int) -> bool:
-    return sys.getrefcount(blocks[position][0]) <= _UNUSED_COUNT
-
-
 def _measure_unused_count() -> int:
-    """What `getrefcount` gives, asked as `_unused` asks, for a block that only the pool holds."""
+    """What `getrefcount` gives, asked as in `_free_block`, for a block only the pool holds."""
     blocks = [(np.empty(1, np.uint8), 0)]
-    return sys.getrefcount(blocks[0][0])
+    return getrefcount(blocks[0][0])
 
 
 _UNUSED_COUNT = _measure_unused_count()

@@ -42,11 +42,12 @@ class ProgramMetadata:
 class _Entry:
     """One native entry point with its prebuilt pointer array."""
 
-    __slots__ = ("array", "count", "function")
+    __slots__ = ("address", "array", "count", "function")
 
     def __init__(self, address: int, count: int) -> None:
         self.function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
         self.array = (ctypes.c_void_p * max(count, 1))()
+        self.address = ctypes.addressof(self.array)
         self.count = count
 
 
@@ -77,9 +78,9 @@ class Executable:
         native = self._entries[entry]
         if len(pointers) != native.count:
             raise ExecutionError(f"@{entry} takes {native.count} pointers, {len(pointers)} given")
-        array = native.array
         with self._lock:
-            array[:] = pointers
-            status = native.function(array)
+            if pointers:
+                native.array[:] = pointers
+            status = native.function(native.address)
         if status:
             raise ExecutionError(self.metadata.messages[status - 1])

@@ -108,10 +108,6 @@ class MathBuilder:
         return self.bits == 32
 
     @property
-    def float_type(self) -> str:
-        return self.type
-
-    @property
     def int_type(self) -> str:
         return vector_of(f"i{self.bits}", self.count)
 
