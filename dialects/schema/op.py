@@ -340,11 +340,14 @@ def _find_rule(cls: type[SchemaOp]) -> ResultRule | None:
     from lamina.dialects.schema.result_rules import find_rule
 
     dialect, _, name = cls.name.partition(".")
+    found = find_rule(dialect, name, cls.schema.tags)
+    if found is not None:
+        return found
     written = {a.alias.name: a.name for a in cls.schema.args if a.alias and a.alias.is_write}
-    sources = [written.get(r.alias.name) if r.alias else None for r in cls.schema.results]
-    if None not in sources and Kind.TENSOR in {r.type.kind for r in cls.schema.results}:
-        return lambda args: _flattened(args[source] for source in sources if source is not None)
-    return find_rule(dialect, name, cls.schema.tags)
+    sources = [written.get(r.alias.name, "") if r.alias else "" for r in cls.schema.results]
+    if all(sources):
+        return lambda args: _flattened(args[source] for source in sources)
+    return None
 
 
 def _flattened(entries: Any) -> list[Attribute]:

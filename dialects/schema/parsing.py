@@ -131,7 +131,7 @@ def _parse_arguments(text: _Text, cls: type[SchemaOp]) -> list[Any]:
         return bound
     while True:
         found = text.token()
-        start = found.end() - len(found[0].lstrip())
+        start = _start(found)
         word = found["word"]
         if word is not None and text.optional("="):
             slot = cls.slots.by_name.get(word)
@@ -154,6 +154,13 @@ def _parse_arguments(text: _Text, cls: type[SchemaOp]) -> list[Any]:
             text.fail("expected ',' or ')' after an argument")
 
 
+def _start(found: re.Match[str]) -> int:
+    """Where the token itself begins, after white space and comments."""
+    if found["value"] is not None:
+        return found.start("value") - 1
+    return found.start(found.lastgroup or 0)
+
+
 def _parse_argument(text: _Text, slot: Slot, found: re.Match[str]) -> Any:
     if found["mark"] != "[":
         return _parse_entry(text, slot, found)
@@ -173,8 +180,7 @@ def _parse_entry(text: _Text, slot: Slot, found: re.Match[str]) -> Any:
     kind = found.lastgroup
     if kind == "value" or kind == "index":
         name = found["value"]
-        start = found.end() - len(found[0].lstrip())
-        return _Value(name, int(found["index"] or 0), start, found.end())
+        return _Value(name, int(found["index"] or 0), found.start("value") - 1, found.end())
     if kind == "number":
         return _number(found["number"], slot)
     if kind == "text":
@@ -189,7 +195,7 @@ def _parse_entry(text: _Text, slot: Slot, found: re.Match[str]) -> Any:
             imaginary = _parse_entry(text, slot, text.token())
             text.expect(")", "the imaginary part")
             return complex(real, imaginary)
-    start = found.end() - len(found[0].lstrip())
+    start = _start(found)
     text.fail(f"argument '{slot.name}' must be {describe(slot.type)}", start, found.end())
 
 

@@ -1,7 +1,7 @@
 """The custom text of table ops: a Python call, then the types.
 
-Arguments are positional as long as they are tensors and none before them was left out; from then
-on they are named. What equals the schema's default is left out.
+Arguments are positional as long as they are tensors, may be, and none before them was left out;
+from then on they are named. What equals the schema's default is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def print_op(op: SchemaOp, printer: Printer) -> None:
         if _left_out(slot, value):
             named = True
             continue
-        if slot.kind is not Kind.TENSOR:
+        if slot.kind is not Kind.TENSOR or slot.arg.kwarg_only:
             named = True
         if named:
             separator += f"{slot.name} = "
