@@ -109,6 +109,8 @@ class ColumnEmitter(SweepEmitter):
         mask: SSAValue | None,
     ) -> None:
         access = stage.writes[number]
+        if access.memory in self.memory.dead and access.memory not in self.outputs:
+            return
         dim = self.sweep.order[stage][self.place]
         at = self.memory.offset(emit, access, {**env, dim: index}, None)
         flat = self.memory.flat[access.memory]

@@ -451,7 +451,9 @@ class _RowKernel(_Kernel):
             # Rows a multiple of the cache's way size apart would share their sets.
             step += 16
         self.memory.scratch[write.memory] = strides
-        self.memory.local_row[write.memory] = step
+        if self.blocked:
+            # Otherwise the tiled rows are inner dims, and have their strides already.
+            self.memory.local_row[write.memory] = step
         self.memory.flat[write.memory] = emit.add(
             memref.AllocaOp.get(write.element, 64, [self.block * step])
         )

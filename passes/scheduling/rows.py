@@ -144,7 +144,8 @@ def _row_scratch(
         dims = {d for d, _ in write.axes[axis].terms}
         if dims & set(stage.inner):
             strides[axis] = step
-            step *= write.shape[axis]
+            # Joined dims run past the end of their axis, into what the outer axis held.
+            step *= max(write.shape[axis], write.axes[axis].range(stage.extents)[1] + 1)
     memory.scratch[write.memory] = strides
     if allocate:
         kind = MemRefType(write.element, [step])
@@ -192,7 +193,8 @@ class RowSegment:
             return
         place = vector_place(sweep)
         lanes = self.target.lanes(widest_bits(sweep.stages))
-        if len(sweep.extents) == 2 and place == 1 and bounds_are_static(ranges):
+        pointwise = all(s.is_pointwise for s in sweep.stages)
+        if pointwise and len(ranges) == 2 and place == 1 and bounds_are_static(ranges):
             first, second = sweep.order[stage]
             if transposed_dim(stage, (first,), second, lanes) is not None:
                 emitter = TransposeEmitter(sweep, self.memory, lanes, self.outputs)

@@ -171,9 +171,12 @@ def _join(stage: Stage, outer: int, inner: int) -> None:
     stage.extents = tuple(extents)
     stage.rows = tuple(d for d in stage.rows if d != outer)
     for access in stage.accesses():
-        terms = access.offset.coefficients
-        terms.pop(outer, None)
-        access.offset = Linear.of(terms, access.offset.constant)
+        access.offset = _without(access.offset, outer)
+        access.axes = tuple(_without(form, outer) for form in access.axes)
+
+
+def _without(form: Linear, dim: int) -> Linear:
+    return Linear(tuple(term for term in form.terms if term[0] != dim), form.constant)
 
 
 def is_temporary(value: SSAValue) -> bool:
