@@ -140,5 +140,3 @@ def _expand_power(op: Operation, base: SSAValue, exponent: float | None) -> None
         one = add(arith.ConstantOp(FloatAttr(1.0, base.type)))  # pyright: ignore
         result = add(arith.DivfOp(one, result))
     Rewriter.replace_op(op, [], [result])
-
-

@@ -29,6 +29,7 @@ from lamina.dialects.loop.access import (
     through_reshape,
 )
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.collapse_dims import collapse_dims
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
 
@@ -48,7 +49,7 @@ def _fold_function(function: func.FuncOp) -> None:
     for op in list(function.body.block.ops):
         match op:
             case GenericOp():
-                op = fold_reads(drop_unit_dims(op))
+                op = _simplified(op)
                 if is_copy(op):
                     _sink_copy(op)
             case ReshapeOp():
@@ -57,6 +58,13 @@ def _fold_function(function: func.FuncOp) -> None:
                 pass
     for op in reversed(list(function.body.block.ops)):
         erase_if_dead(op)
+
+
+def _simplified(op: GenericOp) -> GenericOp:
+    op = fold_reads(drop_unit_dims(op))
+    while (joined := collapse_dims(op)) is not None:
+        op = fold_reads(joined)
+    return op
 
 
 def drop_unit_dims(op: GenericOp) -> GenericOp:

@@ -78,9 +78,10 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
         function.attributes["lamina.not_fused"] = reasons
     function.attributes["lamina.ops"] = ArrayAttr(
         [
-            part.attributes["lamina.op"]
+            StringAttr(name)
             for part in block.ops
-            if isinstance(part.attributes.get("lamina.op"), StringAttr)
+            if isinstance(joined := part.attributes.get("lamina.op"), StringAttr)
+            for name in joined.data.split("+")
         ]
     )
     kernel.regions = [Region(Block())]
