@@ -31,7 +31,8 @@ def max_pool1d(op: SchemaOp, b: CoreBuilder) -> Replacement:
         [1, dilation],
         op.arg("ceil_mode"),
     )
-    return [b.view(value, shape_of(r)) for value, r in zip(made.results, op.results, strict=True)]
+    values = made.results[: len(op.results)]
+    return [b.view(value, shape_of(r)) for value, r in zip(values, op.results, strict=True)]
 
 
 def _first(value: list[int] | int) -> int | None:

@@ -41,7 +41,7 @@ def avg_pool(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         raise b.refuse("average pooling of integers", "floats")
     x = b.convert(op.arg("self"), accumulation_type(result))
     ones, ceil_mode = [1] * dims, op.arg("ceil_mode")
-    total = b("reduce_window", x, "sum", kernel, stride, padding, ones, ceil_mode)
+    total = b("reduce_window", x, "add", kernel, stride, padding, ones, ceil_mode)
     divisor = op.arg("divisor_override") if op.schema.arg("divisor_override") else None
     uniform = not ceil_mode and (op.arg("count_include_pad") or not any(padding))
     if divisor is not None or uniform:
@@ -69,7 +69,7 @@ def _counts(
         padding = [0] * dims
     ones = b.full(extents, 1, element_of(x))
     count = b(
-        "reduce_window", ones, "sum", kernel, stride, padding, [1] * dims, op.arg("ceil_mode")
+        "reduce_window", ones, "add", kernel, stride, padding, [1] * dims, op.arg("ceil_mode")
     )
     out = shape_of(op.results[0])[-dims:]
     for dim in range(dims):

@@ -116,4 +116,4 @@ def cumsum(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         raise b.refuse("running sum into bool", "dtype = i64")
     if rank_of(x) == 0:
         return b.convert(x, result)
-    return b.convert(b("scan", x, "sum", normalized(op.arg("dim"), rank_of(x))), result)
+    return b.convert(b("scan", x, "add", normalized(op.arg("dim"), rank_of(x))), result)

@@ -254,10 +254,12 @@ def index_of_extremum(a: Call) -> Array:
 
 
 def scan(a: Call) -> Array:
-    """Running sum, product, max or min."""
+    """Running combination along dim."""
     functions = {
-        "sum": np.add,
-        "prod": np.multiply,
+        "add": np.add,
+        "mul": np.multiply,
+        "and": np.logical_and,
+        "or": np.logical_or,
         "max": np.maximum,
         "min": np.minimum,
     }

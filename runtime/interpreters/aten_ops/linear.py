@@ -50,6 +50,18 @@ def linear(a: Call) -> Array:
     return result if a["bias"] is None else result + a["bias"]
 
 
+@interprets("_cdist_forward")
+def cdist(a: Call) -> Array:
+    """Distances of all pairs of rows."""
+    x, y, order = a["x1"].astype(np.float64), a["x2"].astype(np.float64), a["p"]
+    distance = np.abs(x[..., :, None, :] - y[..., None, :, :])
+    if order == np.inf:
+        return distance.max(-1)
+    if order == 0:
+        return (distance != 0).sum(-1)
+    return (distance**order).sum(-1) ** (1 / order)
+
+
 @interprets("einsum")
 def einsum(a: Call) -> Array:
     """As NumPy's."""
