@@ -114,7 +114,7 @@ def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> 
     try:
         replacements = DECOMPOSITIONS.apply(copy)
     except UnsupportedError as error:
-        raise LaminaError(f"{error}\n  (no interpreter of its own, so run by decomposition)")
+        raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
     op_classes = {type(made) for made in region.walk()}
     helper = Interpreter(interpreter.module)
     helper.register_implementations(functions(op_classes))

@@ -51,7 +51,10 @@ def run_module(module: ModuleOp, args: Sequence[Any], entry: str = "main") -> li
 
     Works at the aten, core_aten, prims and structured loop layers, also mixed. Raises
     `ArgumentError` for wrong arguments and `UnsupportedError` for an op no interpreter knows.
+    Ops that mutate are run in their functional form; what they did to arguments is not returned.
     """
+    count = len(_entry(module, entry).function_type.outputs)
+    module = _functional(module)
     function = _entry(module, entry)
     types = function.function_type.inputs.data
     if len(types) != len(args):
@@ -63,7 +66,7 @@ def run_module(module: ModuleOp, args: Sequence[Any], entry: str = "main") -> li
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     with np.errstate(all="ignore"):
-        return list(_call(interpreter_for(module), function, tuple(values)))
+        return list(_call(interpreter_for(module), function, tuple(values)))[:count]
 
 
 def _entry(module: ModuleOp, entry: str) -> FuncOp:
@@ -74,16 +77,28 @@ def _entry(module: ModuleOp, entry: str) -> FuncOp:
 
 
 def _call(interpreter: Interpreter, function: FuncOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+    from xdsl.utils.exceptions import InterpretationError
 
     try:
         return interpreter.call_op(function, args)
-    except DiagnosticException as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, LaminaError):
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(cause, LaminaError):
-            raise cause from None
+    except LaminaError as error:
+        # xDSL adds the whole program to the error as notes; the message names the place.
+        if hasattr(error, "__notes__"):
+            error.__notes__.clear()
         raise
     except InterpretationError as error:
         raise UnsupportedError("interpreter", str(error)) from error
+
+
+def _functional(module: ModuleOp) -> ModuleOp:
+    """`module`, or a functionalized copy if an op of it writes an argument."""
+    from lamina.passes.functional_forms import written_arguments
+    from lamina.passes.functionalize import functionalize
+
+    if not any(written_arguments(op) for op in module.walk()):
+        return module
+    copy = module.clone()
+    for function in copy.ops:
+        if isinstance(function, FuncOp) and function.body.blocks:
+            functionalize(function)
+    return copy
