@@ -1,4 +1,4 @@
-"""The exceptions Lamina raises on purpose; everything a user can meet derives from `LaminaError`."""
+"""The exceptions Lamina raises on purpose; all that a user can meet derive from `LaminaError`."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ class UnsupportedError(LaminaError):
 
 
 class ArgumentError(LaminaError, TypeError):
-    """A call of a compiled program with a wrong count, dtype, shape, stride or device of argument."""
+    """A compiled program called with a wrong count, dtype, shape, stride or device of argument."""
 
 
 class ExecutionError(LaminaError):
@@ -51,4 +51,4 @@ class ExecutionError(LaminaError):
 
 
 class CacheError(LaminaError):
-    """The disk cache cannot be used at all (its folder cannot be made); never raised for bad entries."""
+    """The disk cache cannot be used at all (its folder cannot be made); bad entries never raise."""

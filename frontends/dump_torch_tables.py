@@ -1,4 +1,4 @@
-"""Regenerates the op tables from an installed torch: `python -m lamina.frontends.dump_torch_tables`."""
+"""Regenerates the op tables: `python -m lamina.frontends.dump_torch_tables`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def core_overloads() -> list[str]:
 
 def tables() -> dict[Path, str]:
     """Every generated file with its text."""
-    head = f"# Made by lamina.frontends.dump_torch_tables from torch {torch.__version__.partition('+')[0]}."
+    version = torch.__version__.partition("+")[0]
+    head = f"# Made by lamina.frontends.dump_torch_tables from torch {version}."
     return {
         FOLDER / "aten" / "schemas.tsv": "\n".join([head, *schema_rows("aten")]) + "\n",
         FOLDER / "core_aten" / "overloads.txt": "\n".join([head, *core_overloads()]) + "\n",

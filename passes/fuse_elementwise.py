@@ -12,7 +12,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -126,9 +126,7 @@ def inline(
     for value, forms, pad, argument in reads:
         index_map = map_of(forms, rank)
         inner[argument] = _read(merged, inputs, maps, pads, value, index_map, pad, argument.type)
-    for source, argument in zip(
-        op.sources, arguments[before : before + len(op.sources)], strict=True
-    ):
+    for argument in arguments[before : before + len(op.sources)]:
         mapping[argument] = merged.insert_arg(argument.type, len(merged.args))
     for source, argument in zip(
         producer.sources, producer.block.args[len(producer.inputs) :], strict=True
@@ -227,8 +225,6 @@ def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
 
 def merge_names(producer: GenericOp, op: GenericOp) -> Attribute:
     """The `lamina.op` attribute of a fused nest: all source ops, producers first, joined by `+`."""
-    from xdsl.dialects.builtin import StringAttr
-
     names: list[str] = []
     for part in (producer, op):
         attribute = part.attributes.get("lamina.op")

@@ -175,7 +175,7 @@ class _Grouping:
         waiting: dict[Group | Operation, int] = {}
         users: dict[Group | Operation, list[Group | Operation]] = {item: [] for item in items}
         for item in items:
-            needed = {d: None for d in self._item_needs(item)}
+            needed = dict.fromkeys(self._item_needs(item))
             waiting[item] = len(needed)
             for producer in needed:
                 users[producer].append(item)

@@ -58,7 +58,7 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
 def align_rows(
     members: Sequence[GenericOp], rows: Mapping[GenericOp, tuple[int, ...]], op: GenericOp
 ) -> tuple[list[int], tuple[int, ...]] | Refusal:
-    """Which of the kernel's rows survive if `op` joins, and the dims of `op` that are those rows."""
+    """Which of the kernel's rows survive if `op` joins, and which dims of `op` they are."""
     count = len(rows[members[0]])
     if any(0 in nest.extents for nest in (*members, op)):
         return Refusal("one of them has nothing to compute")

@@ -36,7 +36,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.loop_rewriting import rebuild
 
 MIN_ROWS = 4
-"""Below this many rows, packing an operand that changes from call to call costs more than it saves."""
+"""Below this many rows, packing an operand anew in each call costs more than it saves."""
 
 PANEL_VECTORS = 2
 """Vectors per panel row: with two, a register tile needs few loads per multiply-add."""

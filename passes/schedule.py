@@ -1,4 +1,4 @@
-"""`schedule`: the loop nests of every kernel become explicit loops, vectors and parallel regions."""
+"""`schedule`: kernels become explicit loops, vectors and parallel regions."""
 
 from __future__ import annotations
 

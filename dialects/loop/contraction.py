@@ -1,8 +1,8 @@
 """The shape of a contraction: which dimensions are batch, rows, columns and summed.
 
-For `out[b, m, n] += a[b, m, k] * b[b, k, n]` each group may hold several dimensions. The columns are
-the group with the dimension that is contiguous in the output; its operand, `b`, is the one that
-schedules pack into panels.
+For `out[b, m, n] += a[b, m, k] * b[b, k, n]` each group may hold several dimensions. The columns
+are the group with the dimension that is contiguous in the output; its operand, `b`, is the one
+that schedules pack into panels.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class GenericMemoryEffect(MemoryEffect):
     """No effects on tensors; unknown effects once the generic writes into memrefs."""
 
     @classmethod
-    def get_effects(cls, op: Operation):  # noqa: ANN206 - xDSL's own optional set of effects
+    def get_effects(cls, op: Operation):
         assert isinstance(op, GenericOp)
         return None if op.outs else set()
 

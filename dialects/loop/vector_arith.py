@@ -55,14 +55,14 @@ class _Compare(IRDLOperation):
 
 @irdl_op_definition
 class CmpiOp(_Compare):
-    """`%m = loop.cmpi %a, %b {predicate = 6 : i64} : vector<8xi32>, vector<8xi32> -> vector<8xi1>`"""
+    """`%m = loop.cmpi %a, %b {predicate = 6} : vector<8xi32>, vector<8xi32> -> vector<8xi1>`"""
 
     name = "loop.cmpi"
 
 
 @irdl_op_definition
 class CmpfOp(_Compare):
-    """`%m = loop.cmpf %a, %b {predicate = 4 : i64} : vector<8xf32>, vector<8xf32> -> vector<8xi1>`"""
+    """`%m = loop.cmpf %a, %b {predicate = 4} : vector<8xf32>, vector<8xf32> -> vector<8xi1>`"""
 
     name = "loop.cmpf"
 

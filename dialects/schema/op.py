@@ -18,7 +18,7 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from lamina.dialects.schema.grammar import NO_DEFAULT, Kind, Schema
+from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.names import BindError, NoResultRuleError
 from lamina.dialects.schema.slots import (
     PRESENT_SUFFIX,

@@ -68,7 +68,7 @@ def _contract(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
 @lowers("convolution")
 def _convolution(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    """out[n, g*O+o, x] += input[n, g*C+c, x*stride + k*dilation - padding] * weight[g*O+o, c, k]."""
+    """out[n, g*O+o, x] += input[n, g*C+c, x*stride + k*dilation - pad] * weight[g*O+o, c, k]."""
     source, weight = op.operands
     out, kernel = shape_of(op.results[0]), shape_of(weight)
     groups = op.arg("groups")

@@ -277,9 +277,8 @@ def load(
     passing: SSAValue | None = None,
 ) -> Lane:
     """Read `lanes` elements from `memory[base + stride * lane]`; lanes masked off read nothing."""
-    if stride == 0 or lanes == 1:
-        if lanes > 1 or mask is None:
-            return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(base)])), True)
+    if (stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
+        return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(base)])), True)
     if stride == 1 and mask is None:
         kind = VectorType(element, [lanes])
         return Lane(emit.add(vector.LoadOp(memory, [emit.value(base)], kind)), False)

@@ -27,7 +27,7 @@ class ColumnEmitter(SweepEmitter):
         unroll = max(1, min(COLUMN_UNROLL, extent // self.lanes))
         reduced = [p for p in range(len(ranges)) if p != self.place]
 
-        def block(copies: int, mask_tail: bool):  # noqa: ANN202 - a loop body
+        def block(copies: int, mask_tail: bool):
             def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
                 mask = self._tail_mask(inner, high, index) if mask_tail else None
                 self._columns(inner, envs, ranges, reduced, index, copies, mask)

@@ -145,7 +145,7 @@ class Emitter:
         carried: Sequence[SSAValue],
         body: Callable[[Emitter, Index, list[SSAValue]], Sequence[SSAValue]],
     ) -> list[SSAValue]:
-        """A serial loop; one that runs exactly once is emitted straight, one that never runs not."""
+        """A serial loop; one that runs once is emitted straight, one that never runs is not."""
         if isinstance(low, int) and isinstance(high, int):
             if high <= low:
                 return list(carried)

@@ -268,7 +268,7 @@ class _Kernel:
                 inner.loop(0, stage.extents[dim], 1, [], body)
                 return
 
-            def panel_at(masked: bool):  # noqa: ANN202 - a loop body
+            def panel_at(masked: bool):
                 def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
                     start = deeper.times(at, shape.panel or 1)
                     panel_env = {**bound, PANEL_START: start}

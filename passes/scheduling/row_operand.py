@@ -26,7 +26,7 @@ MIN_PANELS = 4
 """With fewer panels than this the copy is not read often enough to pay."""
 ROW_PADDING_BYTES = 64
 COPY_BYTES = 1 << 19
-"""A copy larger than this has left the caches before its next panel, and would not fit the stack."""
+"""A larger copy has left the caches before its next panel, and would not fit the stack."""
 
 
 def needs_copy(
