@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
-    NoneAttr,
     StringAttr,
+    UnitAttr,
     f64,
     i1,
     i32,
@@ -31,7 +31,7 @@ from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, SchemaType
 DYNAMIC = -(2**63)
 """Stands in a static list where an operand gives the entry, as in MLIR."""
 
-NONE = NoneAttr()
+NONE = UnitAttr()
 """The property of an argument that is None where the schema has another default."""
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
@@ -217,7 +217,7 @@ def decode(attribute: Attribute, kind: SchemaType) -> Any:
         return list(struct.unpack(f"<{len(data) // 8}{code}", data))
     if isinstance(attribute, StringAttr):
         return attribute.data
-    if isinstance(attribute, NoneAttr):
+    if isinstance(attribute, UnitAttr):
         return None
     if isinstance(attribute, ArrayAttr):
         if kind.is_list:
@@ -230,7 +230,7 @@ def decode(attribute: Attribute, kind: SchemaType) -> Any:
 
 def fits(attribute: Attribute, kind: SchemaType) -> bool:
     """Whether a property may stand for an argument of this kind."""
-    if isinstance(attribute, NoneAttr):
+    if isinstance(attribute, UnitAttr):
         return kind.optional
     if not kind.is_list:
         return _FITTING[kind.kind](attribute)

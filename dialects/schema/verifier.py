@@ -37,26 +37,14 @@ def _verify_property(op: SchemaOp, name: str, attribute: Attribute) -> None:
     slot = op.slots.by_name.get(name)
     if slot is not None and slot.kind is not Kind.TENSOR:
         if not fits(attribute, slot.type):
-            raise VerifyException(
-                f"argument '{name}' must be {describe(slot.type)}, not {_shown(attribute, slot)}"
-            )
+            given = "none" if attribute == NONE else attribute
+            raise VerifyException(f"argument '{name}' must be {describe(slot.type)}, not {given}")
         return
     if name == SEGMENTS and op.slots.needs_segments:
         return
     listed = op.slots.by_name.get(name.removesuffix(PRESENT_SUFFIX))
     if listed is None or not listed.type.optional_elements or name == listed.name:
         raise VerifyException(op._no_argument(name))
-
-
-def _shown(attribute: Attribute, slot: Slot) -> str:
-    if attribute == NONE:
-        return "none"
-    try:
-        value = decode(attribute, slot.type)
-    except (TypeError, ValueError):
-        return str(attribute)
-    plain = isinstance(value, bool | int | float | str)
-    return repr(value) if plain and not slot.type.is_list else str(attribute)
 
 
 def _verify_operands(op: SchemaOp) -> None:
@@ -123,13 +111,12 @@ def _verify_several(op: SchemaOp, slot: Slot, values: Sequence[SSAValue]) -> Non
         return
     if slot.needed and attribute is None:
         raise VerifyException(f"argument '{slot.name}' is missing")
-    if values:
-        entries: list[int] = decode(attribute, slot.type) if attribute is not None else []
-        wanted = (entries or []).count(DYNAMIC)
-        if wanted != len(values):
-            raise VerifyException(
-                f"argument '{slot.name}' has {wanted} dynamic entries but {len(values)} operands"
-            )
+    entries = None if attribute is None else decode(attribute, slot.type)
+    wanted = entries.count(DYNAMIC) if entries else 0
+    if wanted != len(values):
+        raise VerifyException(
+            f"argument '{slot.name}' has {wanted} dynamic entries but {len(values)} operands"
+        )
 
 
 def _verify_number(slot: Slot, value: SSAValue) -> None:

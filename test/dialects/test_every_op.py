@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i64
-from xdsl.dialects.test import TestOp
+from xdsl.dialects import test as xdsl_test
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -71,7 +71,7 @@ def result_types(schema: Schema) -> list[Attribute]:
     ]
 
 
-def build(op_class: type[SchemaOp], choose: Any, source: TestOp) -> SchemaOp:
+def build(op_class: type[SchemaOp], choose: Any, source: xdsl_test.TestOp) -> SchemaOp:
     *tensors, number = source.results
     remaining = iter(tensors)
     given = {arg.name: choose(arg, remaining, number) for arg in op_class.schema.args}
@@ -90,7 +90,7 @@ def text_of(module: ModuleOp, generic: bool = False) -> str:
 
 
 def program(dialect: TableDialect, choose: Any) -> ModuleOp:
-    source = TestOp(result_types=[*[TENSOR] * 60, i64])
+    source = xdsl_test.TestOp(result_types=[*[TENSOR] * 60, i64])
     ops = [build(dialect.op(name), choose, source) for name in dialect.names]
     return ModuleOp([source, *ops])
 
