@@ -88,7 +88,7 @@ class Slots:
         self._fixed = (1,) * len(self.segments)
 
     def sizes(self, op: Operation) -> tuple[int, ...]:
-        """How many operands each of `segments` has in `op`. Raises ValueError if that is unclear."""
+        """How many operands each of `segments` has in `op`. Raises ValueError if unclear."""
         count = len(op._operands)
         if self.needs_segments:
             attribute = op.properties.get(SEGMENTS)

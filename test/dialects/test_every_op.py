@@ -7,8 +7,8 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i64
 from xdsl.dialects import test as xdsl_test
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
