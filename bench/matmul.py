@@ -31,7 +31,7 @@ func.func @main(%a: {matrix} {{lamina.name = "a", lamina.kind = "input"}},
 
 def compare(size: int = 1024, seconds: float = 5.0) -> None:
     """Prints the table, GF/s, and the share of the measured FMA peak."""
-    from bench.fma_peak import measure_peak
+    from bench.fma_peak import fma_peak
 
     generator = torch.Generator().manual_seed(0)
     pairs = [
@@ -50,7 +50,7 @@ def compare(size: int = 1024, seconds: float = 5.0) -> None:
         seconds=seconds,
     )
     print_table(f"f32 matrix product {size}^3", timings, "torch")
-    peak = measure_peak(threads=2)
+    peak = fma_peak(threads=2)
     for name, timing in timings.items():
         rate = 2 * size**3 / timing.best / 1e9
         print(f"  {name}: {rate:.0f} GF/s, {rate / peak:.0%} of the FMA peak of {peak:.0f} GF/s")

@@ -148,13 +148,36 @@ def test_text_of_every_layer_compiles(layer: str) -> None:
 
 
 def test_kernels_are_records_and_a_table() -> None:
-    kernels = lamina.compile(LINEAR).kernels
-    assert len(kernels) == 1
-    kernel = kernels[0]
-    assert kernel.calls == 1
-    assert kernel.bytes == 4 * (4 * 3 + 2 * 3 + 4 * 2)
-    assert kernel.flops >= 2 * 4 * 3 * 2
-    assert "1 kernels, 1 calls in one run" in repr(kernels)
+    x = torch.zeros(8, 16)
+
+    class Twice(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x.tanh().softmax(-1) + 1).softmax(-1)
+
+    kernels = lamina.compile(torch.export.export(Twice(), (x,))).kernels
+    assert sum(kernel.calls for kernel in kernels) <= 2
+    for kernel in kernels:
+        assert kernel.bytes == 2 * x.numel() * 4
+        assert kernel.flops > x.numel()
+        assert kernel.types == "(tensor<8x16xf32>) -> (tensor<8x16xf32>)"
+    assert repr(kernels).splitlines()[0].split() == ["kernel", "calls", "bytes", "flops", "ops"]
+    assert f"{len(kernels)} kernels, " in repr(kernels)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [torch.nn.Softmax(-1), torch.nn.LayerNorm(64), torch.nn.LogSoftmax(-1)],
+    ids=lambda module: type(module).__name__,
+)
+def test_normalizing_rows_is_one_pass_over_memory(module: torch.nn.Module) -> None:
+    x = torch.randn(32, 64)
+    compiled = lamina.compile(torch.export.export(module, (x,)))
+    assert len(compiled.kernels) == 1
+    assert compiled.kernels[0].calls == 1
+    weights = sum(parameter.numel() for parameter in module.parameters())
+    assert compiled.kernels[0].bytes == 4 * (2 * x.numel() + weights)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), module(x))
 
 
 def test_passes_can_be_taken_one_by_one() -> None:
