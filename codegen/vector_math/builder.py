@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from lamina.codegen.llvm_emitter.types import float_literal, mangled, splat, vector_of
 from lamina.codegen.target import Target
+from lamina.dialects.errors import UnsupportedError
 
 Number = float | int
 
@@ -145,8 +146,8 @@ class MathBuilder:
         count, most = self.count, self.target.lanes(64)
         if count <= most:
             return self._through(function, operands)
-        if count % most:
-            raise ValueError(f"{count} lanes do not split into parts of {most}")
+        if count & (count - 1):
+            raise UnsupportedError("vector math", f"{count} lanes: a power of two splits evenly")
         parts: list[Value] = []
         for start in range(0, count, most):
             part = self.other(f"<{most} x float>")
