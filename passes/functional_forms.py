@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
 from lamina.dialects.schema.dialect import UnknownOpError
+from lamina.dialects.schema.grammar import Schema
+from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
 
 _FUNCTIONAL_NAMES = {
@@ -22,23 +22,18 @@ _FUNCTIONAL_NAMES = {
 
 def written_arguments(op: Operation) -> list[str]:
     """Names of the arguments that the op writes."""
-    schema: Any = getattr(op, "schema", None)
-    if schema is None:
-        return []
-    return [a.name for a in schema.args if a.mutated]
+    return written_by(op.schema) if isinstance(op, SchemaOp) else []
 
 
 def is_metadata_change(op: Operation) -> bool:
     """Whether only shape and strides of the tensor object change (`transpose_`, `squeeze_`)."""
-    schema: Any = getattr(op, "schema", None)
-    return "inplace_view" in getattr(schema, "tags", ())
+    return isinstance(op, SchemaOp) and "inplace_view" in op.schema.tags
 
 
-def functional_value(op: Operation, written: str) -> SSAValue:
+def functional_value(op: SchemaOp, written: str) -> SSAValue:
     """The new value of the written argument, computed in front of `op`, in its own type."""
     name = op.name.removeprefix("aten.")
-    schema: Any = op.schema
-    values: dict[str, Any] = {a.name: op.arg(a.name) for a in schema.args}
+    values = op.args()
     target: SSAValue = values[written]
     if name == "copy_.default" and values["src"].type == target.type:
         return values["src"]
@@ -54,7 +49,7 @@ def functional_value(op: Operation, written: str) -> SSAValue:
     return value if is_metadata_change(op) else _in_type_of(target, value, op)
 
 
-def _functional_class(op: Operation, name: str, written: str) -> Any:
+def _functional_class(op: SchemaOp, name: str, written: str) -> type[SchemaOp]:
     packet, _, overload = name.partition(".")
     if packet in _FUNCTIONAL_NAMES or packet.endswith("_"):
         base = _FUNCTIONAL_NAMES.get(packet, packet.removesuffix("_"))
@@ -65,21 +60,20 @@ def _functional_class(op: Operation, name: str, written: str) -> Any:
     return _without_out(op, packet, written)
 
 
-def _without_out(op: Operation, packet: str, written: str) -> Any:
+def _without_out(op: SchemaOp, packet: str, written: str) -> type[SchemaOp]:
     """The overload of the packet that takes the same arguments but `out`."""
-    schema: Any = op.schema
-    wanted = [(a.name, str(a.type)) for a in schema.args if a.name != written]
+    wanted = [(a.name, str(a.type)) for a in op.schema.args if a.name != written]
     for name in aten.Aten.names:
         if not name.startswith(f"{packet}."):
             continue
-        form: Any = aten.op(name)
+        form = aten.op(name)
         names = [(a.name, str(a.type)) for a in form.schema.args]
-        if names[: len(wanted)] == wanted and not written_arguments_of(form.schema):
+        if names[: len(wanted)] == wanted and not written_by(form.schema):
             return form
     raise unsupported(op, "has no functional form in the table")
 
 
-def written_arguments_of(schema: Any) -> list[str]:
+def written_by(schema: Schema) -> list[str]:
     """Names of the written arguments of a schema."""
     return [a.name for a in schema.args if a.mutated]
 
@@ -92,7 +86,7 @@ def _in_type_of(target: SSAValue, value: SSAValue, op: Operation) -> SSAValue:
     assert op.parent is not None
     element = target.type.get_element_type()
     if value.type.get_element_type() != element:
-        cast: Any = aten.op("_to_copy.default")(value, dtype=element)
+        cast = aten.op("_to_copy.default")(value, dtype=element)
         cast.location = op.location
         op.parent.insert_op_before(cast, op)
         value = cast.results[0]

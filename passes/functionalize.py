@@ -27,6 +27,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functional_forms import (
     functional_value,
     is_metadata_change,
@@ -150,6 +151,7 @@ class _Walk:
             self._return_mutations(op)
 
     def _mutate(self, op: Operation, written: list[str]) -> None:
+        assert isinstance(op, SchemaOp)
         target = op.arg(written[0])
         if len(written) != 1 or not isinstance(target, SSAValue):
             raise unsupported(op, "mutates several tensors, which is not functionalized yet")
@@ -161,7 +163,7 @@ class _Walk:
         place.write(functional_value(op, written[0]), op)
         self._denotes(op, place)
 
-    def _change_metadata(self, op: Operation, place: Place) -> None:
+    def _change_metadata(self, op: SchemaOp, place: Place) -> None:
         """`transpose_` and its like: from now on the tensor object is another view."""
         if place.storage.argument is not None and not place.chain:
             raise unsupported(op, "changes the shape of a function argument in place")

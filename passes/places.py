@@ -71,7 +71,7 @@ class Storage:
     value: SSAValue
     argument: SSAValue | None = None
     version: int = 0
-    relatives: list[Storage] = field(default_factory=list["Storage"])
+    relatives: list[Storage] = field(default_factory=list)
     spoiled: str | None = None
 
     def may_share_with(self, other: Storage) -> None:

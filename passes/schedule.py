@@ -15,11 +15,12 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.memory import Memory
 from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
-from lamina.passes.scheduling.sweep import Memory, identity_value
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.passes.contracts import refuse_mutation, verify_layer
@@ -68,8 +69,8 @@ def _check(op: Operation) -> None:
         _same_shapes(op)
 
 
-def _same_types(op: Operation, operands: list[object]) -> None:
-    types = [getattr(operand, "type", None) for operand in operands]
+def _same_types(op: Operation, operands: Sequence[SSAValue]) -> None:
+    types = [operand.type for operand in operands]
     if any(found != types[0] for found in types):
         shown = ", ".join(str(found) for found in types)
         raise invalid(op, f"operands must have one type, not {shown}")

@@ -6,7 +6,8 @@ memrefs; the scheduled level below adds the few memory ops that xDSL's `vector` 
 
 from xdsl.ir import Dialect
 
-from lamina.dialects.loop.generic import GenericOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.vector_arith import VECTOR_OPS

@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop.generic import GenericOp, YieldOp
+from lamina.dialects.loop.body_ops import YieldOp
+from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
 
 Forms = tuple[Linear, ...]

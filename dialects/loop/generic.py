@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
-    IndexType,
     IntegerAttr,
     MemRefType,
     NoneAttr,
@@ -20,29 +19,25 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     irdl_op_definition,
-    operand_def,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, MemoryEffect, Pure
+from xdsl.traits import MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type
 from lamina.dialects.loop.linear import value_range
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
 """How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN."""
-
-Shaped = TensorType | MemRefType
 
 
 class GenericMemoryEffect(MemoryEffect):
@@ -207,7 +202,7 @@ class GenericOp(IRDLOperation):
                 )
 
     def _verify_body(self) -> None:
-        expected = [_element(v.type) for v in self.inputs] + [v.type for v in self.sources]
+        expected = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
         actual = [a.type for a in self.block.args]
         if expected != actual:
             raise VerifyException(
@@ -217,7 +212,7 @@ class GenericOp(IRDLOperation):
         terminator = self.block.last_op
         if not isinstance(terminator, YieldOp):
             raise VerifyException("loop.generic: the body must end in loop.yield")
-        wanted = [_element(t) for t in self.written_types]
+        wanted = [element_type(t) for t in self.written_types]
         given = [v.type for v in terminator.values]
         if wanted != given:
             raise VerifyException(
@@ -338,11 +333,6 @@ class GenericOp(IRDLOperation):
         return op
 
 
-def _element(shaped: Attribute) -> Attribute:
-    assert isinstance(shaped, Shaped)
-    return shaped.element_type
-
-
 def _verify_map(
     what: str, shaped: Attribute, index_map: AffineMap, extents: Sequence[int], *, padded: bool
 ) -> None:
@@ -370,102 +360,3 @@ def _verify_map(
                 f"loop.generic: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"
             )
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """Ends the body of a `loop.generic` with one value for each write."""
-
-    name = "loop.yield"
-    values = var_operand_def()
-    traits = traits_def(IsTerminator(), HasParent(GenericOp), Pure())
-    assembly_format = "($values^ `:` type($values))? attr-dict"
-
-    def __init__(self, values: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[list(values)])
-
-
-@irdl_op_definition
-class IndexOp(IRDLOperation):
-    """The position along one dimension of the enclosing domain: `%i = loop.index 1 : index`."""
-
-    name = "loop.index"
-    dim = prop_def(IntegerAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-
-    def __init__(self, dim: int) -> None:
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.dim.value.data} : index")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> "IndexOp":
-        dim = parser.parse_integer(allow_negative=False)
-        parser.parse_punctuation(":")
-        parser.parse_type()
-        return cls(dim)
-
-    def verify_(self) -> None:
-        parent = self.parent_op()
-        while parent is not None and not isinstance(parent, GenericOp):
-            parent = parent.parent_op()
-        if parent is not None and self.dim.value.data >= len(parent.extents):
-            raise VerifyException(
-                f"loop.index {self.dim.value.data}: the domain has {len(parent.extents)} dimensions"
-            )
-
-
-@irdl_op_definition
-class ReadOp(IRDLOperation):
-    """An indirect read of a source inside a `loop.generic` body; indices are checked at run time.
-
-    `%v = loop.read %table[%i, %j] : tensor<10x4xf32>`
-    """
-
-    name = "loop.read"
-    source = operand_def(base(TensorType) | base(MemRefType))
-    indices = var_operand_def(IndexType)
-    result = result_def()
-    # Not speculatable past its check, but free of effects: an unused read may go.
-    traits = traits_def(Pure())
-
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[source, list(indices)], result_types=[_element(source.type)])
-
-    def verify_(self) -> None:
-        assert isinstance(self.source.type, Shaped)
-        if len(self.indices) != self.source.type.get_num_dims():
-            raise VerifyException(
-                f"loop.read gives {len(self.indices)} indices for {self.source.type}"
-            )
-        if self.result.type != self.source.type.element_type:
-            raise VerifyException(f"loop.read of {self.source.type} gives {self.result.type}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string("[")
-        printer.print_list(self.indices, printer.print_ssa_value)
-        printer.print_string("]")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> "ReadOp":
-        source = parser.parse_unresolved_operand()
-        indices = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        op = cls(
-            parser.resolve_operand(source, source_type),
-            [parser.resolve_operand(i, IndexType()) for i in indices],
-        )
-        op.attributes.update(attributes)
-        return op

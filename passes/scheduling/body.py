@@ -7,6 +7,7 @@ an indirect read along the vector dimension is a vector load where its addresses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, cf, memref, vector
@@ -333,3 +334,8 @@ def combining_kind(combiner: str, element: Attribute) -> vector.CombiningKindFla
         combiner = {"max": "or", "min": "and", "mul": "and"}.get(combiner, combiner)
     suffix = {"max": "maxsi" if integer else "maximumf", "min": "minsi" if integer else "minimumf"}
     return vector.CombiningKindFlag(suffix.get(combiner, combiner))
+
+
+def position(extents: Sequence[int], op: IndexOp, base: Index, scale: int) -> Affine:
+    """The value of `loop.index` at a position of its dimension."""
+    return Affine(base, scale, 0, extents[op.dim.value.data] - 1)

@@ -8,9 +8,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import SSAValue
 
+from lamina.passes.scheduling.combine import store
 from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.stages import Stage
-from lamina.passes.scheduling.sweep import Env, SweepEmitter, store
+from lamina.passes.scheduling.sweep import SweepEmitter
 
 COLUMN_UNROLL = 4
 """Vectors of neighbouring columns per pass over the reduced dimensions."""

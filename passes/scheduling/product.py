@@ -19,8 +19,8 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.scheduling.body import broadcast
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.stages import LOCAL_ROW, Stage
-from lamina.passes.scheduling.sweep import Env, Memory
 
 SUM_UNROLL = 4
 """Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
@@ -246,7 +246,7 @@ def store_vector(
     mask: SSAValue | None,
 ) -> None:
     """Write accumulators; a single lane is a scalar."""
-    from lamina.passes.scheduling.sweep import store
+    from lamina.passes.scheduling.combine import store
 
     if lanes == 1:
         emit.run(memref.StoreOp.get(value, flat, [emit.value(at)]))

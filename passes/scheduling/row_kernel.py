@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.passes.fusion_cost import body_cost
 from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.rows import (
     RowSegment,
     build_sweeps,
@@ -18,7 +19,6 @@ from lamina.passes.scheduling.rows import (
     widest_bits,
 )
 from lamina.passes.scheduling.stages import Stage, collapse_rows
-from lamina.passes.scheduling.sweep import Env, Memory, Sweep
 from lamina.passes.scheduling.transpose import transposed_dim
 
 PARALLEL_WORK = 1 << 14

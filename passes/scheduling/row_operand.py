@@ -16,9 +16,10 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.scheduling.body import load
+from lamina.passes.scheduling.combine import store
 from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.stages import LOCAL_ROW, Access, Stage
-from lamina.passes.scheduling.sweep import Env, Memory, store
 
 WAY_BYTES = 2048
 """Row strides that are multiples of this share at most two cache sets per way."""

@@ -13,8 +13,9 @@ from lamina.codegen.target import Target
 from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.scheduling.column import ColumnEmitter
 from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
-from lamina.passes.scheduling.sweep import Env, Memory, Sweep, SweepEmitter, sweep_lanes
+from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
 
 

@@ -7,99 +7,32 @@ accumulators and are folded at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType, i1
+from xdsl.dialects.builtin import IndexType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
-from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_cost import body_cost
 from lamina.passes.scheduling.body import (
-    Affine,
     Body,
     Lane,
     below,
     broadcast,
     choose,
     load,
+    position,
     vector_reduce,
 )
+from lamina.passes.scheduling.combine import combine, identity_value, store
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.stages import Access, Stage
 
 REDUCTION_UNROLL = 4
 """Independent accumulators: an add takes about four cycles and one can start each cycle."""
 LIGHT_BODY = 12
 """Bodies cheaper than this are unrolled; heavier ones fill the pipeline on their own."""
-
-Env = dict[int, Index]
-
-
-@dataclass(eq=False)
-class Memory:
-    """Where the kernel keeps its buffers: flat memrefs, scratch layouts, values in registers."""
-
-    flat: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    """The rank-1 memref of each memref argument or scratch buffer."""
-    scratch: dict[SSAValue, dict[int, int]] = field(default_factory=dict)
-    """For scratch: the stride of each of the buffer's axes in the scratch layout; 0 for rows."""
-    local_row: dict[SSAValue, int] = field(default_factory=dict)
-    """For scratch that spans a block of rows: elements from one row to the next."""
-    shift: dict[SSAValue, Linear] = field(default_factory=dict)
-    """For scratch that spans part of an axis: what to add to the offset."""
-    scalars: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    """Row results with a single element, while that row is being computed."""
-    dead: set[SSAValue] = field(default_factory=set)
-    """Buffers that nobody reads from memory: their stores are left out."""
-
-    def offset(self, emit: Emitter, access: Access, env: Env, vector_dim: int | None) -> Index:
-        """Element offset of an access at the given position, with the vector dimension at 0."""
-        return emit.linear(self.form(access, vector_dim), env)
-
-    def form(self, access: Access, vector_dim: int | None) -> Linear:
-        form = self.layout(access)
-        if vector_dim is None:
-            return form
-        terms = form.coefficients
-        terms.pop(vector_dim, None)
-        return Linear.of(terms, form.constant)
-
-    def layout(self, access: Access) -> Linear:
-        """The offset form of an access in the buffer's actual layout."""
-        strides = self.scratch.get(access.memory)
-        if strides is None:
-            return access.offset
-        form = Linear(())
-        for axis, index in enumerate(access.axes):
-            form = form.add(index.scale(strides.get(axis, 0)))
-        shift = self.shift.get(access.memory)
-        if shift is not None:
-            form = form.add(shift)
-        row = self.local_row.get(access.memory)
-        return form if row is None else form.add(Linear(((-1, row),)))
-
-
-@dataclass(eq=False)
-class Sweep:
-    """Stages that run in one nest; `order[stage]` lists its own dims in the nest's order."""
-
-    stages: list[Stage]
-    order: dict[Stage, tuple[int, ...]]
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        first = self.stages[0]
-        return tuple(first.extents[d] for d in self.order[first])
-
-
-def sweep_lanes(stages: Sequence[Stage], extent: int, vector_lanes: int) -> int:
-    """Vector length: the target's, but no longer than the extent's next power of two."""
-    lanes = vector_lanes
-    while lanes > 1 and lanes // 2 >= extent:
-        lanes //= 2
-    return lanes
 
 
 class SweepEmitter:
@@ -243,7 +176,7 @@ class SweepEmitter:
                 body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
-                body.indices[op.result] = position(stage, op, env[op.dim.value.data], 0)
+                body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
             elif self._is_invariant(op, body):
                 body.run(emit, [op], self._sources(stage), None)
         return body
@@ -328,7 +261,7 @@ class SweepEmitter:
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data == dim:
                 scale = 1 if self.lanes > 1 else 0
-                body.indices[op.result] = position(stage, op, index, scale)
+                body.indices[op.result] = position(stage.extents, op, index, scale)
 
     def _load_reads(
         self,
@@ -467,97 +400,3 @@ class SweepEmitter:
             return
         at = self.memory.offset(emit, access, env, None)
         emit.run(memref.StoreOp.get(total, self.memory.flat[access.memory], [emit.value(at)]))
-
-
-def position(stage: Stage, op: IndexOp, base: Index, scale: int) -> Affine:
-    """The value of `loop.index` at a position of its dimension."""
-    return Affine(base, scale, 0, stage.extents[op.dim.value.data] - 1)
-
-
-def store(
-    emit: Emitter,
-    value: SSAValue,
-    flat: SSAValue,
-    at: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> None:
-    """Write a vector to `flat[at + stride * lane]`."""
-    if stride == 1:
-        if mask is None:
-            emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
-        else:
-            emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
-        return
-    for lane in range(lanes):
-        element = _lane(emit, value, lane)
-        place = emit.value(emit.plus(at, lane * stride))
-        if mask is None:
-            emit.run(memref.StoreOp.get(element, flat, [place]))
-        else:
-            _store_if(emit, _lane(emit, mask, lane), element, flat, place)
-
-
-def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
-    kind = value.type
-    assert isinstance(kind, VectorType)
-    return emit.add(vector.ExtractOp(value, [lane], kind.element_type))
-
-
-def _store_if(
-    emit: Emitter, on: SSAValue, element: SSAValue, flat: SSAValue, place: SSAValue
-) -> None:
-    from xdsl.dialects import scf
-    from xdsl.ir import Block
-
-    then = Block()
-    then.add_op(memref.StoreOp.get(element, flat, [place]))
-    then.add_op(scf.YieldOp())
-    emit.run(scf.IfOp(on, [], [then]))
-
-
-COMBINE_FLOAT = {
-    "add": arith.AddfOp,
-    "mul": arith.MulfOp,
-    "max": arith.MaximumfOp,
-    "min": arith.MinimumfOp,
-}
-COMBINE_BOOLEAN = {
-    "add": arith.AddiOp,
-    "mul": arith.AndIOp,
-    "max": arith.OrIOp,
-    "min": arith.AndIOp,
-    "and": arith.AndIOp,
-    "or": arith.OrIOp,
-}
-"""Signed comparison would take a boolean's 1 for -1."""
-COMBINE_INTEGER = {
-    "add": arith.AddiOp,
-    "mul": arith.MuliOp,
-    "max": arith.MaxSIOp,
-    "min": arith.MinSIOp,
-    "and": arith.AndIOp,
-    "or": arith.OrIOp,
-}
-
-
-def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SSAValue:
-    """Join two accumulators."""
-    kind = left.type.element_type if isinstance(left.type, VectorType) else left.type
-    table = COMBINE_INTEGER if isinstance(kind, IntegerType | IndexType) else COMBINE_FLOAT
-    if kind == i1:
-        table = COMBINE_BOOLEAN
-    return emit.add(table[combiner](left, right))
-
-
-def identity_value(combiner: str, element: Attribute) -> Attribute:
-    """The number that a combiner leaves everything else unchanged with."""
-    if not isinstance(element, IntegerType | IndexType):
-        values = {"add": -0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
-        return number_attribute(values[combiner], element)
-    bits = element.bitwidth if isinstance(element, IntegerType) else 64
-    low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)
-    full = 1 if bits == 1 else -1
-    values = {"add": 0, "mul": 1, "max": low, "min": high, "and": full, "or": 0}
-    return number_attribute(values[combiner], element)

@@ -12,8 +12,9 @@ from xdsl.ir import SSAValue
 
 from lamina.passes.scheduling.body import Body, Lane
 from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.stages import Access, Stage
-from lamina.passes.scheduling.sweep import Env, Memory, Sweep, SweepEmitter
+from lamina.passes.scheduling.sweep import SweepEmitter
 
 
 def turned_reads(stage: Stage, across: int, along: int) -> list[int]:

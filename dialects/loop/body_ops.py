@@ -1,0 +1,139 @@
+"""The ops of a `loop.generic` body besides arith and math: yield, index, indirect read."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+Shaped = TensorType | MemRefType
+
+
+def element_type(shaped: Attribute) -> Attribute:
+    """The element type of a tensor or memref type."""
+    assert isinstance(shaped, Shaped)
+    return shaped.element_type
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of a `loop.generic` with one value for each write."""
+
+    name = "loop.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The position along one dimension of the enclosing domain: `%i = loop.index 1 : index`."""
+
+    name = "loop.index"
+    dim = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dim.value.data} : index")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "IndexOp":
+        dim = parser.parse_integer(allow_negative=False)
+        parser.parse_punctuation(":")
+        parser.parse_type()
+        return cls(dim)
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        while parent is not None and parent.name != "loop.generic":
+            parent = parent.parent_op()
+        if parent is None:
+            return
+        domain = parent.properties["domain"]
+        assert isinstance(domain, DenseArrayBase)
+        if self.dim.value.data >= len(domain):
+            raise VerifyException(
+                f"loop.index {self.dim.value.data}: the domain has {len(domain)} dimensions"
+            )
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """An indirect read of a source inside a `loop.generic` body; indices are checked at run time.
+
+    `%v = loop.read %table[%i, %j] : tensor<10x4xf32>`
+    """
+
+    name = "loop.read"
+    source = operand_def(base(TensorType) | base(MemRefType))
+    indices = var_operand_def(IndexType)
+    result = result_def()
+    # Not speculatable past its check, but free of effects: an unused read may go.
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[source, list(indices)], result_types=[element_type(source.type)])
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, Shaped)
+        if len(self.indices) != self.source.type.get_num_dims():
+            raise VerifyException(
+                f"loop.read gives {len(self.indices)} indices for {self.source.type}"
+            )
+        if self.result.type != self.source.type.element_type:
+            raise VerifyException(f"loop.read of {self.source.type} gives {self.result.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string("[")
+        printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ReadOp":
+        source = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        source_type = parser.parse_type()
+        op = cls(
+            parser.resolve_operand(source, source_type),
+            [parser.resolve_operand(i, IndexType()) for i in indices],
+        )
+        op.attributes.update(attributes)
+        return op
