@@ -14,7 +14,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.grammar import Arg, Kind
 from lamina.dialects.schema.op import SchemaOp
-from lamina.tools.scaffold import append_row, fill, write_new
+from lamina.tools.scaffold import append_name, fill, with_imports, write_new
 
 LAYERS: dict[str, str] = {
     "aten": "aten_to_core_aten",
@@ -39,11 +39,9 @@ SAMPLES: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class Step:
-    """A package of lowerings: its table, the name of the table object and its builder class."""
+    """A package of lowerings and the class that builds ops there."""
 
     folder: Path
-    layer: str
-    table: str
     builder: str
 
     @property
@@ -57,11 +55,10 @@ def find_step(root: Path, layer: str) -> Step:
     folder = root / "lowering" / LAYERS[layer]
     path = folder / "table.py"
     source = path.read_text() if path.is_file() else ""
-    table = re.search(r"^(\w+) = Conversion\(", source, re.M)
     builder = re.search(r"^class (\w+Builder)\(", source, re.M)
-    if table is None or builder is None:
-        raise InputError(f"new: error: {path} has no Conversion table with a Builder class")
-    return Step(folder, layer, table[1], builder[1])
+    if builder is None:
+        raise InputError(f"new: error: {path} has no Builder class")
+    return Step(folder, builder[1])
 
 
 def new_op(root: Path, layer: str, name: str, family: str) -> list[Path]:
@@ -100,7 +97,7 @@ def _add_extension(root: Path, name: str) -> Path:
 def _lowered_in(step: Step, name: str) -> str | None:
     short = name.removesuffix(".default")
     for path in sorted(step.folder.glob("*.py")):
-        for call in re.findall(r"\.lowers\((.*?)\)", path.read_text(), re.S):
+        for call in re.findall(r"^@lowers\((.*?)\)$", path.read_text(), re.S | re.M):
             if {f'"{name}"', f'"{short}"'} & set(re.findall(r'"[^"]*"', call)):
                 return path.name
     return None
@@ -109,40 +106,35 @@ def _lowered_in(step: Step, name: str) -> str | None:
 def _write_lowering(
     root: Path, step: Step, op_class: type[SchemaOp], name: str, family: str
 ) -> list[Path]:
-    package = f"lamina.lowering.{step.folder.name}"
-    touched = []
     module = step.folder / f"{family}.py"
+    touched = [module]
     if not module.exists():
-        imports = (
-            f"from {package}.table import {step.table} as {step.layer}\n"
-            f"from {package}.table import {step.builder}"
-        )
         title = family.replace("_", " ").capitalize()
-        text = fill("lowering_family.py.in", family_title=title, imports=imports)
-        touched.append(write_new(module, text))
+        write_new(module, f'"""{title}."""\n\nfrom __future__ import annotations\n')
         table = step.folder / "table.py"
-        table.write_text(append_row(table.read_text(), "families", f'        "{family}",\n'))
+        table.write_text(append_name(table.read_text(), "families", family))
         touched.append(table)
-    else:
-        touched.append(module)
     stem = re.sub(r"\W", "_", name.removesuffix(".default"))
-    schema = load_text_of(op_class)
     function = fill(
         "lowering.py.in",
-        decorator=step.layer,
         name=name.removesuffix(".default"),
         function=stem,
         builder=step.builder,
-        schema=schema,
+        schema=schema_line(op_class),
     )
-    module.write_text(module.read_text().rstrip("\n") + "\n" + function)
+    imports = {
+        "xdsl.ir": ("SSAValue",),
+        "lamina.dialects.schema.op": ("SchemaOp",),
+        f"lamina.lowering.{step.folder.name}.table": (step.builder, "lowers"),
+    }
+    source = with_imports(module.read_text(), imports)
+    module.write_text(source.rstrip("\n") + "\n" + function)
     test = root / "test" / "lowering" / step.folder.name / f"{stem}.mlir"
     values = {"op": op_class.name, "pass": step.pass_name, "program": sample_program(op_class)}
-    touched.append(write_new(test, fill("lowering.mlir.in", **values)))
-    return touched
+    return [*touched, write_new(test, fill("lowering.mlir.in", **values))]
 
 
-def load_text_of(op_class: type[SchemaOp]) -> str:
+def schema_line(op_class: type[SchemaOp]) -> str:
     """The schema as its table writes it, cut to fit a docstring."""
     schema = op_class.schema
     arguments = ", ".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -40,3 +41,47 @@ def append_row(source: str, table: str, row: str) -> str:
         raise InputError(f"new: error: no table {table} found to add a row to")
     end = source.rindex("\n", found.start(), found.end()) + 1
     return source[:end] + row + source[end:]
+
+
+def append_name(source: str, table: str, name: str) -> str:
+    """`source` with a string added to the tuple of strings called `table`, one on each line."""
+    found = re.search(rf"^( *){table}=\(([^()]*)\)", source, re.M)
+    if found is None:
+        raise InputError(f"new: error: no tuple {table} found to add a name to")
+    indent = found[1]
+    names = [*re.findall(r'"([^"]*)"', found[2]), name]
+    rows = "".join(f'{indent}    "{row}",\n' for row in names)
+    return f"{source[: found.start()]}{indent}{table}=(\n{rows}{indent}){source[found.end() :]}"
+
+
+def with_imports(source: str, wanted: Mapping[str, Sequence[str]]) -> str:
+    """`source` with `from module import names` for what it does not import by name yet."""
+    for module, names in wanted.items():
+        line = re.search(
+            rf"^from {re.escape(module)} import (\(.*?\)|[^(\n]*)\n", source, re.M | re.S
+        )
+        have = re.findall(r"\w+", line[1]) if line else []
+        missing = [name for name in names if name not in have]
+        if not missing:
+            continue
+        both = ", ".join(sorted({*have, *missing}, key=lambda name: (name.islower(), name)))
+        added = f"from {module} import {both}\n"
+        if line is not None:
+            source = source[: line.start()] + added + source[line.end() :]
+        else:
+            source = _insert_import(source, module, added)
+    return source
+
+
+def _insert_import(source: str, module: str, added: str) -> str:
+    """Put an import where sorted imports would have it: xDSL's before Lamina's, both by name."""
+    ours = module.startswith("lamina.")
+    before = [
+        line
+        for line in re.finditer(r"^from (\S+) import (?:\(.*?\)|[^(\n]*)\n", source, re.M | re.S)
+        if (line[1].startswith("lamina."), line[1]) < (ours, module)
+    ]
+    end = before[-1].end() if before else 0
+    last = before[-1][1] if before else ""
+    gap = "\n" if last == "__future__" or last.startswith("lamina.") != ours else ""
+    return source[:end] + gap + added + source[end:]

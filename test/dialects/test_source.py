@@ -22,7 +22,7 @@ PROGRAMS = (
 """,
     """func.func @main(%a: tensor<4x8xf32>, %x: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %r = loop.generic (d0, d1, d2) in [4, 8, 8]
-         reads(%a[d0, d2] : tensor<4x8xf32>, %x[d1, d2 - 1] pad 0.0 : tensor<8x8xf32>)
+         reads(%a[d0, d2] : tensor<4x8xf32>, %x[d1, d2 - 1] pad 0.0 : f32 : tensor<8x8xf32>)
          writes([d0, d1] add : tensor<4x8xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32

@@ -92,12 +92,12 @@ def test_bad_pass_names_are_refused(name: str, copy: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("family", ["view", "linear_algebra"])
 def test_new_lowering_of_an_aten_op_works_as_it_is(family: str, copy: Path, run: Run) -> None:
-    name = "linalg_cross.default"
+    name = "linalg_matrix_exp.default"
     made = run("lamina.tools.new", "op", "aten", name, "--family", family)
     assert made.returncode == 0, made.stderr
     folder = copy / "lowering" / "aten_to_core_aten"
     lint(folder / f"{family}.py", folder / "table.py")
-    test = copy / "test" / "lowering" / "aten_to_core_aten" / "linalg_cross.mlir"
+    test = copy / "test" / "lowering" / "aten_to_core_aten" / "linalg_matrix_exp.mlir"
     done = run("lamina.tools.lamina_opt", str(test), "-p", "convert-aten-to-core-aten")
     assert done.returncode == 1
     check_with_filecheck(test, done.stderr)
