@@ -11,7 +11,7 @@ def _rows() -> dict[str, str]:
     return table_rows(text, default_suffix=True)
 
 
-Aten = TableDialect("aten", _rows)
+Aten = TableDialect("aten", _rows, functional=False)
 
 
 def op(name: str) -> type[SchemaOp]:

@@ -7,21 +7,25 @@ from functools import cached_property
 
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
-from xdsl.traits import OpTrait, Pure
 
+from lamina.dialects.schema.effects import traits_of
 from lamina.dialects.schema.grammar import Schema, parse_schema
 from lamina.dialects.schema.names import UnknownOpError, unknown_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.slots import Slots
 
-IMPURE_TAGS = frozenset({"nondeterministic_seeded"})
-
 
 class TableDialect(Dialect):
-    """Op classes by overload name, made on demand and kept."""
+    """Op classes by overload name, made on demand and kept.
 
-    def __init__(self, name: str, rows: Callable[[], Mapping[str, str]]) -> None:
+    In a `functional` dialect no op mutates what another reads, so that equal ops may be merged.
+    """
+
+    def __init__(
+        self, name: str, rows: Callable[[], Mapping[str, str]], *, functional: bool = True
+    ) -> None:
         super().__init__(name, [], [])
+        self.functional = functional
         self._load_rows = rows
         self._classes: dict[str, type[SchemaOp]] = {}
 
@@ -44,7 +48,7 @@ class TableDialect(Dialect):
         """The op class of an overload name, or None."""
         found = self._classes.get(name)
         if found is None and name in self.rows:
-            found = self._classes[name] = _make_class(self.name, name, self.schema(name))
+            found = self._classes[name] = _make_class(self, name)
         return found
 
     def op(self, name: str) -> type[SchemaOp]:
@@ -65,18 +69,17 @@ class TableDialect(Dialect):
         return parse_schema(text, frozenset(tags.split(",")) if tags else frozenset())
 
 
-def _make_class(dialect: str, name: str, schema: Schema) -> type[SchemaOp]:
-    pure = not schema.mutates and not schema.tags & IMPURE_TAGS
-    traits: list[OpTrait] = [Pure()] if pure and schema.results else []
+def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
+    schema = dialect.schema(name)
     return type(
         name.replace(".", "_"),
         (SchemaOp,),
         {
-            "name": f"{dialect}.{name}",
-            "__doc__": f"`{schema.namespace}::{schema.overload_name}`, from the table.",
+            "name": f"{dialect.name}.{name}",
+            "__doc__": dialect.rows[name].partition("\t")[0],
             "schema": schema,
             "slots": Slots(schema),
-            "traits": traits_def(*traits),
+            "traits": traits_def(*traits_of(schema, dialect.functional)),
         },
     )
 
@@ -94,4 +97,4 @@ def table_rows(text: str, *, default_suffix: bool) -> dict[str, str]:
     return rows
 
 
-__all__ = ["IMPURE_TAGS", "TableDialect", "UnknownOpError", "table_rows"]
+__all__ = ["TableDialect", "UnknownOpError", "table_rows"]
