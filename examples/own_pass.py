@@ -36,9 +36,10 @@ class CubeToPower(RewritePattern):
         if not isinstance(op, MULTIPLY):
             return
         square, x = op.arg("self"), op.arg("other")
-        if isinstance(square, SSAValue) and isinstance(square.owner, MULTIPLY):
-            if square.owner.arg("self") is x and square.owner.arg("other") is x:
-                rewriter.replace_op(op, POWER(x, 3, location=op.location))
+        if not isinstance(square, SSAValue) or not isinstance(square.owner, MULTIPLY):
+            return
+        if square.owner.arg("self") is x and square.owner.arg("other") is x:
+            rewriter.replace_op(op, POWER(x, 3, location=op.location))
 
 
 def main() -> None:

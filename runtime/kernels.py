@@ -6,9 +6,16 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import GenericOp
 
@@ -20,9 +27,10 @@ _FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", 
 class Kernel:
     """One native kernel.
 
-    `ops` are the ops of the source program that it computes, in order; `calls` how often one run
-    of the program calls it; `bytes` what one call reads and writes at least, each array once;
-    `flops` the arithmetic of one call, a multiply and an add counting one each.
+    `ops` are the ops that it computes, in order, as they were called when they became loops;
+    `calls` how often one run of the program calls it; `bytes` what one call reads and writes,
+    each array once (of a table, what is looked up at most); `flops` the arithmetic of one call, a
+    multiply and an add counting one each; `not_fused` why the kernel was not joined with others.
     """
 
     name: str
@@ -54,6 +62,15 @@ class Kernels(Sequence[Kernel]):
     def from_json(cls, data: Iterable[dict[str, Any]]) -> "Kernels":
         """The inverse of `to_json`."""
         return cls(Kernel(**{**entry, "ops": tuple(entry["ops"])}) for entry in data)
+
+    def explain(self) -> str:
+        """Why kernels were not joined with their neighbours, one line for each reason."""
+        lines: list[str] = []
+        for kernel in self._kernels:
+            for reason in (kernel.not_fused or "").split(";"):
+                if reason.strip():
+                    lines.append(f"{kernel.name}: {reason.strip()}")
+        return "\n".join(lines) or "every op that could be was fused"
 
     def __repr__(self) -> str:
         header = ("kernel", "calls", "bytes", "flops", "ops")
@@ -110,11 +127,22 @@ def _kernel(function: FuncOp, calls: int) -> Kernel:
         name=function.sym_name.data,
         ops=names,
         calls=calls,
-        bytes=sum(_byte_size(type_) for type_ in inputs + outputs),
+        bytes=sum(_traffic(a) for a in function.args) + sum(_byte_size(t) for t in outputs),
         flops=sum(_flops(op) for op in function.body.walk() if isinstance(op, GenericOp)),
         types=f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, outputs))})",
         not_fused=reasons.data if isinstance(reasons, StringAttr) else None,
     )
+
+
+def _traffic(argument: SSAValue) -> int:
+    """Bytes that are read of an argument: all of it, or one element for each look-up in a table."""
+    size, looked_up = _byte_size(argument.type), 0
+    for use in argument.uses:
+        user = use.operation
+        if not isinstance(user, GenericOp) or argument in user.inputs:
+            return size
+        looked_up += prod(user.extents) * _element_size(argument.type)
+    return min(size, looked_up)
 
 
 def _flops(generic: GenericOp) -> int:
@@ -130,11 +158,16 @@ def _flops(generic: GenericOp) -> int:
 def _byte_size(type_: Attribute) -> int:
     if not isinstance(type_, TensorType | MemRefType):
         return 0
+    return prod(type_.get_shape()) * _element_size(type_)
+
+
+def _element_size(type_: Attribute) -> int:
+    """Bytes of one element; booleans take one each."""
+    assert isinstance(type_, TensorType | MemRefType)
     element = type_.element_type
-    bits = 8 if element == i1 else getattr(element, "bitwidth", None)
-    if bits is None:  # complex
-        bits = 2 * element.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    return prod(type_.get_shape()) * bits // 8
+    if isinstance(element, ComplexType):
+        return 2 * element.element_type.bitwidth // 8
+    return max(1, getattr(element, "bitwidth", 8) // 8)
 
 
 def summarize_ops(ops: Sequence[str], limit: int = 70) -> str:

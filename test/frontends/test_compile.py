@@ -164,6 +164,19 @@ def test_kernels_are_records_and_a_table() -> None:
     assert f"{len(kernels)} kernels, " in repr(kernels)
 
 
+def test_looking_up_rows_counts_what_is_read() -> None:
+    module, ids = torch.nn.Embedding(5000, 16), torch.tensor([3, 4])
+    kernels = lamina.compile(torch.export.export(module, (ids,))).kernels
+    assert sum(kernel.bytes * kernel.calls for kernel in kernels) <= 2 * 2 * 16 * 4 + 2 * 8
+
+
+def test_fusion_is_explained() -> None:
+    compiled = lamina.compile(torch.export.export(Mlp().eval(), (torch.zeros(5, 8),)))
+    reasons = compiled.kernels.explain().splitlines()
+    assert reasons
+    assert all(line.startswith("kernel_") or "was fused" in line for line in reasons)
+
+
 @pytest.mark.parametrize(
     "module",
     [torch.nn.Softmax(-1), torch.nn.LayerNorm(64), torch.nn.LogSoftmax(-1)],
