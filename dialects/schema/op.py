@@ -153,15 +153,19 @@ class SchemaOp(IRDLOperation):
     def args(self) -> dict[str, Any]:
         """All arguments by name, as `arg` gives them."""
         found: dict[str, Any] = {}
+        operands = self._operands
         sizes = self.slots.sizes(self)
         offset = 0
         for slot in self.slots.all:
             if slot.role is _CONSTANT:
                 found[slot.name] = _constant(self, slot)
+                continue
+            size = sizes[slot.segment]
+            if slot.role is _TENSOR:
+                found[slot.name] = operands[offset] if size else None
             else:
-                end = offset + sizes[slot.segment]
-                found[slot.name] = _value(self, slot, self._operands[offset:end])
-                offset = end
+                found[slot.name] = _value(self, slot, operands[offset : offset + size])
+            offset += size
         return found
 
     # Types
@@ -181,7 +185,8 @@ class SchemaOp(IRDLOperation):
 
     def _rule_arguments(self) -> dict[str, Any]:
         return {
-            name: value if value is None else _as_type(value) for name, value in self.args().items()
+            name: _as_type(value) if isinstance(value, SSAValue | list) else value
+            for name, value in self.args().items()
         }
 
     # xDSL's hooks

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def print_op(op: SchemaOp, printer: Printer) -> None:
     """What follows the op's name: `(%x, dim = [1]) {attributes} : (types) -> types`."""
+    pieces: list[str] = []
     separator = "("
     named = False
     for slot, value in zip(op.slots.all, op.args().values(), strict=True):
@@ -35,23 +36,49 @@ def print_op(op: SchemaOp, printer: Printer) -> None:
             continue
         if slot.kind is not Kind.TENSOR or slot.arg.kwarg_only:
             named = True
+        pieces.append(separator)
         if named:
-            separator += f"{slot.name} = "
-        if isinstance(value, SSAValue):
-            printer.print_string(separator)
-            printer.print_ssa_value(value)
-        elif isinstance(value, list) and any(isinstance(entry, SSAValue) for entry in value):
-            _print_mixed_list(printer, separator + "[", value)
-        else:
-            printer.print_string(separator + constant_text(value))
+            pieces.append(f"{slot.name} = ")
         separator = ", "
-    printer.print_string("()" if separator == "(" else ")")
+        if isinstance(value, SSAValue):
+            _add_value(printer, pieces, value)
+        elif isinstance(value, list) and any(isinstance(entry, SSAValue) for entry in value):
+            _add_mixed_list(printer, pieces, value)
+        else:
+            pieces.append(constant_text(value))
+    pieces.append("()" if separator == "(" else ")")
     if op.attributes:
+        printer.print_string("".join(pieces))
+        pieces.clear()
         printer.print_op_attributes(op.attributes)
     operands = ", ".join([type_text(printer, operand.type) for operand in op._operands])
     results = [type_text(printer, result.type) for result in op.results]
     joined = results[0] if len(results) == 1 else f"({', '.join(results)})"
-    printer.print_string(f" : ({operands}) -> {joined}")
+    pieces.append(f" : ({operands}) -> {joined}")
+    printer.print_string("".join(pieces))
+
+
+def _add_value(printer: Printer, pieces: list[str], value: SSAValue) -> None:
+    """Add the value's name; a use before its definition is left to the printer to name."""
+    name = printer._ssa_values.get(value)
+    if name is not None:
+        pieces.append(f"%{name}")
+        return
+    printer.print_string("".join(pieces))
+    pieces.clear()
+    printer.print_ssa_value(value)
+
+
+def _add_mixed_list(printer: Printer, pieces: list[str], entries: Sequence[Any]) -> None:
+    separator = "["
+    for entry in entries:
+        pieces.append(separator)
+        separator = ", "
+        if isinstance(entry, SSAValue):
+            _add_value(printer, pieces, entry)
+        else:
+            pieces.append(constant_text(entry))
+    pieces.append("]")
 
 
 def _left_out(slot: Slot, value: Any) -> bool:
@@ -60,17 +87,6 @@ def _left_out(slot: Slot, value: Any) -> bool:
     if slot.kind is Kind.TENSOR:
         return value is None or value == slot.default
     return same(value, slot.default)
-
-
-def _print_mixed_list(printer: Printer, separator: str, entries: Sequence[Any]) -> None:
-    for entry in entries:
-        if isinstance(entry, SSAValue):
-            printer.print_string(separator)
-            printer.print_ssa_value(entry)
-        else:
-            printer.print_string(separator + constant_text(entry))
-        separator = ", "
-    printer.print_string("]")
 
 
 # Constants
