@@ -181,7 +181,13 @@ class SchemaOp(IRDLOperation):
             found = _find_rule(cls)
             cls._rule = None if found is None else staticmethod(found)
         rule = cls._rule
-        return None if rule is None else rule(self._rule_arguments())
+        if rule is None:
+            return None
+        try:
+            return rule(self._rule_arguments())
+        except IndexError:  # dims or entries that the rule takes for granted
+            given = ", ".join(str(operand.type) for operand in self._operands)
+            raise ValueError(f"too few dims or list entries for {self.name}: {given}") from None
 
     def _rule_arguments(self) -> dict[str, Any]:
         return {

@@ -93,14 +93,17 @@ def _out(overload_name: str) -> Rule | None:
     if overload_name not in Aten.rows:
         return None
     schema = Aten.schema(overload_name)
+    if not schema.results:
+        return _nothing
     outs = [arg.name for arg in schema.args if arg.mutated and arg.kwarg_only]
     functional = _without_outs(schema)
     rule = functional and find_rule("aten", functional.overload_name, functional.tags)
-    if rule is None:
+    if rule is None or functional is None:
         return lambda args: [args[name] for name in outs]
+    defaults = {arg.name: arg.default for arg in functional.args if not arg.required}
     return lambda args: [
         tensor(t.get_shape(), args[name].element_type)
-        for name, t in zip(outs, rule(args), strict=True)
+        for name, t in zip(outs, rule({**defaults, **args}), strict=True)
         if isinstance(t, TensorType)
     ]
 
