@@ -1,7 +1,7 @@
 """Walks a torch.fx graph and builds the table-dialect op of each node."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from lamina.dialects import aten, prims
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.source import describe_location
 from lamina.frontends.locations import Locations
 from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
 
@@ -81,6 +82,10 @@ class GraphImporter:
             return None  # only autograd would notice
         if target in _SIZE_ARITHMETIC:
             return self._size_arithmetic(node, env)
+        if isinstance(node.meta.get("val"), torch.SymInt | torch.SymBool | torch.SymFloat):
+            raise self._unsupported(
+                node, "sizes that depend on data, or relations of sizes, cannot be imported"
+            )
         raise self._unsupported(node, "this function is no ATen op")
 
     def _overload(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
@@ -149,7 +154,7 @@ class GraphImporter:
         if example is None:
             return None
         if isinstance(example, list | tuple):
-            return list(op.results)
+            return _nested(example, iter(op.results))
         op.results[0].name_hint = node.name
         return op.results[0]
 
@@ -195,9 +200,30 @@ class GraphImporter:
             for source in node.all_input_nodes
             if isinstance(source.meta.get("val"), torch.Tensor)
         ]
+        place = (describe_location(location) or "").removesuffix(":0")
         return UnsupportedError(
-            str(node.target), reason, types=types, location=str(location), nearest=nearest
+            _target_name(node.target),
+            reason,
+            types=types,
+            location=place or None,
+            nearest=nearest,
         )
+
+
+def _target_name(target: object) -> str:
+    """`aten.add.Tensor`, `cond`, `_operator.ge`: what a node calls, for messages."""
+    if isinstance(target, torch._ops.OpOverload | torch._ops.HigherOrderOperator | str):
+        return str(target)
+    module = getattr(target, "__module__", "")
+    return f"{module}.{getattr(target, '__name__', target)}"
+
+
+def _nested(example: Sequence[object], results: Iterator[SSAValue]) -> list[Value]:
+    """The results of an op in the nesting of torch's own: tensors and lists of tensors."""
+    return [
+        _nested(item, results) if isinstance(item, list | tuple) else next(results)
+        for item in example
+    ]
 
 
 def _scalar_overload(overload: str) -> str:

@@ -262,6 +262,32 @@ def test_dynamic_sizes_become_question_marks() -> None:
         arguments_of(program)
 
 
+def test_results_that_are_a_tensor_and_a_list() -> None:
+    class Histogram(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+            counts, edges = torch.histogramdd(x, [3, 4])
+            return counts, list(edges)
+
+    program = imported(Histogram(), torch.zeros(5, 2))
+    assert [s.type_text for s in results_of(program)] == [
+        "tensor<3x4xf32>",
+        "tensor<4xf32>",
+        "tensor<5xf32>",
+    ]
+
+
+def test_sizes_that_depend_on_data_are_refused_with_their_line() -> None:
+    class Selects(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.nonzero()
+
+    exported = torch.export.export(Selects(), (torch.zeros(2),))
+    with pytest.raises(UnsupportedError, match="sizes that depend on data") as caught:
+        import_exported_program(exported)
+    assert caught.value.op == "_operator.ge"
+    assert (caught.value.location or "").startswith(f"{__file__}:")
+
+
 def test_unused_and_directly_returned_inputs() -> None:
     class Passes(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
