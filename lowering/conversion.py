@@ -73,7 +73,7 @@ class Conversion:
     """
 
     source: str
-    package: str
+    package: str | None
     families: Sequence[str]
     builder: Callable[[Operation], Builder]
     fallback: Callable[[Operation], Lowering | None] = lambda op: None

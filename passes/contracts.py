@@ -1,4 +1,4 @@
-"""What the contracts of the tensor layers share: which ops may stand there, and how they use values."""
+"""What the contracts of the tensor layers share: which ops may stand there, how values are used."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
 from lamina.passes.view_chains import ViewStep, replayed, written_back
 
@@ -149,8 +150,8 @@ def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> boo
     packet = op.name.removeprefix("aten.").partition(".")[0]
     if packet in _CONTIGUOUS_FACTORIES:
         return True
-    schema = getattr(op, "schema", None)
-    if packet not in _CONTIGUITY_KEEPING and "pointwise" not in getattr(schema, "tags", ()):
+    pointwise = isinstance(op, SchemaOp) and "pointwise" in op.schema.tags
+    if not pointwise and packet not in _CONTIGUITY_KEEPING:
         return False
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
     return all(operand in places and places[operand].contiguous for operand in tensors)

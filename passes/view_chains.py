@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
+from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
 
 if TYPE_CHECKING:
@@ -88,17 +89,14 @@ def aliasing_of(
 
 
 def _declares_view(op: Operation) -> bool:
-    schema: Any = getattr(op, "schema", None)
-    if schema is None or not schema.args:
+    if not isinstance(op, SchemaOp) or not op.schema.args:
         return False
-    return bool(schema.args[0].alias) and schema.aliases
+    return op.schema.args[0].alias is not None and op.schema.aliases
 
 
 def _flag(op: Operation, name: str) -> bool:
-    schema: Any = getattr(op, "schema", None)
-    if not any(argument.name == name for argument in schema.args):
-        return False
-    return bool(op.arg(name))  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(op, SchemaOp)
+    return op.schema.arg(name) is not None and bool(op.arg(name))
 
 
 def _element(value: SSAValue) -> object:
@@ -126,6 +124,7 @@ class ViewStep:
 
     def arg(self, name: str) -> Any:
         """A constant argument of the view op."""
+        assert isinstance(self.op, SchemaOp)
         return self.op.arg(name)
 
     def replay(self, whole: SSAValue, reader: Operation) -> SSAValue:
@@ -208,8 +207,8 @@ def _unpermuted(step: ViewStep, value: SSAValue, writer: Operation) -> SSAValue:
         elif rank > 1:
             first, second = (0, 1) if step.packet == "t" else (rank - 2, rank - 1)
             if step.packet not in ("t", "mT"):
-                schema: Any = step.op.schema
-                first, second = (step.arg(a.name) % rank for a in schema.args[1:3])
+                assert isinstance(step.op, SchemaOp)
+                first, second = (step.arg(a.name) % rank for a in step.op.schema.args[1:3])
             inverse[first], inverse[second] = second, first
     return _made(writer, "permute.default", value, inverse)
 

@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
-from lamina.lowering.tensor_types import element_of
+from lamina.lowering.tensor_types import element_of, shape_of
 
 
 @lowers(
@@ -52,7 +52,7 @@ def identity(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def copy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """`src` in the dtype and shape of `self`."""
     source = b.cast(op.arg("src"), element_of(op.arg("self")))
-    return b.expand(source, list(op.results[0].type.get_shape()))
+    return b.expand(source, shape_of(op.results[0]))
 
 
 @lowers("_assert_tensor_metadata")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, TensorType
@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import UnsupportedError
 
-Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.generic]]"
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _COMPLEX = {"f32": np.complex64, "f64": np.complex128}

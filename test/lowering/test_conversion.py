@@ -1,0 +1,104 @@
+"""The conversion driver: one op at a time, kept ops, locations, refusals."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from lamina.dialects.context import Context
+from lamina.dialects.core_aten import CoreAten
+from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.source import SourceParser
+from lamina.lowering.aten_to_core_aten import ConvertAtenToCoreAtenPass
+from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.lowering.core_aten_to_prims import ConvertCoreAtenToPrimsPass
+from lamina.lowering.core_aten_to_prims.table import LOWERINGS, limitations
+
+
+def _module(*lines: str) -> ModuleOp:
+    body = "\n".join(lines)
+    text = f"func.func @main(%x: tensor<2x4xf32>) {{\n{body}\n  func.return\n}}"
+    return SourceParser(Context(), text, "program.mlir").parse_module()
+
+
+SILU = "  %0 = aten.silu.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+RELU = "  %1 = aten.relu.default(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+SORT = "  %0, %1 = core_aten.sort.default(%x) : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)"
+
+
+def _ops(module: ModuleOp) -> list[Operation]:
+    (function,) = module.ops
+    return list(function.regions[0].block.ops)
+
+
+def test_new_ops_keep_the_location() -> None:
+    module = _module(SILU, RELU)
+    ConvertAtenToCoreAtenPass().apply(Context(), module)
+    lines = [str(op.location) for op in _ops(module)[:3]]
+    assert [line.partition("mlir")[2][:4] for line in lines] == ['":2:', '":2:', '":3:']
+
+
+def test_one_op() -> None:
+    module = _module(SILU, RELU)
+    (value,) = DECOMPOSITIONS.apply(_ops(module)[0])
+    names = [op.name for op in _ops(module)]
+    assert names[:3] == ["core_aten.sigmoid.default", "core_aten.mul.Tensor", "aten.relu.default"]
+    assert value is _ops(module)[2].operands[0]
+
+
+def test_keep() -> None:
+    module = _module(SILU, RELU)
+    ConvertAtenToCoreAtenPass(keep=("silu.default",)).apply(Context(), module)
+    names = [op.name for op in _ops(module)]
+    assert names[:2] == ["aten.silu.default", "core_aten.relu.default"]
+
+
+def test_recorded_limitation_words_the_error() -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        ConvertCoreAtenToPrimsPass().apply(Context(), _module(SORT))
+    message = str(caught.value)
+    assert "core_aten.sort.default: " + limitations()["sort.default"] in message
+    assert "operand types: tensor<2x4xf32>" in message
+    assert "at: program.mlir:2:" in message
+
+
+def test_nearest_is_named() -> None:
+    line = "  %0 = aten.erfc.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+    with pytest.raises(UnsupportedError, match="nearest supported: aten"):
+        ConvertAtenToCoreAtenPass().apply(Context(), _module(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "  %0 = aten.dropout.default(%x, p = 0.5, train = true) "
+            ": (tensor<2x4xf32>) -> tensor<2x4xf32>",
+            "random numbers in training",
+        ),
+        (
+            "  %0 = aten.adaptive_max_pool1d.default(%x, output_size = [3]) "
+            ": (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>)",
+            r"adaptive pooling from \[4\] to \[3\]",
+        ),
+    ],
+)
+def test_refused_decompositions(line: str, message: str) -> None:
+    if "adaptive" in line:
+        line = line.replace("%0 =", "%0, %1 =")
+    with pytest.raises(UnsupportedError, match=message):
+        ConvertAtenToCoreAtenPass().apply(Context(), _module(line))
+
+
+@pytest.mark.parametrize("name", list(CoreAten.names))
+def test_each_core_op_is_lowered_or_recorded(name: str) -> None:
+    assert (name in LOWERINGS.table()) != (name in limitations())
+
+
+def test_tables_name_existing_ops() -> None:
+    from lamina.dialects.aten import Aten
+
+    assert [name for name in DECOMPOSITIONS.table() if name not in Aten.rows] == []
+    assert [name for name in LOWERINGS.table() if name not in CoreAten.rows] == []
+    assert [name for name in limitations() if name not in CoreAten.rows] == []
