@@ -69,6 +69,7 @@ class Value:
         return self.b.compare("fcmp oeq", self, other)
 
     def is_nan(self) -> Value:
+        """Whether it is NaN."""
         return self.b.compare("fcmp uno", self, self)
 
 
@@ -106,14 +107,17 @@ class MathBuilder:
 
     @property
     def single(self) -> bool:
+        """Whether the precision is f32."""
         return self.bits == 32
 
     @property
     def int_type(self) -> str:
+        """Integers as wide as the floats."""
         return vector_of(f"i{self.bits}", self.count)
 
     @property
     def bool_type(self) -> str:
+        """What comparisons give."""
         return vector_of("i1", self.count)
 
     @property
@@ -123,6 +127,7 @@ class MathBuilder:
 
     @property
     def bias(self) -> int:
+        """The exponent's bias."""
         return 127 if self.single else 1023
 
     def pick(self, single: Number, double: Number) -> float:
@@ -132,6 +137,7 @@ class MathBuilder:
     # Instructions.
 
     def emit(self, type_: str, text: str) -> Value:
+        """Appends an instruction; gives its result."""
         self.shared.counter += 1
         name = f"%m{self.shared.counter}"
         self.shared.lines.append(f"  {name} = {text}")
@@ -197,6 +203,7 @@ class MathBuilder:
         return other if isinstance(other, Value) else self.constant(value.type, other)
 
     def constant(self, type_: str, number: Number) -> Value:
+        """A constant of any LLVM type."""
         scalar = type_[1:-1].split()[2] if type_.startswith("<") else type_
         if scalar in ("float", "double"):
             text = float_literal(float(number), scalar)
@@ -211,10 +218,12 @@ class MathBuilder:
         return self.constant(self.type, number)
 
     def binary(self, instruction: str, a: Value, b: Operand) -> Value:
+        """Appends a two-operand instruction."""
         b = self.like(a, b)
         return self.emit(a.type, f"{instruction} {a.type} {a.text}, {b.text}")
 
     def compare(self, instruction: str, a: Value, b: Operand) -> Value:
+        """Appends a comparison."""
         b = self.like(a, b)
         return self.emit(self.bool_type, f"{instruction} {a.type} {a.text}, {b.text}")
 
@@ -227,6 +236,7 @@ class MathBuilder:
         return self.emit(model.type, text)
 
     def call(self, name: str, result: str, operands: Sequence[Value], extra: str = "") -> Value:
+        """Calls a function, declared on the way; `extra`: literal operands, `, type value` each."""
         kinds = ", ".join([v.type for v in operands])
         self.shared.declarations.setdefault(
             name, f"declare {result} @{name}({kinds}{_kinds(extra)})"
@@ -235,6 +245,7 @@ class MathBuilder:
         return self.emit(result, f"call {result} @{name}({arguments})")
 
     def intrinsic(self, stem: str, *operands: Value) -> Value:
+        """Calls an LLVM intrinsic whose operands and result have one type."""
         type_ = operands[0].type
         return self.call(f"llvm.{stem}.{mangled(type_)}", type_, operands)
 
@@ -251,9 +262,11 @@ class MathBuilder:
         return self.intrinsic("fma", a, b, c) if self.fused else a * b + c
 
     def abs(self, x: Value) -> Value:
+        """The magnitude."""
         return self.intrinsic("fabs", x)
 
     def sqrt(self, x: Value) -> Value:
+        """The square root, correctly rounded."""
         return self.intrinsic("sqrt", x)
 
     def nearest(self, x: Value) -> Value:
@@ -261,6 +274,7 @@ class MathBuilder:
         return self.intrinsic("roundeven", x)
 
     def copysign(self, magnitude: Operand, sign: Value) -> Value:
+        """`magnitude` with the sign of `sign`."""
         return self.intrinsic("copysign", self.like(sign, magnitude), sign)
 
     def at_most(self, x: Value, limit: Number) -> Value:
@@ -270,34 +284,6 @@ class MathBuilder:
     def at_least(self, x: Value, limit: Number) -> Value:
         """max(x, limit), NaN kept."""
         return self.select(x < limit, limit, x)
-
-    def two_sum(self, a: Value, b: Operand) -> tuple[Value, Value]:
-        """a + b as a rounded sum and its error (Knuth)."""
-        total = a + b
-        back = total - a
-        return total, (a - (total - back)) + (self.like(a, b) - back)
-
-    def fast_two_sum(self, a: Operand, b: Value) -> tuple[Value, Value]:
-        """As `two_sum`, for |a| >= |b| or a = 0 (Dekker)."""
-        a = self.like(b, a)
-        total = a + b
-        return total, b - (total - a)
-
-    def two_product(self, a: Value, b: Operand) -> tuple[Value, Value]:
-        """a * b as a rounded product and its error; without FMA by Veltkamp's splitting."""
-        product = a * b
-        b = self.like(a, b)
-        if self.fused:
-            return product, self.fma(a, b, -product)
-        a_high, a_low = self._halves(a)
-        b_high, b_low = self._halves(b)
-        error = a_high * b_high - product + a_high * b_low + a_low * b_high
-        return product, error + a_low * b_low
-
-    def _halves(self, x: Value) -> tuple[Value, Value]:
-        scaled = x * self.pick(2.0**12 + 1, 2.0**27 + 1)
-        high = scaled - (scaled - x)
-        return high, x - high
 
     def horner(self, x: Value, coefficients: Sequence[float]) -> Value:
         """A polynomial by Horner's rule, highest coefficient first."""
@@ -310,9 +296,11 @@ class MathBuilder:
     # Bits.
 
     def as_bits(self, x: Value) -> Value:
+        """The bits of a float."""
         return self.emit(self.int_type, f"bitcast {x.type} {x.text} to {self.int_type}")
 
     def as_float(self, x: Value) -> Value:
+        """The float of some bits."""
         return self.emit(self.type, f"bitcast {x.type} {x.text} to {self.type}")
 
     def integer(self, number: int) -> Value:
@@ -324,33 +312,43 @@ class MathBuilder:
         return self.emit(self.int_type, f"fptosi {x.type} {x.text} to {self.int_type}")
 
     def to_float(self, x: Value) -> Value:
+        """An integer as a float."""
         return self.emit(self.type, f"sitofp {x.type} {x.text} to {self.type}")
 
     def add(self, a: Value, b: Operand) -> Value:
+        """Integer sum."""
         return self.binary("add", a, b)
 
     def sub(self, a: Value, b: Operand) -> Value:
+        """Integer difference."""
         return self.binary("sub", a, b)
 
     def shl(self, a: Value, bits: int) -> Value:
+        """Shift left."""
         return self.binary("shl", a, bits)
 
     def ashr(self, a: Value, bits: int) -> Value:
+        """Shift right, sign kept."""
         return self.binary("ashr", a, bits)
 
     def lshr(self, a: Value, bits: int) -> Value:
+        """Shift right."""
         return self.binary("lshr", a, bits)
 
     def both(self, a: Value, b: Operand) -> Value:
+        """Bitwise and."""
         return self.binary("and", a, b)
 
     def either(self, a: Value, b: Operand) -> Value:
+        """Bitwise or."""
         return self.binary("or", a, b)
 
     def xor(self, a: Value, b: Operand) -> Value:
+        """Bitwise exclusive or."""
         return self.binary("xor", a, b)
 
     def icmp(self, predicate: str, a: Value, b: Operand) -> Value:
+        """Integer comparison."""
         return self.compare(f"icmp {predicate}", a, b)
 
     # Powers of two.

@@ -2,6 +2,7 @@
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import exp_parts
 
 #: 2^r on |r| <= 1/2 to 2^-23.
@@ -34,14 +35,14 @@ def erf(b: MathBuilder, x: Value) -> Value:
 def _complement(b: MathBuilder, x: Value) -> Value:
     """erfc(x) for 0 <= x <= 27.3, f64: e^(-x^2) P(t) / (1 + 2 x), t = (x - 4) / (x + 4)."""
     t = (x - 4.0) / (x + 4.0)
-    square, square_low = b.two_product(x, x)
+    square, square_low = two_product(b, x, x)
     n, high, low = exp_parts(b, -square, -square_low)
-    below, below_low = b.fast_two_sum(1.0, x * 2.0)
+    below, below_low = fast_two_sum(b, 1.0, x * 2.0)
     p = b.horner(t, c.ERFCX64)
     q = p / below
-    product, product_low = b.two_product(q, below)
+    product, product_low = two_product(b, q, below)
     q_low = ((p - product) - product_low - q * below_low) / below
-    value, value_low = b.two_product(high, q)
+    value, value_low = two_product(b, high, q)
     value_low = value_low + b.fma(high, q_low, low * q)
     return b.scale(value + value_low, n)
 

@@ -5,6 +5,7 @@ Cody and Waite's two-part ln2 keeps r exact to working precision.
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum
 
 LOG2_E = 1.4426950408889634
 #: ln2 as a short high part (n * high is exact) and the rest.
@@ -33,9 +34,9 @@ def exp_parts(b: MathBuilder, x: Value, low: Value | None = None) -> tuple[Value
     """(n, high, low): e^(x + low) = (high + low) 2^n, about ten bits beyond working precision."""
     n, r = reduce_ln2(b, x)
     if low is not None:
-        r, rest = b.fast_two_sum(r, low)
+        r, rest = fast_two_sum(b, r, low)
     tail = b.horner(r, c.EXP32 if b.single else c.EXP64)
-    high, error = b.fast_two_sum(1.0, r)
+    high, error = fast_two_sum(b, 1.0, r)
     tail = b.fma(r * r, tail, error)
     if low is not None:
         tail = b.fma(rest, high, tail)

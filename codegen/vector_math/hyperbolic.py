@@ -2,6 +2,7 @@
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.exponential import exp_parts, expm1_parts, reduce_ln2
 from lamina.codegen.vector_math.logarithm import log_sum
 
@@ -32,7 +33,7 @@ def sinh(b: MathBuilder, x: Value) -> Value:
         return b.in_double(sinh, x)
     magnitude = b.abs(x)
     high, low, inverse = _half_exponential(b, magnitude)
-    difference, error = b.fast_two_sum(high, -inverse)
+    difference, error = fast_two_sum(b, high, -inverse)
     # Beyond the largest finite result the error term is inf - inf.
     large = b.select(difference < float("inf"), difference + (error + low), difference)
     square = x * x
@@ -45,14 +46,14 @@ def cosh(b: MathBuilder, x: Value) -> Value:
     if b.single:
         return b.in_double(cosh, x)
     high, low, inverse = _half_exponential(b, b.abs(x))
-    total, error = b.fast_two_sum(high, inverse)
+    total, error = fast_two_sum(b, high, inverse)
     return b.select(total < float("inf"), total + (error + low), total)
 
 
 def _root(b: MathBuilder, h: Value, low: Value) -> tuple[Value, Value]:
     """sqrt(h + low) as high + low, for h > 0."""
     s = b.sqrt(h)
-    square, error = b.two_product(s, s)
+    square, error = two_product(b, s, s)
     return s, ((h - square) - error + low) / (s * 2.0)
 
 
@@ -63,8 +64,8 @@ def asinh(b: MathBuilder, x: Value) -> Value:
     magnitude = b.abs(x)
     huge = magnitude > 2.0**500
     y = b.select(huge, 1.0, magnitude)
-    square, square_low = b.two_product(y, y)
-    total, error = b.two_sum(square, 1.0)
+    square, square_low = two_product(b, y, y)
+    total, error = two_sum(b, square, 1.0)
     root, root_low = _root(b, total, error + square_low)
     return b.copysign(_finish(b, magnitude, y, root, root_low, huge, 2.0**-28), x)
 
@@ -79,7 +80,7 @@ def _finish(
     tiny: float,
 ) -> Value:
     """ln(y + root), or ln(2 x) where x is huge, or x itself where it is tiny."""
-    total, error = b.two_sum(y, root)
+    total, error = two_sum(b, y, root)
     total = b.select(huge, x, total)
     error = b.select(huge, 0.0, error + root_low)
     result = log_sum(b, total, error)
@@ -95,8 +96,8 @@ def acosh(b: MathBuilder, x: Value) -> Value:
         return b.in_double(acosh, x)
     huge = x > 2.0**500
     y = b.select(huge, 2.0, x)
-    square, square_low = b.two_product(y, y)
-    total, error = b.two_sum(square, -1.0)
+    square, square_low = two_product(b, y, y)
+    total, error = two_sum(b, square, -1.0)
     root, root_low = _root(b, total, error + square_low)
     result = _finish(b, x, y, root, root_low, huge, 0.0)
     result = b.select(x.equals(1.0), 0.0, result)
@@ -109,10 +110,10 @@ def atanh(b: MathBuilder, x: Value) -> Value:
         return b.in_double(atanh, x)
     magnitude = b.abs(x)
     y = b.at_most(magnitude, 1.0 - 2.0**-53)
-    above, above_low = b.fast_two_sum(1.0, y)
-    below, below_low = b.fast_two_sum(1.0, -y)
+    above, above_low = fast_two_sum(b, 1.0, y)
+    below, below_low = fast_two_sum(b, 1.0, -y)
     q = above / below
-    product, product_low = b.two_product(q, below)
+    product, product_low = two_product(b, q, below)
     q_low = ((above - product) - product_low + above_low - q * below_low) / below
     result = log_sum(b, q, q_low) * 0.5
     result = b.select(magnitude < 2.0**-28, magnitude, result)

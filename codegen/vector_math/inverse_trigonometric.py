@@ -2,6 +2,7 @@
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
@@ -14,7 +15,7 @@ def _quotient(
 ) -> tuple[Value, Value]:
     """The quotient of two sums high + low, as high + low."""
     q = above[0] / below[0]
-    product, product_low = b.two_product(q, below[0])
+    product, product_low = two_product(b, q, below[0])
     rest = (above[0] - product) - product_low + above[1] - q * below[1]
     return q, rest / below[0]
 
@@ -25,8 +26,8 @@ def _atan_parts(b: MathBuilder, small: Value, large: Value) -> tuple[Value, Valu
     Above tan(pi/8): pi/4 + atan((small - large) / (small + large)).
     """
     past = small > large * TAN_PI_EIGHTH
-    difference, difference_low = b.two_sum(small, -large)
-    total, total_low = b.two_sum(small, large)
+    difference, difference_low = two_sum(b, small, -large)
+    total, total_low = two_sum(b, small, large)
     above = b.select(past, difference, small), b.select(past, difference_low, 0.0)
     below = b.select(past, total, large), b.select(past, total_low, 0.0)
     q, q_low = _quotient(b, above, below)
@@ -34,7 +35,7 @@ def _atan_parts(b: MathBuilder, small: Value, large: Value) -> tuple[Value, Valu
     tail = b.fma(q * z, b.horner(z, c.ATAN64), q_low)
     base = b.select(past, b.const(PI_QUARTER[0]), 0.0)
     base_low = b.select(past, b.const(PI_QUARTER[1]), 0.0)
-    high, low = b.fast_two_sum(base, q)
+    high, low = fast_two_sum(b, base, q)
     return high, low + (tail + base_low)
 
 
@@ -42,7 +43,7 @@ def _from(
     b: MathBuilder, whole: tuple[float, float], parts: tuple[Value, Value]
 ) -> tuple[Value, Value]:
     """`whole` less high + low."""
-    high, low = b.fast_two_sum(whole[0], -parts[0])
+    high, low = fast_two_sum(b, whole[0], -parts[0])
     return high, (low - parts[1]) + whole[1]
 
 
@@ -94,7 +95,7 @@ def _arcsine_parts(b: MathBuilder, x: Value) -> tuple[Value, Value, Value]:
     outer = magnitude > 0.5
     z = b.select(outer, (1.0 - magnitude) * 0.5, magnitude * magnitude)
     root = b.sqrt(z)
-    square, square_low = b.two_product(root, root)
+    square, square_low = two_product(b, root, root)
     root_low = ((z - square) - square_low) / (root * 2.0)
     root_low = b.select(root > 0.0, root_low, 0.0)
     t = b.select(outer, root, magnitude)

@@ -2,6 +2,7 @@
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.exponential import LN2_PARTS_32, LN2_PARTS_64
 
 INVERSE_LN2 = (1.4426950408889634, 2.0355273740931033e-17)
@@ -40,7 +41,7 @@ def log_parts(b: MathBuilder, f: Value, f_low: Value | None = None) -> tuple[Val
     z = s * s
     half_square = f * f * 0.5
     rest = b.fma(z * 2.0, b.horner(z, c.LOG64), half_square)
-    high, low = b.fast_two_sum(f, -half_square)
+    high, low = fast_two_sum(b, f, -half_square)
     low = b.fma(s, rest, low)
     if f_low is not None:
         # f_low / (1 + f), to the few bits that matter
@@ -71,7 +72,7 @@ def _log_double(b: MathBuilder, x: Value, x_low: Value | None = None) -> Value:
         f_low = x_low * b.power_of_two(-b.at_most(e, 1000.0))
     high, low = log_parts(b, m - 1.0, f_low)
     ln2_high, ln2_low = LN2_PARTS_64
-    total, error = b.fast_two_sum(e * ln2_high, high)
+    total, error = fast_two_sum(b, e * ln2_high, high)
     return total + (error + b.fma(e, ln2_low, low))
 
 
@@ -86,7 +87,7 @@ def log2(b: MathBuilder, x: Value) -> Value:
         return b.in_double(log2, x)
     e, m = split(b, x)
     v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN2)
-    total, error = b.fast_two_sum(e, v)
+    total, error = fast_two_sum(b, e, v)
     return special_log(b, x, total + (error + v_low))
 
 
@@ -96,7 +97,7 @@ def log10(b: MathBuilder, x: Value) -> Value:
         return b.in_double(log10, x)
     e, m = split(b, x)
     v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN10)
-    total, error = b.fast_two_sum(e * LOG10_2[0], v)
+    total, error = fast_two_sum(b, e * LOG10_2[0], v)
     return special_log(b, x, total + (error + b.fma(e, LOG10_2[1], v_low)))
 
 
@@ -104,7 +105,7 @@ def _scaled(
     b: MathBuilder, parts: tuple[Value, Value], factor: tuple[float, float]
 ) -> tuple[Value, Value]:
     high, low = parts
-    product, error = b.two_product(high, factor[0])
+    product, error = two_product(b, high, factor[0])
     return product, b.fma(low, factor[0], b.fma(high, factor[1], error))
 
 
@@ -112,6 +113,6 @@ def log1p(b: MathBuilder, x: Value) -> Value:
     """ln(1 + x): the rounding error of 1 + x goes along."""
     if b.single:
         return b.in_double(log1p, x)
-    u, u_low = b.two_sum(x, 1.0)
+    u, u_low = two_sum(b, x, 1.0)
     result = special_log(b, u, _log_double(b, u, u_low))
     return b.select(b.abs(x) < 2.0**-54, x, result)

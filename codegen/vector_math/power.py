@@ -2,6 +2,7 @@
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import LN2_PARTS_64, exp, exp_parts
 from lamina.codegen.vector_math.logarithm import log, split
 
@@ -39,8 +40,8 @@ def cbrt(b: MathBuilder, x: Value) -> Value:
     a = m * b.power_of_two(b.fma(q, -3.0, e))
     y = b.horner(a, c.CBRT64)
     for _ in range(2):
-        square, square_low = b.two_product(y, y)
-        cube, cube_low = b.two_product(square, y)
+        square, square_low = two_product(b, y, y)
+        cube, cube_low = two_product(b, square, y)
         excess = (cube - a) + b.fma(square_low, y, cube_low)
         y = y - y * excess / (cube * 2.0 + a)
     result = b.copysign(b.scale(y, q), x)
@@ -84,7 +85,7 @@ def _pow_short(b: MathBuilder, x: Value, y: Value) -> Value:
 def _pow_long(b: MathBuilder, x: Value, y: Value) -> Value:
     """f64, with a logarithm of some 64 bits."""
     high, low = _long_log(b, x)
-    p, p_low = b.two_product(y, high)
+    p, p_low = two_product(b, y, high)
     p_low = b.fma(y, low, p_low)
     limited = b.at_least(b.at_most(p, 1000.0), -1000.0)
     p_low = b.select(limited.equals(p), p_low, 0.0)
@@ -96,21 +97,21 @@ def _long_log(b: MathBuilder, x: Value) -> tuple[Value, Value]:
     """ln x as high + low: 2 s (1 + z P(z)), s = f / (2 + f), z = s^2, all in double-double."""
     e, m = split(b, x)
     f = m - 1.0
-    d, d_low = b.fast_two_sum(2.0, f)
+    d, d_low = fast_two_sum(b, 2.0, f)
     s = f / d
-    product, product_low = b.two_product(s, d)
+    product, product_low = two_product(b, s, d)
     s_low = ((f - product) - product_low - s * d_low) / d
-    z, z_low = b.two_product(s, s)
+    z, z_low = two_product(b, s, s)
     z_low = b.fma(s * 2.0, s_low, z_low)
     *tail, first = c.LOG64
-    series, series_low = b.fast_two_sum(first, z * b.horner(z, tail))
-    w, w_low = b.two_product(z, series)
+    series, series_low = fast_two_sum(b, first, z * b.horner(z, tail))
+    w, w_low = two_product(b, z, series)
     w_low = w_low + b.fma(z, series_low, z_low * series)
-    a, a_low = b.two_product(s, w)
+    a, a_low = two_product(b, s, w)
     a_low = a_low + b.fma(s, w_low, s_low * w)
-    high, low = b.fast_two_sum(s, a)
+    high, low = fast_two_sum(b, s, a)
     low = (low + (s_low + a_low)) * 2.0
     ln2_high, ln2_low = LN2_PARTS_64
-    total, error = b.fast_two_sum(e * ln2_high, high * 2.0)
+    total, error = fast_two_sum(b, e * ln2_high, high * 2.0)
     low = error + b.fma(e, ln2_low, low)
-    return b.fast_two_sum(total, low)
+    return fast_two_sum(b, total, low)

@@ -9,6 +9,7 @@ from functools import partial
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.pi_reduction import reduce_lanes
 
 TWO_OVER_PI = 0.6366197723675814
@@ -23,7 +24,7 @@ def _reduce_short(b: MathBuilder, x: Value) -> Reduced:
     if b.fused:
         r = b.fma(q, -PI_HALF_PARTS[0], x)
     else:
-        product, error = b.two_product(q, PI_HALF_PARTS[0])
+        product, error = two_product(b, q, PI_HALF_PARTS[0])
         r = (x - product) - error
     return q, b.fma(q, -PI_HALF_PARTS[1], r), b.const(0.0)
 
@@ -31,13 +32,13 @@ def _reduce_short(b: MathBuilder, x: Value) -> Reduced:
 def _reduce_long(b: MathBuilder, x: Value) -> Reduced:
     """(q, r, r_low)."""
     q = b.nearest(x * TWO_OVER_PI)
-    product, product_low = b.two_product(q, PI_HALF_PARTS[0])
+    product, product_low = two_product(b, q, PI_HALF_PARTS[0])
     t = x - product
-    r, low = b.two_sum(t, -product_low)
-    next_, next_low = b.two_product(q, PI_HALF_PARTS[1])
-    r, more = b.two_sum(r, -next_)
+    r, low = two_sum(b, t, -product_low)
+    next_, next_low = two_product(b, q, PI_HALF_PARTS[1])
+    r, more = two_sum(b, r, -next_)
     low = (low + more) - b.fma(q, PI_HALF_PARTS[2], next_low)
-    r, low = b.fast_two_sum(r, low)
+    r, low = fast_two_sum(b, r, low)
     return q, r, low
 
 
@@ -52,8 +53,8 @@ def _sin_cos(b: MathBuilder, r: Value, low: Value) -> tuple[Value, Value]:
     z = r * r
     sine = r + b.fma(r * z, b.horner(z, c.SIN64), low * b.fma(z, -0.5, 1.0))
     half = z * 0.5
-    one_less, error = b.fast_two_sum(1.0, -half)
-    _, half_low = b.two_product(r, r)
+    one_less, error = fast_two_sum(b, 1.0, -half)
+    _, half_low = two_product(b, r, r)
     error = error - half_low * 0.5
     cosine = one_less + b.fma(z * z, b.horner(z, c.COS64), b.fma(-r, low, error))
     return sine, cosine
