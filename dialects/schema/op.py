@@ -185,15 +185,13 @@ class SchemaOp(IRDLOperation):
             return None
         try:
             return rule(self._rule_arguments())
-        except IndexError:  # dims or entries that the rule takes for granted
+        except (IndexError, ZeroDivisionError) as error:
+            # What rules take for granted: enough dims and list entries, and no zero strides.
+            what = (
+                "too few dims or list entries" if isinstance(error, IndexError) else "a zero size"
+            )
             given = ", ".join(str(operand.type) for operand in self._operands)
-            raise ValueError(f"too few dims or list entries for {self.name}: {given}") from None
-
-    def _rule_arguments(self) -> dict[str, Any]:
-        return {
-            name: _as_type(value) if isinstance(value, SSAValue | list) else value
-            for name, value in self.args().items()
-        }
+            raise ValueError(f"{what} in the arguments of {self.name}: {given}") from None
 
     # xDSL's hooks
 
