@@ -193,6 +193,12 @@ class SchemaOp(IRDLOperation):
             given = ", ".join(str(operand.type) for operand in self._operands)
             raise ValueError(f"{what} in the arguments of {self.name}: {given}") from None
 
+    def _rule_arguments(self) -> dict[str, Any]:
+        return {
+            name: _as_type(value) if isinstance(value, SSAValue | list) else value
+            for name, value in self.args().items()
+        }
+
     # xDSL's hooks
 
     def verify_(self) -> None:
