@@ -83,7 +83,7 @@ class Storage:
     def family(self) -> list[Storage]:
         """All other storages that may share this one's memory."""
         found: dict[int, Storage] = {id(self): self}
-        pending = [self]
+        pending: list[Storage] = [self]
         while pending:
             for relative in pending.pop().relatives:
                 if id(relative) not in found:
