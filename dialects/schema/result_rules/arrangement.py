@@ -108,3 +108,17 @@ def repeat_indices(args: Args) -> Types:
     size = args["output_size"]
     dtype: Attribute = args["repeats"].element_type
     return [tensor((DYNAMIC if size is None or size < 0 else size,), dtype)]
+
+
+def left_right(args: Args) -> Types:
+    """`fliplr`: self's type, of at least 2 dims."""
+    if len(args["self"].get_shape()) < 2:
+        raise ValueError(f"needs at least 2 dims, got {args['self']}")
+    return [args["self"]]
+
+
+def up_down(args: Args) -> Types:
+    """`flipud`: self's type, of at least 1 dim."""
+    if not args["self"].get_shape():
+        raise ValueError("needs at least 1 dim")
+    return [args["self"]]

@@ -143,15 +143,6 @@ def convolve_time_first(args: Args) -> Types:
     return [tensor((length, batch, outer), args["self"].element_type)]
 
 
-def convolution_backward(args: Args) -> Types:
-    """Gradients of input, weight and bias; those not asked for keep their types."""
-    value, weight = args["input"], args["weight"]
-    transposed, groups = args["transposed"], args["groups"]
-    kernel = weight.get_shape()
-    channels = kernel[1] * groups if transposed else kernel[0]
-    return [value, weight, tensor((channels,), weight.element_type)]
-
-
 def padded(value: TensorType, pad: Sequence[int]) -> TensorType:
     """`pad` gives amounts before and behind, last dim first; negative ones crop."""
     shape = list(value.get_shape())

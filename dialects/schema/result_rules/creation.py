@@ -7,13 +7,14 @@ from math import ceil
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import Attribute
 
-from lamina.dialects.schema.promotion import default_of, float_of, result_dtype
+from lamina.dialects.schema.promotion import default_of, float_of, result_dtype, sum_of
 from lamina.dialects.schema.result_rules.shapes import (
     DYNAMIC,
     Args,
     Types,
     first_tensor,
     known_shape,
+    need_rank,
     size_or_dynamic,
     tensor,
 )
@@ -127,8 +128,23 @@ def vander(args: Args) -> Types:
     """`linalg_vander`: powers 0 to N-1 along a new last dim."""
     value: TensorType = args["x"]
     shape = value.get_shape()
+    shape = shape or (1,)
     columns = shape[-1] if args["N"] is None else size_or_dynamic(args["N"])
-    return [tensor((*shape, columns), value.element_type)]
+    return [tensor((*shape, columns), sum_of(value.element_type))]
+
+
+def vander_flat(args: Args) -> Types:
+    """`vander`: of a vector."""
+    need_rank(args["x"], 1, "x")
+    return vander(args)
+
+
+def range_inclusive(args: Args) -> Types:
+    """`range`: start to end, both included; f32 without dtype."""
+    start, end, step = args["start"], args["end"], args.get("step", 1)
+    if step == 0 or (end - start) * (1 if step > 0 else -1) < 0:
+        raise ValueError(f"no way from {start} to {end} in steps of {step}")
+    return [tensor((int((end - start) / step) + 1,), args["dtype"] or f32)]
 
 
 def resize(args: Args) -> Types:

@@ -59,10 +59,12 @@ def index_select(args: Args) -> Types:
 def _need_along(value: TensorType, index: TensorType, dim: int, *, also: str = "") -> int:
     shape, places = value.get_shape(), need_index(index)
     dim = wrap_dim(dim, len(shape))
+    if 0 in places:
+        return dim
     if max(len(shape), 1) != max(len(places), 1):
         raise ValueError(f"index {index} must have the rank of {value}")
     for place, (size, length) in enumerate(zip(shape, places, strict=False)):
-        if place != dim and 0 <= size < length and 0 not in places:
+        if place != dim and 0 <= size < length:
             raise ValueError(f"index {index} is larger than {also}{value} in dim {place}")
     return dim
 
@@ -192,6 +194,11 @@ def index_put(args: Args) -> Types:
 def masked_index(args: Args) -> Types:
     """`_unsafe_masked_index`: as `index.Tensor`."""
     return index(args)
+
+
+def masked_index_put(args: Args) -> Types:
+    """`_unsafe_masked_index_put_accumulate`: self's type."""
+    return [args["self"]]
 
 
 def masked_select(args: Args) -> Types:

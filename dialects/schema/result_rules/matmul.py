@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 
+from lamina.dialects.schema.promotion import sum_of
 from lamina.dialects.schema.result_rules.shapes import (
     Args,
     Shape,
@@ -268,7 +269,15 @@ def einsum(args: Args) -> Types:
     if missing:
         raise ValueError(f"letter '{missing[0]}' of the result is in no operand")
     shape = [sizes[letter] for letter in before] + list(batch if dots else ())
-    return [tensor(shape + [sizes[letter] for letter in after], common_dtype(*tensors))]
+    shape += [sizes[letter] for letter in after]
+    dtype = common_dtype(*tensors)
+    return [tensor(shape, sum_of(dtype) if _sums_alone(terms, right) else dtype)]
+
+
+def _sums_alone(terms: list[str], right: str) -> bool:
+    """Whether a letter is summed over in one operand only: a `sum`, which widens integers."""
+    inside = "".join(terms).replace("...", ".")
+    return any(c not in right and inside.count(c) == 1 for c in inside)
 
 
 def _bind_letters(term: str, value: TensorType, sizes: dict[str, int]) -> Shape:

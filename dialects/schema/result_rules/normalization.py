@@ -78,6 +78,8 @@ def fused_rms_norm(args: Args) -> Types:
 
 def _channels(value: TensorType, names: Sequence[str], args: Args) -> int:
     shape = value.get_shape()
+    if len(shape) == 1 and shape[0] == 0:
+        return 0
     if len(shape) < 2:
         raise ValueError(f"the input must have at least 2 dims, got {value}")
     for name in names:
@@ -185,3 +187,13 @@ def weight_norm(args: Args) -> Types:
 def weight_norm_interface(args: Args) -> Types:
     """v's type, and the norms of g's type."""
     return [args["v"], args["g"]]
+
+
+def with_noise(args: Args) -> Types:
+    """`rrelu_with_noise_functional`: the result and the noise."""
+    return [args["self"], args["noise"]]
+
+
+def log_sigmoid_forward(args: Args) -> Types:
+    """The result, and a buffer of self's shape (on a CPU)."""
+    return [args["self"], args["self"]]

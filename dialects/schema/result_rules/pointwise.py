@@ -186,11 +186,6 @@ def condition_shape(args: Args) -> Types:
     return [tensor(shape, dtype)]
 
 
-def gradient(args: Args) -> Types:
-    """Gradients of elementwise functions: the tensors' common type."""
-    return promoting(args)
-
-
 def pointwise(args: Args) -> Types:
     """Fallback for overloads tagged pointwise."""
     return promoting(args)

@@ -120,11 +120,6 @@ def adaptive_3d_with_indices(args: Args) -> Types:
     return _with_indices(_to_output_size(args, 3))
 
 
-def like_self(args: Args) -> Types:
-    """Gradients of pooling: self's type."""
-    return [args["self"]]
-
-
 def upsample(args: Args) -> Types:
     """`upsample_*`: batch and channels, then output_size or the sizes times scale_factors."""
     value: TensorType = args["self"] if "self" in args else args["input"]
@@ -143,11 +138,6 @@ def upsample(args: Args) -> Types:
     else:
         raise ValueError("needs output_size or scale_factors")
     return [tensor((*shape[:2], *new), value.element_type)]
-
-
-def upsample_backward(args: Args) -> Types:
-    """The input's sizes."""
-    return [tensor(args["input_size"], args["grad_output"].element_type)]
 
 
 def grid_sample(args: Args) -> Types:

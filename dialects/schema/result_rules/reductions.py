@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, f64, i1, i64
 from xdsl.ir import Attribute
 
-from lamina.dialects.schema.promotion import BOOL, FLOAT, category, float_of, real_of, sum_of, ui8
+from lamina.dialects.schema.promotion import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    c128,
+    category,
+    float_of,
+    real_of,
+    sum_of,
+    ui8,
+)
 from lamina.dialects.schema.result_rules.shapes import (
     DYNAMIC,
     Args,
@@ -260,18 +271,23 @@ def trace(args: Args) -> Types:
     return [tensor((), sum_of(value.element_type))]
 
 
+def norm_of_all(args: Args) -> Types:
+    """`native_norm`: of all elements."""
+    return [tensor((), args["self"].element_type)]
+
+
 def number(args: Args) -> Types:
     """`item`: f64, i64 or i1 by the category of self's type."""
     value: TensorType = args["self"] if "self" in args else args["a"]
     return [number_type(value.element_type)]
 
 
+_NUMBERS: dict[int, Attribute] = {BOOL: i1, INTEGER: i64, FLOAT: f64, COMPLEX: c128}
+
+
 def number_type(dtype: Attribute) -> Attribute:
     """The type of a number taken out of a tensor."""
-    kind = category(dtype)
-    if kind > FLOAT:
-        raise ValueError("complex numbers cannot be taken out of a tensor")
-    return f64 if kind == FLOAT else i1 if kind == BOOL else i64
+    return _NUMBERS[category(dtype)]
 
 
 def dist(args: Args) -> Types:

@@ -1,6 +1,7 @@
-"""Rules of variants: in-place (`add_`), `out=` (`add.out`) and copying views (`view_copy`).
+"""Rules of variants: in-place (`add_`), `out=` (`add.out`), copying views (`view_copy`) and lists
+(`_foreach_add`).
 
-They follow the rule of the functional overload, found by name or, for `out=`, by its arguments.
+They follow the rule of the functional overload, found by name or by its arguments.
 """
 
 from __future__ import annotations
@@ -12,23 +13,34 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.grammar import Schema
+from lamina.dialects.schema.promotion import BOOL, FLOAT, category
+from lamina.dialects.schema.result_rules.pointwise import same
 from lamina.dialects.schema.result_rules.shapes import Types, same_shape, tensor
 
 Rule = Callable[[Mapping[str, Any]], list[Attribute]]
+
+_VARIANT_TAGS = frozenset({"inplace", "inplace_view", "out", "core", "generated"})
+_FOREACH = "_foreach_"
 
 
 def find(overload_name: str, tags: frozenset[str]) -> Rule | None:
     """The rule of an overload that is a variant of another; None if it is none of these kinds."""
     base, _, overload = overload_name.partition(".")
+    if base.startswith(_FOREACH):
+        return _each(base, overload, tags)
     if "out" in tags:
         return _out(overload_name)
     if "inplace" in tags:
-        return _in_place(_functional_name(base), overload, tags)
+        return _in_place(overload_name, tags)
     if base.endswith("_copy"):
-        from lamina.dialects.schema.result_rules import find_rule
-
-        return find_rule("aten", f"{base.removesuffix('_copy')}.{overload}", frozenset())
+        return _rule_of(f"{base.removesuffix('_copy')}.{overload}", frozenset())
     return None
+
+
+def _rule_of(overload_name: str, tags: frozenset[str]) -> Rule | None:
+    from lamina.dialects.schema.result_rules import find_rule
+
+    return find_rule("aten", overload_name, tags - _VARIANT_TAGS)
 
 
 def _functional_name(base: str) -> str:
@@ -38,33 +50,23 @@ def _functional_name(base: str) -> str:
     return base.removesuffix("_")
 
 
-def _in_place(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
-    from lamina.dialects.schema.result_rules import find_rule
-
-    if base.startswith("_foreach_"):
-        return _nothing
-    rest = tags - {"inplace", "inplace_view", "core"}
-    functional = find_rule("aten", f"{base}.{overload}", rest)
+def _in_place(overload_name: str, tags: frozenset[str]) -> Rule | None:
+    base, _, overload = overload_name.partition(".")
+    functional = _functional_name(base)
+    rule = _rule_of(f"{functional}.{overload}", tags)
+    if rule is None:
+        other = _with_arguments_of(overload_name, functional)
+        rule = other and _rule_of(other.overload_name, other.tags)
     if "inplace_view" in tags:
-        return functional
-    return _own_type if functional is None else _checked(functional)
-
-
-def _nothing(args: Mapping[str, Any]) -> Types:
-    return []
-
-
-def _own_type(args: Mapping[str, Any]) -> Types:
-    from lamina.dialects.schema.result_rules.pointwise import same
-
-    return same(args)
+        return rule
+    return same if rule is None else _checked(rule)
 
 
 def _checked(functional: Rule) -> Rule:
     """Self's type, which the functional overload's shape must equal; torch casts the elements."""
 
     def rule(args: Mapping[str, Any]) -> Types:
-        (own,) = _own_type(args)
+        (own,) = same(args)
         result = functional(args)[0]
         assert isinstance(own, TensorType) and isinstance(result, TensorType)
         if not same_shape(own.get_shape(), result.get_shape()):
@@ -77,48 +79,73 @@ def _checked(functional: Rule) -> Rule:
 
 def _need_cast(source: Attribute, target: Attribute) -> None:
     """Torch's can_cast: a higher category does not go into a lower one."""
-    from lamina.dialects.schema.promotion import BOOL, FLOAT, category
-
     given, wanted = category(source), category(target)
-    lost = given > wanted and (given >= FLOAT or wanted == BOOL)
-    if lost:
+    if given > wanted and (given >= FLOAT or wanted == BOOL):
         raise ValueError(f"elements of type {source} cannot be stored as {target}")
 
 
 def _out(overload_name: str) -> Rule | None:
     """Shapes of the functional overload, element types of the `out` tensors."""
     from lamina.dialects.aten import Aten
-    from lamina.dialects.schema.result_rules import find_rule
 
     if overload_name not in Aten.rows:
         return None
-    schema = Aten.schema(overload_name)
-    if not schema.results:
-        return _nothing
-    outs = [arg.name for arg in schema.args if arg.mutated and arg.kwarg_only]
-    functional = _without_outs(schema)
-    rule = functional and find_rule("aten", functional.overload_name, functional.tags)
-    if rule is None or functional is None:
+    outs = [arg.name for arg in Aten.schema(overload_name).args if arg.mutated and arg.kwarg_only]
+    base = overload_name.partition(".")[0]
+    functional = _with_arguments_of(overload_name, base)
+    rule = functional and _rule_of(functional.overload_name, functional.tags)
+    if rule is None:
         return lambda args: [args[name] for name in outs]
-    defaults = {arg.name: arg.default for arg in functional.args if not arg.required}
-    return lambda args: [
-        tensor(t.get_shape(), args[name].element_type)
-        for name, t in zip(outs, rule({**defaults, **args}), strict=True)
-        if isinstance(t, TensorType)
-    ]
+
+    def sized(args: Mapping[str, Any]) -> Types:
+        types = rule({"dtype": None, **args})
+        return [
+            tensor(result.get_shape(), args[name].element_type)
+            for name, result in zip(outs, types, strict=True)
+            if isinstance(result, TensorType)
+        ]
+
+    return sized
 
 
-def _without_outs(schema: Schema) -> Schema | None:
+def _with_arguments_of(overload_name: str, base: str) -> Schema | None:
+    """The functional overload of `base` with the arguments of another, but for tensors to write.
+
+    Factories have a dtype, layout and device where their `out=` variant has a tensor.
+    """
     from lamina.dialects.aten import Aten
 
-    wanted = [(a.name, a.type) for a in schema.args if not (a.mutated and a.kwarg_only)]
-    prefix = schema.name + "."
+    if overload_name not in Aten.rows:
+        return None
+    variant = Aten.schema(overload_name)
+    wanted = [(a.name, a.type) for a in variant.args if not (a.mutated and a.kwarg_only)]
     for name in Aten.rows:
-        if not name.startswith(prefix):
+        if not name.startswith(base + "."):
             continue
         other = Aten.schema(name)
-        arguments = [(a.name, a.type) for a in other.args]
-        # Factories take a dtype and the like where their variant has the tensor to write.
-        if arguments[: len(wanted)] == wanted and not other.mutates:
+        if [(a.name, a.type) for a in other.args][: len(wanted)] == wanted and not other.mutates:
             return other
     return None
+
+
+_SINGLE_RESULTS = ("norm", "max")
+
+
+def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
+    """`_foreach_*`: the types of the list, floats where the single op gives floats."""
+    from lamina.dialects.schema.promotion import float_of
+    from lamina.dialects.schema.result_rules import RULES
+
+    if "inplace" in tags or "out" in tags:
+        return lambda args: []
+    single = base.removeprefix(_FOREACH)
+    if single in _SINGLE_RESULTS:
+        return lambda args: [tensor((), t.element_type) for t in args["self"]]
+    names = (f"{single}.default", f"{single}.{overload}", f"{single}.Tensor")
+    floats = any(RULES.get(name) == "pointwise:floating" for name in names)
+
+    def rule(args: Mapping[str, Any]) -> Types:
+        values: list[TensorType] = args["self"]
+        return [tensor(t.get_shape(), float_of(t.element_type)) if floats else t for t in values]
+
+    return rule

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import TensorType
 
+from lamina.dialects.schema.promotion import sum_of
 from lamina.dialects.schema.result_rules.shapes import (
     DYNAMIC,
     Args,
@@ -372,7 +373,7 @@ def sum_to_size(args: Args) -> Types:
     sizes = known_shape(args["size"])
     if static(shape) and static(sizes) and broadcast(shape, sizes) != shape:
         raise ValueError(f"{value} does not sum to {show(sizes)}")
-    return [tensor(sizes, value.element_type)]
+    return [tensor(sizes, value.element_type if sizes == shape else sum_of(value.element_type))]
 
 
 def square_matrices(value: TensorType, name: str) -> Shape:
@@ -381,8 +382,3 @@ def square_matrices(value: TensorType, name: str) -> Shape:
     if len(shape) < 2 or (min(shape[-2:]) >= 0 and shape[-1] != shape[-2]):
         raise ValueError(f"'{name}' must be square in its last two dims, got {value}")
     return shape
-
-
-def unfold_backward(args: Args) -> Types:
-    """The gradient of `unfold`: the input's sizes."""
-    return [tensor(known_shape(args["input_sizes"]), args["grad_in"].element_type)]

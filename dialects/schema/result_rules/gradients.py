@@ -1,0 +1,120 @@
+"""Result types of backward overloads: the types of what the gradients are for.
+
+Torch gives undefined tensors where an output mask is false; here those results keep their type.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+
+from lamina.dialects.schema.promotion import float_of, result_dtype
+from lamina.dialects.schema.result_rules.pointwise import joint_shape
+from lamina.dialects.schema.result_rules.shapes import (
+    DYNAMIC,
+    Args,
+    Types,
+    known_shape,
+    tensor,
+    wrap_dim,
+)
+
+
+def like_input(args: Args) -> Types:
+    """Gradients for `self` or `input`."""
+    return [args["self"] if "self" in args else args["input"]]
+
+
+def softmax(args: Args) -> Types:
+    """`_softmax_backward_data`: the input's dtype."""
+    value: TensorType = args["grad_output"]
+    wrap_dim(args["dim"], len(value.get_shape()))
+    return [tensor(value.get_shape(), args["input_dtype"])]
+
+
+def layer_norm(args: Args) -> Types:
+    """Gradients for input, weight and bias."""
+    value: TensorType = args["input"]
+    sizes = tensor(known_shape(args["normalized_shape"]), value.element_type)
+    weight, bias = args["weight"] or sizes, args["bias"] or sizes
+    return [value, weight, bias]
+
+
+def group_norm(args: Args) -> Types:
+    """Gradients for input, weight and bias."""
+    value: TensorType = args["input"]
+    channels = args["C"] if args["C"] >= 0 else DYNAMIC
+    weight = args["weight"] or tensor((channels,), value.element_type)
+    return [value, weight, weight]
+
+
+def batch_norm(args: Args) -> Types:
+    """Gradients for input, weight and bias."""
+    value: TensorType = args["input"]
+    channels = tensor(value.get_shape()[1:2], value.element_type)
+    weight = args["weight"] or channels
+    return [value, weight, weight]
+
+
+def embedding(args: Args) -> Types:
+    """`embedding_dense_backward`: num_weights rows."""
+    value: TensorType = args["grad_output"]
+    rows = args["num_weights"]
+    shape = (DYNAMIC if rows < 0 else rows, value.get_shape()[-1])
+    return [tensor(shape, value.element_type)]
+
+
+def _gradient(args: Args) -> TensorType:
+    return args["grad_output"] if "grad_output" in args else args["grad"]
+
+
+def select(args: Args) -> Types:
+    """`select_backward`, `slice_backward`, `diagonal_backward`, ...: the input's sizes."""
+    sizes = args["input_sizes"] if "input_sizes" in args else args["self_sizes"]
+    return [tensor(known_shape(sizes), _gradient(args).element_type)]
+
+
+def convolution(args: Args) -> Types:
+    """Gradients for input, weight and bias."""
+    value, weight = args["input"], args["weight"]
+    kernel = weight.get_shape()
+    channels = kernel[1] * args["groups"] if args["transposed"] else kernel[0]
+    bias = tensor((channels,), weight.element_type)
+    return [value, weight, bias]
+
+
+def upsample(args: Args) -> Types:
+    """The input's sizes."""
+    return [tensor(known_shape(args["input_size"]), args["grad_output"].element_type)]
+
+
+def sizes(args: Args) -> Types:
+    """`trace_backward`, `masked_scatter_backward`: the sizes given."""
+    return [tensor(known_shape(args["sizes"]), _gradient(args).element_type)]
+
+
+def unfold(args: Args) -> Types:
+    """The sizes of what was unfolded."""
+    return [tensor(known_shape(args["input_sizes"]), args["grad_in"].element_type)]
+
+
+def grid_sample(args: Args) -> Types:
+    """Gradients for input and grid."""
+    return [args["input"], args["grid"]]
+
+
+def prelu(args: Args) -> Types:
+    """Gradients for self and weight, both of self's shape."""
+    value: TensorType = args["self"]
+    return [value, tensor(value.get_shape(), args["weight"].element_type)]
+
+
+def elementwise(args: Args) -> Types:
+    """Gradients of elementwise functions: the tensors' common type."""
+    values = [v for v in args.values() if isinstance(v, TensorType)]
+    return [tensor(joint_shape(list(values)), result_dtype(values))]
+
+
+def dropout(args: Args) -> Types:
+    """The gradient where the mask is true, scaled."""
+    shape = joint_shape([args["grad_output"], args["mask"]])
+    return [tensor(shape, float_of(args["grad_output"].element_type))]

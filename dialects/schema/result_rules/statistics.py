@@ -1,0 +1,183 @@
+"""Result types of histograms, unique elements, segments and lists of gradients."""
+
+from __future__ import annotations
+
+from math import comb
+
+from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.ir import Attribute
+
+from lamina.dialects.schema.promotion import float_of, ui64
+from lamina.dialects.schema.result_rules.indexing import need_index
+from lamina.dialects.schema.result_rules.reductions import reduced
+from lamina.dialects.schema.result_rules.shapes import (
+    DYNAMIC,
+    Args,
+    Shape,
+    Types,
+    need_rank,
+    tensor,
+    wrap_dim,
+)
+
+
+def histc(args: Args) -> Types:
+    """Counts for each bin, in self's element type."""
+    if args["bins"] <= 0:
+        raise ValueError(f"bins must be positive, got {args['bins']}")
+    return [tensor((args["bins"],), args["self"].element_type)]
+
+
+def histogram(args: Args) -> Types:
+    """Counts for each bin, and the edges."""
+    dtype: Attribute = args["self"].element_type
+    bins = args["bins"]
+    number = bins.get_shape()[0] - 1 if isinstance(bins, TensorType) else bins
+    return [tensor((number,), dtype), tensor((number + 1,), dtype)]
+
+
+def histogram_of_rows(args: Args) -> Types:
+    """`histogramdd`: counts for each bin of each column, and the edges of each column's bins."""
+    value: TensorType = args["self"]
+    columns = value.get_shape()[-1]
+    bins = [args["bins"]] * columns if isinstance(args["bins"], int) else args["bins"]
+    if bins and isinstance(bins[0], TensorType):
+        bins = [edges.get_shape()[0] - 1 for edges in bins]
+    dtype: Attribute = value.element_type
+    return [tensor(bins, dtype), *(tensor((number + 1,), dtype) for number in bins)]
+
+
+def histogram_counts(args: Args) -> Types:
+    """`_histogramdd_from_bin_cts`: counts alone."""
+    return histogram_of_rows(args)[:1]
+
+
+def histogram_edges(args: Args) -> Types:
+    """`_histogramdd_bin_edges`: edges alone."""
+    return histogram_of_rows(args)[1:]
+
+
+def _asked(asked: bool, shape: Shape) -> TensorType:
+    return tensor(shape if asked else (0,), i64)
+
+
+def unique(args: Args) -> Types:
+    """`_unique2`: elements, where each went, how many there are; their number is unknown."""
+    value: TensorType = args["self"]
+    return [
+        tensor((DYNAMIC,), value.element_type),
+        _asked(args["return_inverse"], value.get_shape()),
+        _asked(args["return_counts"], (DYNAMIC,)),
+    ]
+
+
+def unique_consecutive(args: Args) -> Types:
+    """As `unique`; slices along dim if given."""
+    value: TensorType = args["self"]
+    if args["dim"] is not None:
+        return unique_dim(args)
+    return [
+        tensor((DYNAMIC,), value.element_type),
+        _asked(args["return_inverse"], value.get_shape()),
+        _asked(args["return_counts"], (DYNAMIC,)),
+    ]
+
+
+def unique_dim(args: Args) -> Types:
+    """Unique slices along dim."""
+    value: TensorType = args["self"]
+    shape = value.get_shape()
+    dim = wrap_dim(args["dim"], len(shape))
+    new = (*shape[:dim], DYNAMIC, *shape[dim + 1 :])
+    return [tensor(new, value.element_type), tensor((shape[dim],), i64), tensor((DYNAMIC,), i64)]
+
+
+def segment_reduce(args: Args) -> Types:
+    """One entry of axis for each segment."""
+    value: TensorType = args["data"]
+    axis = wrap_dim(args["axis"], len(value.get_shape()))
+    rest = value.get_shape()[axis + 1 :]
+    if args["lengths"] is not None:
+        segments = args["lengths"].get_shape()
+    elif args["offsets"] is not None:
+        *outer, number = args["offsets"].get_shape()
+        segments = (*outer, number if number < 0 else number - 1)
+    else:
+        raise ValueError("needs lengths or offsets")
+    return [tensor((*segments, *rest), value.element_type)]
+
+
+def gradient(args: Args) -> Types:
+    """Self's shape for each of the dims (all without dim)."""
+    value: TensorType = args["self"]
+    dims = args.get("dim")
+    number = len(value.get_shape()) if dims is None else 1 if isinstance(dims, int) else len(dims)
+    return [tensor(value.get_shape(), float_of(value.element_type))] * number
+
+
+def combinations(args: Args) -> Types:
+    """Rows of r entries of a vector."""
+    (size,) = need_rank(args["self"], 1, "self")
+    r = args["r"]
+    if size < 0:
+        rows = DYNAMIC
+    elif args["with_replacement"]:
+        rows = comb(size + r - 1, r) if size else 0
+    else:
+        rows = comb(size, r)
+    return [tensor((rows, r) if r else (0,), args["self"].element_type)]
+
+
+def hash_of_elements(args: Args) -> Types:
+    """`hash_tensor`: ui64, dims reduced."""
+    value: TensorType = args["self"]
+    return [tensor(reduced(value.get_shape(), args["dim"] or None, args["keepdim"]), ui64)]
+
+
+def embedding_bag(args: Args) -> Types:
+    """A row for each bag, then bookkeeping whose sizes depend on the mode."""
+    table = need_rank(args["weight"], 2, "weight")
+    shape = need_index(args["indices"], "indices")
+    bags = shape[0] if len(shape) == 2 else args["offsets"].get_shape()[0]
+    if args["include_last_offset"] and bags > 0:
+        bags -= 1
+    dtype: Attribute = args["offsets"].element_type
+    unknown = tensor((DYNAMIC,), dtype)
+    largest = tensor((DYNAMIC, DYNAMIC) if args["mode"] == 2 else (DYNAMIC,), dtype)
+    return [tensor((bags, table[1]), args["weight"].element_type), unknown, unknown, largest]
+
+
+def fake_quantize_mask(args: Args) -> Types:
+    """The result, and which elements were in range."""
+    value: TensorType = args["self"]
+    return [value, tensor(value.get_shape(), i1)]
+
+
+def chunk_cat(args: Args) -> Types:
+    """Each tensor cut into num_chunks along dim, padded, made flat behind dim and joined."""
+    tensors: list[TensorType] = args["tensors"]
+    number = args["num_chunks"]
+    dim = wrap_dim(args["dim"], len(tensors[0].get_shape()))
+    lead = tensors[0].get_shape()[:dim]
+    width = 0
+    for value in tensors:
+        rows, *rest = value.get_shape()[dim:]
+        size = -(-rows // number)
+        for length in rest:
+            size *= length
+        width += size
+    return [tensor((*lead, number, width), tensors[0].element_type)]
+
+
+def half_of_dim(args: Args) -> Types:
+    """`glu`: half of dim."""
+    value: TensorType = args["self"]
+    shape = list(value.get_shape())
+    if not shape:
+        raise ValueError("needs at least 1 dim")
+    dim = wrap_dim(args["dim"], len(shape))
+    if shape[dim] >= 0:
+        if shape[dim] % 2:
+            raise ValueError(f"dim {dim} of {value} is odd")
+        shape[dim] //= 2
+    return [tensor(shape, value.element_type)]
