@@ -142,6 +142,8 @@ def vander_flat(args: Args) -> Types:
 def range_inclusive(args: Args) -> Types:
     """`range`: start to end, both included; f32 without dtype."""
     start, end, step = args["start"], args["end"], args.get("step", 1)
+    if any(isinstance(value, complex) for value in (start, end, step)):
+        raise ValueError("a range needs real numbers")
     if step == 0 or (end - start) * (1 if step > 0 else -1) < 0:
         raise ValueError(f"no way from {start} to {end} in steps of {step}")
     return [tensor((int((end - start) / step) + 1,), args["dtype"] or f32)]

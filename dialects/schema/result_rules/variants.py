@@ -90,7 +90,10 @@ def _out(overload_name: str) -> Rule | None:
 
     if overload_name not in Aten.rows:
         return None
-    outs = [arg.name for arg in Aten.schema(overload_name).args if arg.mutated and arg.kwarg_only]
+    schema = Aten.schema(overload_name)
+    if not schema.results:  # lists that are written are not given back
+        return lambda args: []
+    outs = [arg.name for arg in schema.args if arg.mutated and arg.kwarg_only]
     base = overload_name.partition(".")[0]
     functional = _with_arguments_of(overload_name, base)
     rule = functional and _rule_of(functional.overload_name, functional.tags)
@@ -145,7 +148,8 @@ def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
     floats = any(RULES.get(name) == "pointwise:floating" for name in names)
 
     def rule(args: Mapping[str, Any]) -> Types:
-        values: list[TensorType] = args["self"]
+        lists = (value for value in args.values() if isinstance(value, list))
+        values: list[TensorType] = next(lists)  # a number may come before: `pow.ScalarAndTensor`
         return [tensor(t.get_shape(), float_of(t.element_type)) if floats else t for t in values]
 
     return rule
