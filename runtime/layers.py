@@ -2,11 +2,12 @@
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
-from lamina.dialects.source import parse_module
+from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
 
@@ -42,9 +43,17 @@ def layer_of(module: ModuleOp) -> str:
 
 
 def lower(module: ModuleOp, start: str, stop: str, target: Target) -> None:
-    """Takes `module` from layer `start` down to layer `stop`, in place."""
-    if start != stop:
+    """Takes `module` from layer `start` down to layer `stop`, in place.
+
+    Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
+    for one that cannot be taken further.
+    """
+    if start == stop:
+        return
+    try:
         run_pipeline(module, pipeline(start=start, stop=stop, target=target.name), Context())
+    except DiagnosticException as error:
+        raise InputError(describe_invalid(module, error)) from error
 
 
 def render(module: ModuleOp, layer: str, target: Target) -> str:
