@@ -1,0 +1,191 @@
+// RUN: lamina-opt %s -p fold-layout --split-input-file | filecheck %s
+
+// A transpose becomes the map of its reader.
+func.func @transpose(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %t = loop.generic (i, j) in [8, 4] reads(%x[j, i] : tensor<4x8xf32>) writes([i, j] store : tensor<8x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [8, 4] reads(%t[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK-LABEL: @transpose
+// CHECK-NEXT:    loop.generic (d0, d1) in [8, 4] reads(%x[d1, d0] : tensor<4x8xf32>)
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// So does a reshape; the two dims that both sides walk as one are joined.
+func.func @reshape(%x: tensor<32xf32>) -> tensor<4x8xf32> {
+  %t = loop.reshape %x : tensor<32xf32> -> tensor<4x8xf32>
+  %r = loop.generic (i, j) in [4, 8] reads(%t[i, j] : tensor<4x8xf32>) writes([i, j] store : tensor<4x8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x8xf32>
+}
+// CHECK-LABEL: @reshape
+// CHECK-NEXT:    [[R:%\S+]] = loop.generic (d0) in [32] reads(%x[d0] : tensor<32xf32>)
+// CHECK:         [[S:%\S+]] = loop.reshape [[R]] : tensor<32xf32> -> tensor<4x8xf32>
+// CHECK-NEXT:    func.return [[S]]
+
+// -----
+
+// A read of a padded copy is a padded read.
+func.func @slice_of_padded(%x: tensor<6xf32>) -> tensor<4xf32> {
+  %t = loop.generic (i) in [8] reads(%x[i - 1] pad 0.0 : f32 : tensor<6xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i) in [4] reads(%t[2 * i + 1] : tensor<8xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK-LABEL: @slice_of_padded
+// CHECK-NEXT:    loop.generic (d0) in [4] reads(%x[d0 * 2] pad 0.000000e+00 : f32 : tensor<6xf32>)
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// Not folded: beyond the slice lies more of the tensor, not the pad.
+func.func @padded_read_of_slice(%x: tensor<9xf32>) -> tensor<10xf32> {
+  %t = loop.generic (i) in [8] reads(%x[i + 1] : tensor<9xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i) in [10] reads(%t[i - 1] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<10xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK-LABEL: @padded_read_of_slice
+// CHECK-NEXT:    [[T:%\S+]] = loop.generic (d0) in [8] reads(%x[d0 + 1] : tensor<9xf32>)
+// CHECK:         loop.generic (d0) in [10] reads([[T]][d0 + -1] pad 0.000000e+00 : f32 : tensor<8xf32>)
+
+// -----
+
+// Not folded: the edge of the reshaped tensor is inside the original one.
+func.func @padded_read_of_reshape(%x: tensor<2x4xf32>) -> tensor<10xf32> {
+  %t = loop.reshape %x : tensor<2x4xf32> -> tensor<8xf32>
+  %r = loop.generic (i) in [10] reads(%t[i - 1] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<10xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK-LABEL: @padded_read_of_reshape
+// CHECK-NEXT:    [[T:%\S+]] = loop.reshape %x
+// CHECK-NEXT:    loop.generic (d0) in [10] reads([[T]][d0 + -1] pad 0.000000e+00 : f32 : tensor<8xf32>)
+
+// -----
+
+// Not folded: the index would need a division that is not exact.
+func.func @nonlinear_reshape(%x: tensor<4x6xf32>) -> tensor<8x3xf32> {
+  %t = loop.reshape %x : tensor<4x6xf32> -> tensor<3x8xf32>
+  %r = loop.generic (i, j) in [8, 3] reads(%t[j, i] : tensor<3x8xf32>) writes([i, j] store : tensor<8x3xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x3xf32>
+}
+// CHECK-LABEL: @nonlinear_reshape
+// CHECK-NEXT:    [[T:%\S+]] = loop.reshape %x
+// CHECK-NEXT:    loop.generic (d0, d1) in [8, 3] reads([[T]][d1, d0] : tensor<3x8xf32>)
+
+// -----
+
+// The only reader of a reduction rearranges it: the reduction writes it there at once.
+func.func @sink(%x: tensor<4x6x8xf32>) -> tensor<6x4xf32> {
+  %s = loop.generic (i, j, k) in [4, 6, 8] reads(%x[i, j, k] : tensor<4x6x8xf32>) writes([i, j] add : tensor<4x6xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [6, 4] reads(%s[j, i] : tensor<4x6xf32>) writes([i, j] store : tensor<6x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<6x4xf32>
+}
+// CHECK-LABEL: @sink
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [4, 6, 8]
+// CHECK-SAME:    writes([d1, d0] add : tensor<6x4xf32>)
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// Not if something else reads the reduction as well.
+func.func @not_sunk(%x: tensor<4x6x8xf32>) -> (tensor<6x4xf32>, tensor<4x6xf32>) {
+  %s = loop.generic (i, j, k) in [4, 6, 8] reads(%x[i, j, k] : tensor<4x6x8xf32>) writes([i, j] add : tensor<4x6xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [6, 4] reads(%s[j, i] : tensor<4x6xf32>) writes([i, j] store : tensor<6x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t, %s : tensor<6x4xf32>, tensor<4x6xf32>
+}
+// CHECK-LABEL: @not_sunk
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic
+// CHECK-SAME:    writes([d0, d1] add : tensor<4x6xf32>)
+// CHECK:         [[T:%\S+]] = loop.generic (d0, d1) in [6, 4] reads([[S]][d1, d0] : tensor<4x6xf32>)
+// CHECK:         func.return [[T]], [[S]]
+
+// -----
+
+func.func @reshape_of_reduction(%x: tensor<4x6x8xf32>) -> tensor<24xf32> {
+  %s = loop.generic (i, j, k) in [4, 6, 8] reads(%x[i, j, k] : tensor<4x6x8xf32>) writes([i, j] add : tensor<4x6xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.reshape %s : tensor<4x6xf32> -> tensor<24xf32>
+  func.return %t : tensor<24xf32>
+}
+// CHECK-LABEL: @reshape_of_reduction
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic
+// CHECK-SAME:    writes([(d0 * 6) + d1] add : tensor<24xf32>)
+// CHECK-NOT:     loop.reshape
+// CHECK:         func.return [[S]] : tensor<24xf32>
+
+// -----
+
+// Dims of extent 1 leave the domain, and stay as index 0 in the maps.
+func.func @unit_dims(%x: tensor<4x1x8xf32>) -> tensor<1x4xf32> {
+  %s = loop.generic (u, i, j, k) in [1, 4, 1, 8] reads(%x[i, j, k] : tensor<4x1x8xf32>) writes([u, i] add : tensor<1x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<1x4xf32>
+}
+// CHECK-LABEL: @unit_dims
+// CHECK-NEXT:    loop.generic (d0, d1) in [4, 8] reads(%x[d0, 0, d1] : tensor<4x1x8xf32>) writes([0, d0] add : tensor<1x4xf32>)
+
+// -----
+
+// Unless the body asks for a position.
+func.func @unit_dim_asked_for(%x: tensor<1x8xf32>) -> tensor<1x8xi64> {
+  %s = loop.generic (u, i) in [1, 8] reads(%x[u, i] : tensor<1x8xf32>) writes([u, i] store : tensor<1x8xi64>) {
+  ^bb0(%p: f32):
+    %a = loop.index 0 : index
+    %v = arith.index_cast %a : index to i64
+    loop.yield %v : i64
+  }
+  func.return %s : tensor<1x8xi64>
+}
+// CHECK-LABEL: @unit_dim_asked_for
+// CHECK-NEXT:    loop.generic (d0, d1) in [1, 8]

@@ -1,0 +1,211 @@
+// RUN: lamina-opt %s -p fuse-elementwise --split-input-file | filecheck %s
+
+// Equal reads are shared, and the names of what was fused are joined.
+func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %s = loop.generic (i, j) in [4, 8] reads(%x[i, j] : tensor<4x8xf32>, %b[j] : tensor<8xf32>) writes([i, j] store : tensor<4x8xf32>) attributes {lamina.op = "add"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [4, 8] reads(%s[i, j] : tensor<4x8xf32>, %b[j] : tensor<8xf32>) writes([i, j] store : tensor<4x8xf32>) attributes {lamina.op = "mul"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<4x8xf32>
+}
+// CHECK-LABEL: @chain
+// CHECK-NEXT:    loop.generic (d0, d1) in [4, 8] reads(%b[d1] : tensor<8xf32>, %x[d0, d1] : tensor<4x8xf32>)
+// CHECK-SAME:    attributes {lamina.op = "add+mul"}
+// CHECK-NEXT:    ^bb0([[B:%\S+]]: f32, [[X:%\S+]]: f32):
+// CHECK-NEXT:    [[S:%\S+]] = arith.addf [[X]], [[B]]
+// CHECK-NEXT:    [[M:%\S+]] = arith.mulf [[S]], [[B]]
+// CHECK-NEXT:    loop.yield [[M]]
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// Maps are composed.
+func.func @into_reduction(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %s = loop.generic (i, j) in [4, 8] reads(%x[i, j] : tensor<4x8xf32>) writes([i, j] store : tensor<4x8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (k, l) in [8, 4] reads(%s[l, k] : tensor<4x8xf32>) writes([k] add : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<8xf32>
+}
+// CHECK-LABEL: @into_reduction
+// CHECK-NEXT:    loop.generic (d0, d1) in [8, 4] reads(%x[d1, d0] : tensor<4x8xf32>) writes([d0] add : tensor<8xf32>)
+// CHECK:         math.exp
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// A position is that of the reader, through its map.
+func.func @index_is_moved(%x: tensor<4x8xi64>) -> tensor<8xi64> {
+  %s = loop.generic (i, j) in [4, 8] writes([i, j] store : tensor<4x8xi64>) {
+    %a = loop.index 1 : index
+    %v = arith.index_cast %a : index to i64
+    loop.yield %v : i64
+  }
+  %t = loop.generic (k) in [4] reads(%s[1, 2 * k + 1] : tensor<4x8xi64>) writes([k] store : tensor<4xi64>) {
+  ^bb0(%p: i64):
+    loop.yield %p : i64
+  }
+  %u = loop.generic (k) in [8] reads(%x[0, k] : tensor<4x8xi64>, %t[1] : tensor<4xi64>) writes([k] store : tensor<8xi64>) {
+  ^bb0(%p: i64, %q: i64):
+    %v = arith.addi %p, %q : i64
+    loop.yield %v : i64
+  }
+  func.return %u : tensor<8xi64>
+}
+// CHECK-LABEL: @index_is_moved
+// CHECK-NEXT:    [[T:%\S+]] = loop.generic (d0) in [4] writes
+// CHECK-NEXT:    [[I:%\S+]] = loop.index 0 : index
+// CHECK-NEXT:    [[C:%\S+]] = arith.constant 2 : index
+// CHECK-NEXT:    [[J:%\S+]] = arith.muli [[I]], [[C]]
+// CHECK-NEXT:    [[O:%\S+]] = arith.constant 1 : index
+// CHECK-NEXT:    [[K:%\S+]] = arith.addi [[J]], [[O]]
+// CHECK-NEXT:    arith.index_cast [[K]]
+// CHECK:         loop.generic (d0) in [8] reads(%x[0, d0] : tensor<4x8xi64>, [[T]][1] : tensor<4xi64>)
+
+// -----
+
+// What costs less than storing it is computed in each reader.
+func.func @cheap_twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %s = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i) in [8] reads(%s[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %u = loop.generic (i) in [8] reads(%s[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.sqrt %p : f32
+    loop.yield %v : f32
+  }
+  func.return %t, %u : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK-LABEL: @cheap_twice
+// CHECK-NEXT:    loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>)
+// CHECK:         arith.negf
+// CHECK-NEXT:    math.exp
+// CHECK:         loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>)
+// CHECK:         arith.negf
+// CHECK-NEXT:    math.sqrt
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// What costs more is stored once.
+func.func @costly_twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %s = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i) in [8] reads(%s[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  %u = loop.generic (i) in [8] reads(%s[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.sqrt %p : f32
+    loop.yield %v : f32
+  }
+  func.return %t, %u : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK-LABEL: @costly_twice
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic
+// CHECK:         math.exp
+// CHECK:         loop.generic (d0) in [8] reads([[S]][d0]
+// CHECK:         loop.generic (d0) in [8] reads([[S]][d0]
+
+// -----
+
+func.func @evaluated_more_often(%x: tensor<8xf32>) -> tensor<3x8xf32> {
+  %s = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [3, 8] reads(%s[j] : tensor<8xf32>) writes([i, j] store : tensor<3x8xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<3x8xf32>
+}
+// CHECK-LABEL: @evaluated_more_often
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0) in [8]
+// CHECK:         loop.generic (d0, d1) in [3, 8] reads([[S]][d1]
+
+// -----
+
+// Not inlined: where the read is outside, the pad counts and not the body.
+func.func @padded(%x: tensor<8xf32>) -> tensor<10xf32> {
+  %s = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i) in [10] reads(%s[i - 1] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<10xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<10xf32>
+}
+// CHECK-LABEL: @padded
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0) in [8]
+// CHECK:         loop.generic (d0) in [10] reads([[S]][d0 + -1] pad
+
+// -----
+
+// Not inlined: a product reads each element many times, and must stay a product.
+func.func @contraction(%x: tensor<4x8xf32>, %y: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %s = loop.generic (i, j) in [4, 8] reads(%x[i, j] : tensor<4x8xf32>) writes([i, j] store : tensor<4x8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (m, n, k) in [4, 16, 8] reads(%s[m, k] : tensor<4x8xf32>, %y[k, n] : tensor<8x16xf32>) writes([m, n] add : tensor<4x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<4x16xf32>
+}
+// CHECK-LABEL: @contraction
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0, d1) in [4, 8]
+// CHECK:         loop.generic (d0, d1, d2) in [4, 16, 8] reads([[S]][d0, d2]
+
+// -----
+
+func.func @reduction_is_not_inlined(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %s = loop.generic (i, j) in [4, 8] reads(%x[i, j] : tensor<4x8xf32>) writes([i] add : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i) in [4] reads(%s[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<4xf32>
+}
+// CHECK-LABEL: @reduction_is_not_inlined
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0, d1) in [4, 8]
+// CHECK:         loop.generic (d0) in [4] reads([[S]][d0]

@@ -1,0 +1,113 @@
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v3"}' --split-input-file | filecheck %s
+
+// Panels of two vectors of eight; the last one is filled up with zeros.
+func.func @packed(%a: tensor<8x40xf32>, %b: tensor<40x33xf32>) -> tensor<8x33xf32> {
+  %r = loop.generic (m, n, k) in [8, 33, 40] reads(%a[m, k] : tensor<8x40xf32>, %b[k, n] : tensor<40x33xf32>) writes([m, n] add : tensor<8x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x33xf32>
+}
+// CHECK-LABEL: @packed
+// CHECK-NEXT:    [[B:%\S+]] = loop.generic (d0, d1, d2) in [3, 40, 16] reads(%b[d1, (d0 * 16) + d2] pad 0.000000e+00 : f32 : tensor<40x33xf32>)
+// CHECK-SAME:    writes([d0, d1, d2] store : tensor<3x40x16xf32>) attributes {lamina.op = "pack"}
+// CHECK:         loop.generic (d0, d1, d2) in [8, 33, 40]
+// CHECK-SAME:    reads(%a[d0, d2] : tensor<8x40xf32>, [[B]][d1 floordiv 16, d2, d1 mod 16] : tensor<3x40x16xf32>)
+// CHECK-SAME:    lamina.panel = 16 : i64
+
+// -----
+
+// Too few rows to pay for packing an operand in each call.
+func.func @few_rows(%a: tensor<3x40xf32>, %b: tensor<40x33xf32>) -> tensor<3x33xf32> {
+  %r = loop.generic (m, n, k) in [3, 33, 40] reads(%a[m, k] : tensor<3x40xf32>, %b[k, n] : tensor<40x33xf32>) writes([m, n] add : tensor<3x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<3x33xf32>
+}
+// CHECK-LABEL: @few_rows
+// CHECK-NEXT:    loop.generic
+// CHECK-NOT:     lamina.panel
+// CHECK:         func.return
+
+// -----
+
+// A constant operand is packed whatever the number of rows: it is done once.
+func.func @main(%a: tensor<1x40xf32>, %b: tensor<33x40xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x33xf32> {
+  %r = loop.generic (m, n, k) in [1, 33, 40] reads(%a[m, k] : tensor<1x40xf32>, %b[n, k] : tensor<33x40xf32>) writes([m, n] add : tensor<1x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x33xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [3, 40, 16] reads(%b[(d0 * 16) + d2, d1] pad 0.000000e+00 : f32 : tensor<33x40xf32>)
+// CHECK:         loop.generic (d0, d1, d2) in [1, 33, 40]
+// CHECK-SAME:    lamina.panel = 16 : i64
+
+// -----
+
+// Batch dims come first, every summed dim keeps its order; no pad where panels come out even.
+func.func @batch_and_two_sums(%a: tensor<2x9x5x7xf64>, %b: tensor<2x5x7x16xf64>) -> tensor<2x9x16xf64> {
+  %r = loop.generic (b, m, n, j, k) in [2, 9, 16, 5, 7] reads(%a[b, m, j, k] : tensor<2x9x5x7xf64>, %b[b, j, k, n] : tensor<2x5x7x16xf64>) writes([b, m, n] add : tensor<2x9x16xf64>) {
+  ^bb0(%p: f64, %q: f64):
+    %v = arith.mulf %p, %q : f64
+    loop.yield %v : f64
+  }
+  func.return %r : tensor<2x9x16xf64>
+}
+// CHECK-LABEL: @batch_and_two_sums
+// CHECK-NEXT:    [[B:%\S+]] = loop.generic (d0, d1, d2, d3, d4) in [2, 2, 5, 7, 8] reads(%b[d0, d2, d3, (d1 * 8) + d4] : tensor<2x5x7x16xf64>)
+// CHECK:         [[B]][d0, d2 floordiv 8, d3, d4, d2 mod 8]
+// CHECK-SAME:    lamina.panel = 8 : i64
+
+// -----
+
+// A padded row operand is copied, for the product reads it without checks.
+func.func @padded_rows(%a: tensor<14x8xf32>, %b: tensor<8x16xf32>) -> tensor<16x16xf32> {
+  %r = loop.generic (m, n, k) in [16, 16, 8] reads(%a[m - 1, k] pad 0.0 : f32 : tensor<14x8xf32>, %b[k, n] : tensor<8x16xf32>) writes([m, n] add : tensor<16x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<16x16xf32>
+}
+// CHECK-LABEL: @padded_rows
+// CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [16, 8] reads(%a[d0 + -1, d1] pad 0.000000e+00 : f32 : tensor<14x8xf32>)
+// CHECK-SAME:    lamina.op = "pad"
+// CHECK:         loop.generic (d0, d1, d2) in [16, 16, 8] reads([[A]][d0, d2] : tensor<16x8xf32>, 
+
+// -----
+
+// Only f32 and f64 have a product schedule.
+func.func @integers(%a: tensor<8x40xi32>, %b: tensor<40x33xi32>) -> tensor<8x33xi32> {
+  %r = loop.generic (m, n, k) in [8, 33, 40] reads(%a[m, k] : tensor<8x40xi32>, %b[k, n] : tensor<40x33xi32>) writes([m, n] add : tensor<8x33xi32>) {
+  ^bb0(%p: i32, %q: i32):
+    %v = arith.muli %p, %q : i32
+    loop.yield %v : i32
+  }
+  func.return %r : tensor<8x33xi32>
+}
+// CHECK-LABEL: @integers
+// CHECK-NEXT:    loop.generic
+// CHECK-NOT:     lamina.panel
+// CHECK:         func.return
+
+// -----
+
+// Not a sum of products.
+func.func @sum_of_sums(%a: tensor<8x40xf32>, %b: tensor<40x33xf32>) -> tensor<8x33xf32> {
+  %r = loop.generic (m, n, k) in [8, 33, 40] reads(%a[m, k] : tensor<8x40xf32>, %b[k, n] : tensor<40x33xf32>) writes([m, n] add : tensor<8x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x33xf32>
+}
+// CHECK-LABEL: @sum_of_sums
+// CHECK-NEXT:    loop.generic
+// CHECK-NOT:     lamina.panel
+// CHECK:         func.return
