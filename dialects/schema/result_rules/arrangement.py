@@ -49,6 +49,8 @@ def rot90(args: Args) -> Types:
     value: TensorType = args["self"]
     shape = list(value.get_shape())
     first, second = (wrap_dim(dim, len(shape)) for dim in args["dims"])
+    if first == second:
+        raise ValueError(f"the dims to rotate must differ, got {list(args['dims'])}")
     if args["k"] % 2:
         shape[first], shape[second] = shape[second], shape[first]
     return [tensor(shape, value.element_type)]
@@ -80,6 +82,8 @@ def diag_embed(args: Args) -> Types:
     shape = value.get_shape()
     rank = len(shape) + 1
     places = sorted(wrap_dim(args[name], rank, name) for name in ("dim1", "dim2"))
+    if places[0] == places[1]:
+        raise ValueError(f"dim1 and dim2 are both {places[0]}")
     length = DYNAMIC if shape[-1] < 0 else shape[-1] + abs(args["offset"])
     new = list(shape[:-1])
     for place in places:

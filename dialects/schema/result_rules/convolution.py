@@ -21,7 +21,7 @@ from lamina.dialects.schema.result_rules.shapes import (
 
 def window_count(size: int, window: int, stride: int, padding: int, dilation: int) -> int:
     """How many windows fit a dim padded by `padding` in all (both sides together)."""
-    if size < 0 or window < 0:
+    if min(size, window, padding) < 0:
         return DYNAMIC
     if stride <= 0 or dilation <= 0:
         raise ValueError(f"stride {stride} and dilation {dilation} must be positive")
@@ -100,7 +100,10 @@ def _paddings(
         return [dilation * (w - 1) for dilation, w in zip(dilations, windows, strict=True)]
     if isinstance(padding, str):
         raise ValueError(f"padding must be 'same' or 'valid', not '{padding}'")
-    return [2 * amount for amount in repeat_to(padding, len(windows), "padding")]
+    amounts = repeat_to(padding, len(windows), "padding")
+    if min(amounts) < 0 and DYNAMIC not in amounts:
+        raise ValueError(f"negative padding {amounts}")
+    return [DYNAMIC if amount < 0 else 2 * amount for amount in amounts]
 
 
 def convolve_transposed(args: Args) -> Types:

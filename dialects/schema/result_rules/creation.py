@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isfinite
 
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import Attribute
@@ -65,7 +65,7 @@ def arange(args: Args) -> Types:
     numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
     if len(numbers) < 3 or any(v == DYNAMIC for v in numbers):
         return [tensor((DYNAMIC,), args["dtype"] or i64)]
-    if step == 0 or (end - start) * (1 if step > 0 else -1) < 0:
+    if step == 0 or not isfinite(end - start) or (end - start) * (1 if step > 0 else -1) < 0:
         raise ValueError(f"no way from {start} to {end} in steps of {step}")
     dtype = args["dtype"]
     if dtype is None:
@@ -79,6 +79,9 @@ def arange(args: Args) -> Types:
 
 def linspace(args: Args) -> Types:
     """`linspace`, `logspace`: `steps` entries; f32 without dtype."""
+    for bound in (args["start"], args["end"]):
+        if isinstance(bound, TensorType) and bound.get_shape():
+            raise ValueError(f"start and end must be 0-d, got {bound}")
     if args["steps"] < 0:
         raise ValueError(f"steps must not be negative, got {args['steps']}")
     return [tensor((args["steps"],), args["dtype"] or f32)]
@@ -120,7 +123,7 @@ def normal(args: Args) -> Types:
 
 def multinomial(args: Args) -> Types:
     """num_samples i64 indices for each row."""
-    shape = args["self"].get_shape()
+    shape = need_rank(args["self"], (1, 2), "self")
     return [tensor((*shape[:-1], size_or_dynamic(args["num_samples"])), i64)]
 
 
@@ -144,7 +147,7 @@ def range_inclusive(args: Args) -> Types:
     start, end, step = args["start"], args["end"], args.get("step", 1)
     if any(isinstance(value, complex) for value in (start, end, step)):
         raise ValueError("a range needs real numbers")
-    if step == 0 or (end - start) * (1 if step > 0 else -1) < 0:
+    if step == 0 or not isfinite(end - start) or (end - start) * (1 if step > 0 else -1) < 0:
         raise ValueError(f"no way from {start} to {end} in steps of {step}")
     return [tensor((int((end - start) / step) + 1,), args["dtype"] or f32)]
 

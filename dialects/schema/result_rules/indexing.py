@@ -213,6 +213,10 @@ def masked_select(args: Args) -> Types:
 def masked_scatter(args: Args) -> Types:
     """Self's element type, broadcast with the mask."""
     value, mask = args["self"], args["mask"]
+    if mask.element_type != i1:
+        raise ValueError(f"the mask must be bool, got {mask}")
+    if args["source"].element_type != value.element_type:
+        raise ValueError(f"self {value} and source {args['source']} differ in element type")
     shape = broadcast(value.get_shape(), mask.get_shape())
     return [tensor(shape, value.element_type)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute
 
-from lamina.dialects.schema.promotion import complex_of, real_of, result_dtype
+from lamina.dialects.schema.promotion import complex_of, float_of, real_of, result_dtype
 from lamina.dialects.schema.result_rules.reductions import reduced
 from lamina.dialects.schema.result_rules.shapes import (
     DYNAMIC,
@@ -269,7 +269,7 @@ def ldl_solve(args: Args) -> Types:
 
 def cholesky_solve(args: Args) -> Types:
     """The right side, batches broadcast."""
-    return [_with_batch(args["input2"], args["self"])]
+    return [_with_batch(args["input2" if "input2" in args else "A"], args["self"])]
 
 
 def triangular_solve(args: Args) -> Types:
@@ -331,9 +331,9 @@ def covariance(args: Args) -> Types:
     if len(shape) > 2:
         raise ValueError(f"needs at most 2 dims, got {value}")
     variables = shape[:1] * 2 if len(shape) == 2 and shape[0] != 1 else ()
-    from lamina.dialects.schema.promotion import float_of
-
-    return [tensor(variables, float_of(value.element_type))]
+    weights = args.get("aweights")
+    dtype = result_dtype([value] if weights is None else [value, weights])
+    return [tensor(variables, float_of(dtype))]
 
 
 def trilinear(args: Args) -> Types:

@@ -276,8 +276,11 @@ def einsum(args: Args) -> Types:
 
 def _sums_alone(terms: list[str], right: str) -> bool:
     """Whether a letter is summed over in one operand only: a `sum`, which widens integers."""
-    inside = "".join(terms).replace("...", ".")
-    return any(c not in right and inside.count(c) == 1 for c in inside)
+    letters = [set(term) for term in terms]
+    return any(
+        letter not in right and sum(letter in others for others in letters) == 1
+        for letter in set().union(*letters)
+    )
 
 
 def _bind_letters(term: str, value: TensorType, sizes: dict[str, int]) -> Shape:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from lamina.dialects.schema.promotion import (
     BOOL,
     COMPLEX,
+    FLOAT,
     Number,
     category,
     complex_of,
@@ -163,6 +164,9 @@ def masked_fill(args: Args) -> Types:
 def complex_from_parts(args: Args) -> Types:
     """`complex` and `polar`: two float tensors of one type."""
     shape, dtype = _result(args)
+    parts = [v.element_type for v in args.values() if isinstance(v, TensorType)]
+    if category(dtype) != FLOAT or parts[0] != parts[1]:
+        raise ValueError(f"needs two tensors of one float type, got {parts[0]} and {parts[1]}")
     return [tensor(shape, complex_of(dtype))]
 
 

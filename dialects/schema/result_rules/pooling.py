@@ -13,6 +13,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     Types,
     need_rank,
     repeat_to,
+    same_shape,
     size_or_dynamic,
     tensor,
 )
@@ -44,6 +45,8 @@ def _pooled(args: Args, rank: int) -> TensorType:
     strides = repeat_to(args["stride"] or windows, rank, "stride")
     paddings = repeat_to(args["padding"], rank, "padding")
     dilations = repeat_to(args.get("dilation", [1]), rank, "dilation")
+    if args.get("divisor_override") == 0:
+        raise ValueError("the divisor must not be 0")
     rows = zip(shape[-rank:], windows, strides, paddings, dilations, strict=True)
     out = [pooled_size(*row, args["ceil_mode"]) for row in rows]
     return tensor((*shape[:-rank], *out), value.element_type)
@@ -88,6 +91,22 @@ def _to_output_size(args: Args, rank: int) -> TensorType:
     shape = need_rank(value, (rank + 1, rank + 2), "self")
     sizes = repeat_to(args["output_size"], rank, "output_size")
     return tensor((*shape[:-rank], *map(size_or_dynamic, sizes)), value.element_type)
+
+
+def _unpooled(args: Args, rank: int) -> Types:
+    if not same_shape(args["self"].get_shape(), args["indices"].get_shape()):
+        raise ValueError(f"indices {args['indices']} must have the shape of {args['self']}")
+    return [_to_output_size(args, rank)]
+
+
+def unpool_2d(args: Args) -> Types:
+    """`max_unpool2d`."""
+    return _unpooled(args, 2)
+
+
+def unpool_3d(args: Args) -> Types:
+    """`max_unpool3d`."""
+    return _unpooled(args, 3)
 
 
 def adaptive_1d(args: Args) -> Types:

@@ -24,6 +24,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     Args,
     Shape,
     Types,
+    count,
     first_tensor,
     show,
     tensor,
@@ -97,7 +98,16 @@ def extreme_and_index(args: Args) -> Types:
     """`max.dim`, `min.dim`, `median.dim`, `mode`, `kthvalue`: values and i64 indices."""
     value, shape = _over(args)
     need_elements(value.get_shape(), args["dim"], "the extreme")
+    if "k" in args:
+        _need_kth(value, args["dim"], args["k"])
     return [tensor(shape, value.element_type), tensor(shape, i64)]
+
+
+def _need_kth(value: TensorType, dim: int, k: int) -> None:
+    shape = value.get_shape()
+    size = shape[dim] if shape else 1
+    if k >= 0 and size >= 0 and not 1 <= k <= size:
+        raise ValueError(f"k = {k} is out of range for dim {dim} of {value}")
 
 
 def index_of_extreme(args: Args) -> Types:
@@ -226,8 +236,8 @@ def diff(args: Args) -> Types:
     """`diff`: n entries less along dim, more by those put before and behind."""
     value: TensorType = args["self"]
     shape = list(value.get_shape())
-    if not shape:
-        raise ValueError("needs at least 1 dim")
+    if not shape or args["n"] < 0:
+        raise ValueError(f"no difference of order {args['n']} of {value}")
     dim = wrap_dim(args["dim"], len(shape))
     for extra in (args["prepend"], args["append"]):
         if extra is not None and shape[dim] >= 0:
@@ -278,7 +288,9 @@ def norm_of_all(args: Args) -> Types:
 
 def number(args: Args) -> Types:
     """`item`: f64, i64 or i1 by the category of self's type."""
-    value: TensorType = args["self"] if "self" in args else args["a"]
+    value: TensorType = args["self"]
+    if count(value.get_shape()) not in (1, DYNAMIC):
+        raise ValueError(f"needs one element, got {value}")
     return [number_type(value.element_type)]
 
 

@@ -397,11 +397,13 @@ _ATEN: dict[str, str] = {
     "pooling:pool_2d_with_indices": "max_pool2d_with_indices",
     "pooling:pool_3d_with_indices": "max_pool3d_with_indices",
     "pooling:adaptive_1d": "adaptive_avg_pool1d",
-    "pooling:adaptive_2d": "_adaptive_avg_pool2d adaptive_avg_pool2d max_unpool2d",
-    "pooling:adaptive_3d": "_adaptive_avg_pool3d adaptive_avg_pool3d max_unpool3d",
+    "pooling:adaptive_2d": "_adaptive_avg_pool2d adaptive_avg_pool2d ",
+    "pooling:adaptive_3d": "_adaptive_avg_pool3d adaptive_avg_pool3d ",
     "pooling:adaptive_1d_with_indices": "adaptive_max_pool1d",
     "pooling:adaptive_2d_with_indices": "adaptive_max_pool2d fractional_max_pool2d",
     "pooling:adaptive_3d_with_indices": "adaptive_max_pool3d fractional_max_pool3d",
+    "pooling:unpool_2d": "max_unpool2d",
+    "pooling:unpool_3d": "max_unpool3d",
     "pooling:upsample": """
         _upsample_bicubic2d_aa _upsample_bicubic2d_aa.vec _upsample_bilinear2d_aa
         _upsample_bilinear2d_aa.vec _upsample_lanczos2d_aa _upsample_lanczos2d_aa.vec

@@ -138,7 +138,8 @@ def stft(args: Args) -> Types:
     imaginary = _complex(value.element_type) == value.element_type
     onesided = args["onesided"] if args["onesided"] is not None else not imaginary
     new = (*shape[:-1], n_fft // 2 + 1 if onesided else n_fft, frames)
-    if args["return_complex"] or imaginary:
+    asked = args["return_complex"]
+    if asked or (asked is None and imaginary):
         return [tensor(new, _complex(value.element_type))]
     return [tensor((*new, 2), _real(value.element_type))]
 

@@ -18,6 +18,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     need_rank,
     tensor,
     wrap_dim,
+    wrap_dims,
 )
 
 
@@ -40,9 +41,9 @@ def histogram_of_rows(args: Args) -> Types:
     """`histogramdd`: counts for each bin of each column, and the edges of each column's bins."""
     value: TensorType = args["self"]
     columns = value.get_shape()[-1]
-    bins = [args["bins"]] * columns if isinstance(args["bins"], int) else args["bins"]
-    if bins and isinstance(bins[0], TensorType):
-        bins = [edges.get_shape()[0] - 1 for edges in bins]
+    given: int | list[int | TensorType] = args["bins"]
+    entries = [given] * columns if isinstance(given, int) else given
+    bins = [entry if isinstance(entry, int) else entry.get_shape()[0] - 1 for entry in entries]
     dtype: Attribute = value.element_type
     return [tensor(bins, dtype), *(tensor((number + 1,), dtype) for number in bins)]
 
@@ -111,6 +112,10 @@ def gradient(args: Args) -> Types:
     """Self's shape for each of the dims (all without dim)."""
     value: TensorType = args["self"]
     dims = args.get("dim")
+    if dims is not None:
+        wrap_dims([dims] if isinstance(dims, int) else dims, len(value.get_shape()))
+    if args["edge_order"] not in (1, 2):
+        raise ValueError(f"edge_order must be 1 or 2, got {args['edge_order']}")
     number = len(value.get_shape()) if dims is None else 1 if isinstance(dims, int) else len(dims)
     return [tensor(value.get_shape(), float_of(value.element_type))] * number
 
@@ -157,6 +162,8 @@ def chunk_cat(args: Args) -> Types:
     """Each tensor cut into num_chunks along dim, padded, made flat behind dim and joined."""
     tensors: list[TensorType] = args["tensors"]
     number = args["num_chunks"]
+    if not tensors or number <= 0:
+        raise ValueError(f"{len(tensors)} tensors in {number} chunks")
     dim = wrap_dim(args["dim"], len(tensors[0].get_shape()))
     lead = tensors[0].get_shape()[:dim]
     width = 0

@@ -97,11 +97,12 @@ def _out(overload_name: str) -> Rule | None:
     base = overload_name.partition(".")[0]
     functional = _with_arguments_of(overload_name, base)
     rule = functional and _rule_of(functional.overload_name, functional.tags)
-    if rule is None:
+    if rule is None or functional is None:
         return lambda args: [args[name] for name in outs]
+    defaults = {arg.name: arg.default for arg in functional.args if not arg.required}
 
     def sized(args: Mapping[str, Any]) -> Types:
-        types = rule({"dtype": None, **args})
+        types = rule({**defaults, **args})
         return [
             tensor(result.get_shape(), args[name].element_type)
             for name, result in zip(outs, types, strict=True)

@@ -248,11 +248,22 @@ def slice_dim(args: Args) -> Types:
 def narrow(args: Args) -> Types:
     """`length` entries of one dim."""
     value, shape = own(args)
+    if not shape:
+        raise ValueError("a 0-d tensor has no dim to narrow")
     dim = wrap_dim(args["dim"], len(shape))
     length = args["length"]
+    start = args["start"]
+    if isinstance(start, TensorType) and start.get_shape():
+        raise ValueError(f"start must be 0-d, got {start}")
+    if isinstance(start, int) and start != DYNAMIC and abs(start) > shape[dim] >= 0:
+        raise ValueError(f"start {start} is out of range for dim {dim} of {value}")
     if length >= 0 and 0 <= shape[dim] < length:
         raise ValueError(f"length {length} is more than dim {dim} of {value}")
-    return [tensor((*shape[:dim], max(length, DYNAMIC), *shape[dim + 1 :]), value.element_type)]
+    return [
+        tensor(
+            (*shape[:dim], DYNAMIC if length < 0 else length, *shape[dim + 1 :]), value.element_type
+        )
+    ]
 
 
 def select(args: Args) -> Types:
@@ -373,7 +384,9 @@ def sum_to_size(args: Args) -> Types:
     sizes = known_shape(args["size"])
     if static(shape) and static(sizes) and broadcast(shape, sizes) != shape:
         raise ValueError(f"{value} does not sum to {show(sizes)}")
-    return [tensor(sizes, value.element_type if sizes == shape else sum_of(value.element_type))]
+    return [
+        tensor(sizes, value.element_type if sizes == shape != () else sum_of(value.element_type))
+    ]
 
 
 def square_matrices(value: TensorType, name: str) -> Shape:
