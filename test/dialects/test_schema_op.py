@@ -25,7 +25,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.schema.names import BindError, NoResultRuleError
 
 MATRIX = TensorType(f32, [2, 3])
-X, Y, W = xdsl_test.TestOp(result_types=[MATRIX, MATRIX, TensorType(f32, [3])]).results
+X, Y = xdsl_test.TestOp(result_types=[MATRIX, MATRIX]).results
 (N,) = xdsl_test.TestOp(result_types=[i64]).results
 
 
@@ -96,7 +96,7 @@ def test_an_op_stands_for_its_only_result() -> None:
     relu = aten.op("relu.default")(X)
     assert aten.op("add.Tensor")(relu, Y).arg("self") is relu.results[0]
     both = aten.op("max.dim")(X, 1)
-    with pytest.raises(BindError, match="'self' must be a tensor, not aten.max.dim with 2 results"):
+    with pytest.raises(BindError, match=r"'self' must be a tensor, not aten\.max\.dim with 2"):
         aten.op("relu.default")(both)
 
 
