@@ -1,0 +1,80 @@
+// RUN: lamina-opt %s -p bufferize --split-input-file | filecheck %s
+
+// Results become trailing arguments; what goes from kernel to kernel is allocated by the entry, what
+// stays inside a kernel by the kernel.
+func.func @main(%x: tensor<16x40xf32> {lamina.kind = "input", lamina.name = "x"}) -> (tensor<16xf32> {lamina.name = "y"}) {
+  %a = func.call @kernel_0(%x) : (tensor<16x40xf32>) -> tensor<16x40xf32>
+  %b = func.call @kernel_1(%a) : (tensor<16x40xf32>) -> tensor<16xf32>
+  func.return %b : tensor<16xf32>
+}
+func.func private @kernel_0(%p: tensor<16x40xf32>) -> tensor<16x40xf32> attributes {lamina.kernel} {
+  %e = loop.generic (i, j) in [16, 40] reads(%p[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.op = "exp"} {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  func.return %e : tensor<16x40xf32>
+}
+func.func private @kernel_1(%p: tensor<16x40xf32>) -> tensor<16xf32> attributes {lamina.kernel} {
+  %m = loop.generic (i, j) in [16, 40] reads(%p[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) {
+  ^bb0(%v: f32):
+    %u = arith.mulf %v, %v : f32
+    loop.yield %u : f32
+  }
+  %s = loop.generic (i, j) in [16, 40] reads(%m[i, j] : tensor<16x40xf32>) writes([i] add : tensor<16xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<16xf32>
+}
+// CHECK:         func.func @main(%x: memref<16x40xf32> {lamina.kind = "input", lamina.name = "x"},
+// CHECK-SAME:    [[OUT:%\S+]]: memref<16xf32> {lamina.name = "y", lamina.kind = "output"}) attributes {lamina.entry}
+// CHECK-NEXT:    [[A:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<16x40xf32>
+// CHECK-NEXT:    func.call @kernel_0(%x, [[A]]) : (memref<16x40xf32>, memref<16x40xf32>) -> ()
+// CHECK-NEXT:    func.call @kernel_1([[A]], [[OUT]]) : (memref<16x40xf32>, memref<16xf32>) -> ()
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:    }
+// CHECK:         func.func private @kernel_0([[P:%\S+]]: memref<16x40xf32>, [[Q:%\S+]]: memref<16x40xf32>)
+// CHECK-NEXT:    loop.generic (d0, d1) in [16, 40] reads([[P]][d0, d1] : memref<16x40xf32>)
+// CHECK-SAME:    writes([d0, d1] store into [[Q]] : memref<16x40xf32>) attributes {lamina.op = "exp"}
+// CHECK:         func.func private @kernel_1([[P]]: memref<16x40xf32>, [[O:%\S+]]: memref<16xf32>)
+// CHECK-NEXT:    [[M:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<16x40xf32>
+// CHECK-NEXT:    loop.generic {{.*}} writes([d0, d1] store into [[M]] : memref<16x40xf32>)
+// CHECK:         loop.generic {{.*}} reads([[M]][d0, d1] : memref<16x40xf32>) writes([d0] add into [[O]] : memref<16xf32>)
+
+// -----
+
+// A kernel writes through the shape it knows into a result that is returned reshaped.
+func.func @main(%x: tensor<4xf32>) -> (tensor<2x2xf32>, tensor<4xf32> {lamina.kind = "mutation", lamina.target = "x"}) {
+  %a, %m = func.call @kernel_0(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %r = loop.reshape %a : tensor<4xf32> -> tensor<2x2xf32>
+  func.return %r, %m : tensor<2x2xf32>, tensor<4xf32>
+}
+func.func private @kernel_0(%p: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {lamina.kernel} {
+  %a, %m = loop.generic (i) in [4] reads(%p[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>, [i] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return %a, %m : tensor<4xf32>, tensor<4xf32>
+}
+// CHECK:         func.func @main(%x: memref<4xf32>, [[Y:%\S+]]: memref<2x2xf32> {lamina.kind = "output"},
+// CHECK-SAME:    [[N:%\S+]]: memref<4xf32> {lamina.kind = "mutation", lamina.target = "x"})
+// CHECK-NEXT:    [[V:%\S+]] = loop.reshape [[Y]] : memref<2x2xf32> -> memref<4xf32>
+// CHECK-NEXT:    func.call @kernel_0(%x, [[V]], [[N]])
+// CHECK-NEXT:    func.return
+
+// -----
+
+// Tensors that a body indexes itself become memrefs inside it as well.
+func.func private @kernel_0(%x: tensor<8xf32>, %n: tensor<4xi64>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%n[i] : tensor<4xi64>) sources(%x : tensor<8xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%v: i64, %t: tensor<8xf32>):
+    %i = arith.index_cast %v : i64 to index
+    %u = loop.read %t[%i] : tensor<8xf32>
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK:         loop.generic (d0) in [4] reads(%n[d0] : memref<4xi64>) sources(%x : memref<8xf32>)
+// CHECK-NEXT:    ^bb0(%{{.*}}: i64, [[T:%\S+]]: memref<8xf32>):
+// CHECK:         loop.read [[T]]{{.*}} : memref<8xf32>

@@ -1,0 +1,50 @@
+// RUN: lamina-opt %s -p plan-memory --split-input-file | filecheck %s
+
+// %b lives from @k2 to @k3, %a and %c beside it never at the same time, and %d in what %b leaves.
+// Sizes are whole cache lines; booleans take a byte each. A reshape keeps its buffer alive.
+func.func @main(%x: memref<4xf32>, %out: memref<4xf32>) attributes {lamina.entry} {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  func.call @k1(%x, %a) : (memref<4xf32>, memref<4xf32>) -> ()
+  %b = memref.alloc() {alignment = 64 : i64} : memref<100xf32>
+  func.call @k2(%a, %b) : (memref<4xf32>, memref<100xf32>) -> ()
+  %c = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  %v = loop.reshape %b : memref<100xf32> -> memref<10x10xf32>
+  func.call @k3(%v, %c) : (memref<10x10xf32>, memref<4xf32>) -> ()
+  %d = memref.alloc() {alignment = 64 : i64} : memref<20x5xi1>
+  func.call @k4(%c, %d) : (memref<4xf32>, memref<20x5xi1>) -> ()
+  func.call @k5(%d, %out) : (memref<20x5xi1>, memref<4xf32>) -> ()
+  func.return
+}
+func.func private @k1(memref<4xf32>, memref<4xf32>) -> ()
+func.func private @k2(memref<4xf32>, memref<100xf32>) -> ()
+func.func private @k3(memref<10x10xf32>, memref<4xf32>) -> ()
+func.func private @k4(memref<4xf32>, memref<20x5xi1>) -> ()
+func.func private @k5(memref<20x5xi1>, memref<4xf32>) -> ()
+// CHECK:         func.func @main(%x: memref<4xf32>, %out: memref<4xf32>, [[M:%\S+]]: memref<512xi8> {lamina.kind = "arena"})
+// CHECK-NEXT:    [[A:%\S+]] = arith.constant 448 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[A]]{{.}}[] : memref<512xi8> to memref<4xf32>
+// CHECK:         [[B:%\S+]] = arith.constant 0 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[B]]{{.}}[] : memref<512xi8> to memref<100xf32>
+// CHECK:         [[C:%\S+]] = arith.constant 448 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[C]]{{.}}[] : memref<512xi8> to memref<4xf32>
+// CHECK:         [[D:%\S+]] = arith.constant 0 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[D]]{{.}}[] : memref<512xi8> to memref<20x5xi1>
+// CHECK-NOT:     memref.alloc
+
+// -----
+
+// Nothing to keep: an arena without bytes.
+func.func @main(%x: memref<4xf32>) attributes {lamina.entry} {
+  func.return
+}
+// CHECK:         func.func @main(%x: memref<4xf32>, %{{.*}}: memref<0xi8> {lamina.kind = "arena"})
+
+// -----
+
+// Scratch inside kernels belongs to `schedule`.
+func.func private @kernel_0(%x: memref<4xf32>) attributes {lamina.kernel} {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  func.return
+}
+// CHECK:         func.func private @kernel_0(%x: memref<4xf32>)
+// CHECK-NEXT:    memref.alloc
