@@ -77,7 +77,8 @@ def _plan(function: func.FuncOp) -> None:
         )
         block.insert_op_before(offset, buffer.allocation)
         Rewriter.replace_op(buffer.allocation, view)
-    attributes = list(function.arg_attrs.data) if function.arg_attrs else []
+    given = [DictionaryAttr({})] * (len(block.args) - 1)
+    attributes = list(function.arg_attrs.data) if function.arg_attrs else given
     attributes.append(DictionaryAttr({"lamina.kind": StringAttr("arena")}))
     function.properties["arg_attrs"] = ArrayAttr(attributes)
     function.update_function_type()
