@@ -23,7 +23,7 @@ LAYERS: dict[str, str] = {
 }
 """Dialect to the package of `lowering/` that takes its ops one layer down."""
 
-SAMPLE_TENSOR = TensorType(f32, [2, 3])
+SAMPLE_TENSOR = TensorType(f32, [3, 3])
 SAMPLES: dict[Kind, Any] = {
     Kind.SYMINT: 1,
     Kind.INT: 1,
@@ -146,7 +146,7 @@ def schema_line(op_class: type[SchemaOp]) -> str:
 
 
 def sample_program(op_class: type[SchemaOp]) -> str:
-    """A function with one such op: tensors are 2x3 of f32, constants are simple."""
+    """A function with one such op: tensors are 3x3 of f32, constants are simple."""
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp, ReturnOp
     from xdsl.ir import Block, Region
