@@ -27,10 +27,11 @@ format: .venv/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# What there is of it so far: all tests, those marked `long` as well, with many more random cases.
+# What there is of it so far: all tests, those marked `long` and the exhaustive ones of vector math
+# as well, with many more random cases.
 # Torch's OpInfo database takes this place (docs/roadmap.md).
 conformance: .venv/.test ## minutes: long tests and many random cases
-	$(BIN)/python -m pytest --hypothesis-profile=conformance
+	LAMINA_EXHAUSTIVE=1 $(BIN)/python -m pytest --hypothesis-profile=conformance
 
 bench: .venv/.bench ## figures beside PyTorch's, in one run
 	$(BIN)/python -m bench
