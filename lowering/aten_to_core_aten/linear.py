@@ -185,3 +185,13 @@ def _einsum_pair(
     order = [*batch, *rows, *columns]
     result = b.view(b("bmm", x, y), [extents[c] for c in order])
     return b.permute(result, [order.index(c) for c in output])
+
+
+@lowers("cdist", "_euclidean_dist")
+def cdist(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """_cdist_forward; the batches are broadcast first."""
+    x, y = op.arg("x1"), op.arg("x2")
+    order = op.arg("p") if op.schema.arg("p") is not None else 2.0
+    batch = broadcast_shapes(shape_of(x)[:-2], shape_of(y)[:-2])
+    x, y = (b.expand(v, batch + shape_of(v)[-2:]) for v in (x, y))
+    return b("_cdist_forward", x, y, order, None)

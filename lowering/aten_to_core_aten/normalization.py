@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.tensor_types import element_of, numel, rank_of, shape_of
+from lamina.lowering.tensor_types import broadcast_shapes, element_of, numel, rank_of, shape_of
 
 _EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 
@@ -111,6 +111,8 @@ def logsumexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def cosine_similarity(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """sum(x/|x| * y/|y|), the norms not below eps (aten/src/ATen/native/Distance.cpp)."""
     x, y, dim, eps = op.arg("x1"), op.arg("x2"), op.arg("dim"), op.arg("eps")
+    common = broadcast_shapes(shape_of(x), shape_of(y))
+    x, y = b.expand(x, common), b.expand(y, common)
 
     def unit(v: SSAValue) -> SSAValue:
         norm = b("sqrt", b("sum.dim_IntList", b("mul.Tensor", v, v), [dim], True))

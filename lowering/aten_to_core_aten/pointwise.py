@@ -356,3 +356,14 @@ def logical(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         bitwise = name.replace("logical", "bitwise")
         return b(bitwise if name == "logical_not" else f"{bitwise}.Tensor", *op.operands)
     return b(name, *op.operands)
+
+
+@lowers("copysign.Tensor", "copysign.Scalar")
+def copysign(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """|x| with the sign of y, that of zeros included."""
+    element = element_of(op.results[0])
+    size, y = b("abs", b.cast(op.arg("self"), element)), op.arg("other")
+    y = b.cast(y, element) if isinstance(y, SSAValue) else b.full([], y, element)
+    zero_sign = b("lt.Scalar", b("reciprocal", y), 0)
+    negative = b("where.self", b("eq.Scalar", y, 0), zero_sign, b("lt.Scalar", y, 0))
+    return b("where.self", negative, b("neg", size), size)

@@ -217,3 +217,21 @@ def cross(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
     first = b("mul.Tensor", shifted(x, 1), shifted(y, 2))
     return b("sub.Tensor", first, b("mul.Tensor", shifted(x, 2), shifted(y, 1)))
+
+
+@lowers("pairwise_distance")
+def pairwise_distance(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The norm of x1 - x2 + eps over the last dimension."""
+    difference = b("sub.Tensor", op.arg("x1"), op.arg("x2"))
+    difference = b("add.Scalar", difference, op.arg("eps"))
+    return vector_norm(b, difference, op.arg("p"), [-1], op.arg("keepdim"))
+
+
+@lowers("sum_to_size")
+def sum_to_size(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Summed over what broadcasting to the old shape would have added."""
+    x, wanted = op.arg("self"), shape_of(op.results[0])
+    shape, lead = shape_of(x), rank_of(x) - len(wanted)
+    grown = [d for d in range(lead, rank_of(x)) if wanted[d - lead] == 1 != shape[d]]
+    dims = [*range(lead), *grown]
+    return b.view(b("sum.dim_IntList", x, dims, True), wanted) if dims else x

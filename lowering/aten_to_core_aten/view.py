@@ -163,3 +163,25 @@ def meshgrid(op: SchemaOp, b: CoreBuilder) -> Replacement:
         line[dim] = shape[dim]
         results.append(b.expand(b.view(x, line), shape))
     return results
+
+
+@lowers("diagonal_copy", "as_strided_copy")
+def copied_view(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The view of the same name, as a value."""
+    name = op.overload_name.partition(".")[0].removesuffix("_copy")
+    return b(name, *(op.arg(argument.name) for argument in op.schema.args))
+
+
+@lowers("cartesian_prod")
+def cartesian_prod(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """All combinations, one row each."""
+    vectors = op.arg("tensors")
+    if len(vectors) == 1:
+        return vectors[0]
+    lengths = [shape_of(x)[0] for x in vectors]
+    columns: list[SSAValue] = []
+    for place, x in enumerate(vectors):
+        line = [1] * len(vectors)
+        line[place] = lengths[place]
+        columns.append(b("unsqueeze", b.expand(b.view(x, line), lengths), len(vectors)))
+    return b.view(b("cat", columns, len(vectors)), shape_of(op.results[0]))

@@ -29,12 +29,10 @@ def arange(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     start, step = op.arg("start"), op.arg("step")
     element: Attribute = element_of(op.results[0])
     (length,) = shape_of(op.results[0])
-    whole = isinstance(start, int) and isinstance(step, int)
     if not is_float(element):
-        if not whole:
-            raise b.refuse("integer ranges with a fractional start or step", "whole numbers")
-        return b.convert(b.iota(length, i64, start, step), element)
-    if whole:
+        # Torch computes integer ranges with truncated bounds (RangeFactoriesKernel.cpp).
+        return b.convert(b.iota(length, i64, int(start), int(step)), element)
+    if isinstance(start, int) and isinstance(step, int):
         return b.convert(b.iota(length, i64, start, step), element)
     index = b.convert(b.iota(length, i64), f64)
     value = b.with_number("add", b.with_number("mul", index, step), start)

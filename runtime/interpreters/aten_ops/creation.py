@@ -32,6 +32,8 @@ def ones(a: Call) -> Array:
 def arange(a: Call) -> Array:
     """start + step * i."""
     start, step = a.get("start", 0), a.get("step", 1)
+    if a.dtype.kind in "iu":
+        start, step = int(start), int(step)
     return np.asarray(start + step * np.arange(a.shape[0])).astype(a.dtype)
 
 
