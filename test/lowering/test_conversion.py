@@ -24,7 +24,10 @@ def _module(*lines: str) -> ModuleOp:
 
 SILU = "  %0 = aten.silu.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
 RELU = "  %1 = aten.relu.default(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
-SORT = "  %0, %1 = core_aten.sort.default(%x) : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)"
+SORT = (
+    "  %0, %1 = core_aten.sort.default(%x) "
+    ": (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)"
+)
 
 
 def _ops(module: ModuleOp) -> list[Operation]:
