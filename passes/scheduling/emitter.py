@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -68,7 +69,21 @@ class Emitter:
         assert isinstance(value, FloatAttr | IntegerAttr)
         kind = VectorType(value.type, [lanes])
         data = value.value.data
+        if isinstance(data, float) and not math.isfinite(data):
+            # xDSL prints a dense infinity as bits that it reads back as a number.
+            return self._entry_broadcast(value, kind)
         return self.constant(DenseIntOrFPElementsAttr.from_list(kind, [data] * lanes))  # pyright: ignore
+
+    def _entry_broadcast(self, value: Attribute, kind: VectorType) -> SSAValue:
+        key = (value, kind)
+        found = self.constants.get(key)
+        if found is None:
+            op = vector.BroadcastOp(self.constant(value), kind)
+            scalar = op.source.owner
+            assert isinstance(scalar, Operation)
+            self.entry.insert_op_after(op, scalar)
+            found = self.constants[key] = op.vector
+        return found
 
     def lane_numbers(self, lanes: int) -> SSAValue:
         """The vector 0, 1, 2, ... of index type."""
