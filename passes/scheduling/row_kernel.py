@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.passes.fusion_cost import body_cost
+from lamina.passes.scheduling.column import COLUMN_UNROLL
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.rows import (
@@ -26,6 +27,10 @@ PARALLEL_WORK = 1 << 14
 CHUNK = 8192
 """Elements per task where one long dimension is all there is to divide."""
 ENOUGH_TASKS = 64
+COLUMN_TASKS = 16
+"""Tasks to aim for where neighbouring columns are reduced together."""
+COLUMN_SCRATCH_BYTES = 1 << 16
+"""What a kernel of column reductions may keep for its columns between nests."""
 
 
 def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, target: Target) -> None:
@@ -37,17 +42,23 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     extents = [stages[0].extents[d] for d in stages[0].rows]
     rows = prod(extents)
     length = prod(stages[0].inner_extents) if popped else 0
-    chunks = 1
+    chunks, width = 1, CHUNK
     if popped and across is None and rows < ENOUGH_TASKS and length > 2 * CHUNK:
         chunks = -(-length // CHUNK)
+    elif not popped and _take_columns_in(stages, target, outputs):
+        length = stages[0].inner_extents[0]
+        *extents, _ = extents
+        rows = prod(extents)
+        width = _column_width(length, target.lanes(widest_bits(stages)), COLUMN_TASKS // rows)
+        chunks = -(-length // width)
     sweeps = build_sweeps(stages)
 
     def task(inner: Emitter, number: Index) -> None:
         plan_scratch(inner, sweeps, memory, outputs)
         bounds = None
         if chunks > 1:
-            low = inner.times(inner.remainder(number, chunks), CHUNK)
-            bounds = (low, inner.least(inner.plus(low, CHUNK), length))
+            low = inner.times(inner.remainder(number, chunks), width)
+            bounds = (low, inner.least(inner.plus(low, width), length))
             number = inner.quotient(number, chunks)
         _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
 
@@ -95,6 +106,46 @@ def _pop_rows(stages: list[Stage], target: Target) -> int | None:
         stage.inner = (along,) if across is None else (across, along)
         stage.rows = tuple(d for d in stage.rows if d not in stage.inner)
     return across
+
+
+def _take_columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> bool:
+    """Make the last row dimension the first inner one (in place) if reductions run across it.
+
+    A reduction whose operand is contiguous along a row dimension would gather one column at a
+    time; neighbouring columns in the lanes of vectors read whole cache lines.
+    """
+    if not stages[0].rows:
+        return False
+    extent = stages[0].extents[stages[0].rows[-1]]
+    if 2 * extent < target.lanes(widest_bits(stages)):
+        return False
+    for stage in stages:
+        order = (stage.rows[-1], *stage.inner)
+        if stage.inner and vector_place(Sweep([stage], {stage: order})) != 0:
+            return False
+    if sum(_kept_bytes(s, outputs) for s in stages) > COLUMN_SCRATCH_BYTES:
+        return False
+    for stage in stages:
+        stage.inner = (stage.rows[-1], *stage.inner)
+        stage.rows = stage.rows[:-1]
+    return True
+
+
+def _kept_bytes(stage: Stage, outputs: set[SSAValue]) -> int:
+    """Scratch for what a stage hands on, once its last row dimension is an inner one."""
+    total = 0
+    for write in stage.writes:
+        if write.memory not in outputs:
+            dims = {d for form in write.axes for d, _ in form.terms} - set(stage.rows[:-1])
+            bits = getattr(write.element, "bitwidth", 64)
+            total += prod(stage.extents[d] for d in dims) * max(1, bits // 8)
+    return total
+
+
+def _column_width(columns: int, lanes: int, tasks: int) -> int:
+    """Columns per task: whole blocks of the vectors that are reduced together."""
+    block = lanes * COLUMN_UNROLL
+    return -(-columns // max(1, tasks) // block) * block if columns > block else columns
 
 
 def work(stages: list[Stage]) -> int:
