@@ -19,7 +19,7 @@ from lamina.passes.scheduling.panel_product import PanelProduct
 from lamina.passes.scheduling.product import choose_tile
 from lamina.passes.scheduling.row_kernel import PARALLEL_WORK, work
 from lamina.passes.scheduling.row_product import RowProduct
-from lamina.passes.scheduling.rows import outputs_of
+from lamina.passes.scheduling.rows import match_order, outputs_of
 from lamina.passes.scheduling.stages import Stage
 
 PANEL_MODE_ROWS = 64
@@ -106,7 +106,21 @@ def _keep_row_dims(stages: list[Stage], products: dict[Stage, Contraction]) -> b
         return len(stages) == 1
     if not all(s.is_pointwise for s in stages[1:]):
         return False
-    return all(s.inner_extents == (product.extents[shape.inner_column],) for s in stages[1:])
+    if any(s.inner_extents != (product.extents[shape.inner_column],) for s in stages[1:]):
+        return False
+    return _columns_stay_apart(stages, {product: (shape.inner_column,)})
+
+
+def _columns_stay_apart(stages: list[Stage], columns: dict[Stage, tuple[int, ...]]) -> bool:
+    """Whether each stage reads of the ones before it only the column that it is at itself."""
+    for number, stage in enumerate(stages):
+        own = columns.setdefault(stage, stage.inner)
+        for before in stages[:number]:
+            for write in before.writes:
+                reads = [r for r in stage.reads if r.memory is write.memory]
+                if any(match_order(columns[before], write, r) != own for r in reads):
+                    return False
+    return True
 
 
 def _has_blocked_rows(stages: list[Stage], products: dict[Stage, Contraction]) -> bool:

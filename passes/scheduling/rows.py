@@ -52,7 +52,7 @@ def _joined_order(sweep: Sweep, stage: Stage) -> tuple[int, ...] | None:
                     continue
                 if combiner != "store":
                     return None
-                matched = _match(sweep.order[member], write, read)
+                matched = match_order(sweep.order[member], write, read)
                 if matched is None or (order is not None and order != matched):
                     return None
                 order = matched
@@ -68,7 +68,7 @@ def _reads_source_of(sweep: Sweep, stage: Stage) -> bool:
     return any(source in made for source in stage.op.sources)
 
 
-def _match(order: tuple[int, ...], write: Access, read: Access) -> tuple[int, ...] | None:
+def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[int, ...] | None:
     """The reader's dims in the writer's order, if it reads just what was written there."""
     if read.pad is not None:
         return None
@@ -172,11 +172,11 @@ class RowSegment:
         envs: dict[Stage, Env],
         bounds: tuple[Index, Index] | None = None,
     ) -> None:
-        """Emit one row; `bounds` narrows the only inner dimension of every sweep."""
+        """Emit one row; `bounds` narrows the first inner dimension of every sweep."""
         for sweep in self.sweeps:
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
             if bounds is not None and ranges:
-                ranges = [bounds]
+                ranges[0] = bounds
             self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges)
         self.memory.scalars.clear()
 
