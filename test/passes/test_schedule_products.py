@@ -233,3 +233,18 @@ def test_constant_weights_are_packed_once(build: Build) -> None:
     assert "func.func @setup" in compiled.ir("scheduled")
     agree(compiled(x), x @ y.T)
     agree(compiled(2 * x), 2 * x @ y.T)
+
+
+def test_epilogue_that_reads_another_column(build: Build, execute: Execute) -> None:
+    """Such an epilogue cannot run panel by panel."""
+    a, b = build.argument((129, 66)), build.argument((66, 100))
+    made = build.product("m=129,n=100,k=66", (a, "m,k"), (b, "k,n"), "m,n", (129, 100))
+    body = "%v = arith.subf %p0, %p1 : f32\nloop.yield %v : f32"
+    writes = [("m,n", "store", (129, 100), "f32")]
+    (fixed,) = build.nest("m=129,n=100", [(made, "m,n"), (made, "m,82")], writes, body)
+    (turned,) = build.nest("m=129,n=100", [(made, "m,n"), (made, "m,99 - n")], writes, body)
+    x, y = floats(129, 66), floats(66, 100)
+    by_column, reversed_ = execute(build.text(fixed, turned), x, y)
+    wanted = x @ y
+    agree(by_column, wanted - wanted[:, 82:83])
+    agree(reversed_, wanted - wanted[:, ::-1])

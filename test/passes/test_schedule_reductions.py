@@ -237,3 +237,23 @@ def test_rows_too_long_for_scratch(build: Build, execute: Execute) -> None:
     (got,) = execute(build.text(build.softmax(x)), array)
     raised = np.exp(array.astype(np.float64) - array.max(1, keepdims=True))
     agree(got, raised / raised.sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(300, 8), (77, 513), (1000, 130), (4, 3, 700)])
+def test_columns_are_reduced_side_by_side(
+    build: Build, execute: Execute, shape: tuple[int, ...]
+) -> None:
+    x = build.argument(shape)
+    dims = "ijk"[: len(shape)]
+    domain = ",".join(f"{d}={e}" for d, e in zip(dims, shape, strict=True))
+    index, kept = ",".join(dims), ",".join(d for d in dims if d != dims[-2])
+    left = shape[:-2] + shape[-1:]
+    total = build.reduce("add", x, domain, index, kept, left)
+    top = build.reduce("max", x, domain, index, kept, left)
+    body = "%v = arith.subf %p0, %p1 : f32\nloop.yield %v : f32"
+    writes = [(index, "store", shape, "f32")]
+    (below,) = build.nest(domain, [(x, index), (top, kept)], writes, body)
+    array = sample(shape)
+    added, difference = execute(build.text(total, below), array)
+    agree(added, array.sum(-2), 1e-4)
+    agree(difference, array - array.max(-2, keepdims=True))
