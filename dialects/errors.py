@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
+from xdsl.utils.exceptions import DiagnosticException
+
 
 class LaminaError(Exception):
     """Base of every error that is the input's fault: its text is the whole message."""
 
 
-class InputError(LaminaError):
+class InputError(LaminaError, DiagnosticException):
     """Malformed textual IR, an unknown op, pass or layer, or a program that fails verification."""
 
 
-class UnsupportedError(LaminaError):
+class UnsupportedError(LaminaError, DiagnosticException):
     """A valid program that some layer cannot take further down.
 
     `op` is the op's full name, `types` its printed operand types, `location` where it stands, and

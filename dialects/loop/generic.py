@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     MemRefType,
-    NoneAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -106,7 +106,7 @@ class GenericOp(IRDLOperation):
             properties={
                 "domain": DenseArrayBase.from_list(i64, list(domain)),
                 "input_maps": ArrayAttr([AffineMapAttr(m) for m in input_maps]),
-                "pads": ArrayAttr([NoneAttr() if p is None else p for p in pads]),
+                "pads": ArrayAttr([UnitAttr() if p is None else p for p in pads]),
                 "output_maps": ArrayAttr([AffineMapAttr(m) for m in output_maps]),
                 "combiners": ArrayAttr([StringAttr(c) for c in combiners]),
             },
@@ -129,7 +129,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def pad_values(self) -> tuple[Attribute | None, ...]:
-        return tuple(None if isinstance(p, NoneAttr) else p for p in self.pads)
+        return tuple(None if isinstance(p, UnitAttr) else p for p in self.pads)
 
     @property
     def combiner_names(self) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ def promote(a: Attribute, b: Attribute) -> Attribute:
     if a == b:
         return a
     low, high = sorted((a, b), key=category)
+    if category(high) != FLOAT and (a in _BARE_UNSIGNED or b in _BARE_UNSIGNED):
+        raise ValueError(f"{a} and {b} have no common type in torch; convert one of them")
     if category(high) == COMPLEX:
         other = low if category(low) == FLOAT else real_of(low)
         part = promote(real_of(high), other) if category(low) >= FLOAT else real_of(high)
@@ -108,8 +110,6 @@ def _promote_floats(a: Attribute, b: Attribute) -> Attribute:
 
 
 def _promote_integers(a: Attribute, b: Attribute) -> Attribute:
-    if a in _BARE_UNSIGNED or b in _BARE_UNSIGNED:
-        raise ValueError(f"{a} and {b} have no common type in torch; convert one of them")
     if ui8 in (a, b):
         other = a if b == ui8 else b
         return i16 if other == i8 else other
@@ -155,7 +155,9 @@ def _combine(higher: Attribute | None, lower: Attribute | None) -> Attribute | N
         return higher
     if kind == FLOAT:
         return complex_of(higher) if other == COMPLEX else higher
-    return promote(higher, lower) if kind == BOOL or other >= FLOAT else higher
+    if kind == BOOL:
+        return promote(higher, lower)
+    return lower if other >= FLOAT else higher
 
 
 def result_dtype(operands: Iterable[TensorType | Number]) -> Attribute:

@@ -11,7 +11,7 @@ from lamina.lowering.prims_to_loop.table import LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import is_half, number
 from lamina.lowering.tensor_types import element_of, shape_of
 
-WINDOW_COMBINERS = {"max": "max", "min": "min", "sum": "add"}
+WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
 
 
 @lowers("reduce_window")

@@ -15,6 +15,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     Args,
     Shape,
     Types,
+    count,
     need_rank,
     tensor,
     wrap_dim,
@@ -33,8 +34,14 @@ def histogram(args: Args) -> Types:
     """Counts for each bin, and the edges."""
     dtype: Attribute = args["self"].element_type
     bins = args["bins"]
-    number = bins.get_shape()[0] - 1 if isinstance(bins, TensorType) else bins
-    return [tensor((number,), dtype), tensor((number + 1,), dtype)]
+    if isinstance(bins, TensorType):
+        (edges,) = need_rank(bins, 1, "bins")
+        return [tensor((_one_less(edges),), dtype), tensor((edges,), dtype)]
+    return [tensor((bins,), dtype), tensor((bins + 1,), dtype)]
+
+
+def _one_less(edges: int) -> int:
+    return DYNAMIC if edges < 0 else edges - 1
 
 
 def histogram_of_rows(args: Args) -> Types:
@@ -43,9 +50,10 @@ def histogram_of_rows(args: Args) -> Types:
     columns = value.get_shape()[-1]
     given: int | list[int | TensorType] = args["bins"]
     entries = [given] * columns if isinstance(given, int) else given
-    bins = [entry if isinstance(entry, int) else entry.get_shape()[0] - 1 for entry in entries]
+    edges = [e + 1 if isinstance(e, int) else e.get_shape()[0] for e in entries]
     dtype: Attribute = value.element_type
-    return [tensor(bins, dtype), *(tensor((number + 1,), dtype) for number in bins)]
+    counts = tensor(map(_one_less, edges), dtype)
+    return [counts, *(tensor((number,), dtype) for number in edges)]
 
 
 def histogram_counts(args: Args) -> Types:
@@ -169,10 +177,8 @@ def chunk_cat(args: Args) -> Types:
     width = 0
     for value in tensors:
         rows, *rest = value.get_shape()[dim:]
-        size = -(-rows // number)
-        for length in rest:
-            size *= length
-        width += size
+        size = count((rows if rows < 0 else -(-rows // number), *rest))
+        width = DYNAMIC if min(size, width) < 0 else width + size
     return [tensor((*lead, number, width), tensors[0].element_type)]
 
 

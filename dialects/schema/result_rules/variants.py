@@ -102,7 +102,8 @@ def _out(overload_name: str) -> Rule | None:
     defaults = {arg.name: arg.default for arg in functional.args if not arg.required}
 
     def sized(args: Mapping[str, Any]) -> Types:
-        types = rule({**defaults, **args})
+        given = {name: value for name, value in args.items() if name not in outs}
+        types = rule({**defaults, **given})
         return [
             tensor(result.get_shape(), args[name].element_type)
             for name, result in zip(outs, types, strict=True)

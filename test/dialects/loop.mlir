@@ -1,0 +1,65 @@
+// RUN: lamina-opt %s | lamina-opt | filecheck %s
+// RUN: lamina-opt %s --print-op-generic | lamina-opt | filecheck %s
+
+// CHECK-LABEL: func.func @generic
+func.func @generic(%a: tensor<128x32xf32>, %x: tensor<64x32xf32>, %t: tensor<10x4xf32>)
+    -> tensor<128x64xf32> {
+  // CHECK: loop.generic (d0, d1, d2) in [128, 64, 32]
+  // CHECK-SAME: reads(%{{.*}}[d0, d2] : tensor<128x32xf32>, %{{.*}}[d1, d2 + -1] pad 0.000000e+00 : f32 : tensor<64x32xf32>)
+  // CHECK-SAME: sources(%{{.*}} : tensor<10x4xf32>)
+  // CHECK-SAME: writes([d0, d1] add : tensor<128x64xf32>)
+  %r = loop.generic (i, j, k) in [128, 64, 32]
+      reads(%a[i, k] : tensor<128x32xf32>, %x[j, k - 1] pad 0.0 : f32 : tensor<64x32xf32>)
+      sources(%t : tensor<10x4xf32>)
+      writes([i, j] add : tensor<128x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %table: tensor<10x4xf32>):
+    // CHECK: loop.index 2 : index
+    %i = loop.index 2 : index
+    %c = arith.constant 0 : index
+    // CHECK: loop.read %{{.*}}[%{{.*}}, %{{.*}}] : tensor<10x4xf32>
+    %z = loop.read %table[%c, %c] : tensor<10x4xf32>
+    %v = arith.mulf %p, %q : f32
+    %w = arith.mulf %v, %z : f32
+    loop.yield %w : f32
+  }
+  func.return %r : tensor<128x64xf32>
+}
+
+// CHECK-LABEL: func.func @kernel
+func.func @kernel(%x: tensor<4x8xf32>) -> tensor<32xf32> {
+  // CHECK: loop.kernel(%{{.*}} = %{{.*}} : tensor<4x8xf32>) -> (tensor<32xf32>)
+  %k = loop.kernel(%y = %x : tensor<4x8xf32>) -> (tensor<32xf32>) {
+    // CHECK: loop.reshape %{{.*}} : tensor<4x8xf32> -> tensor<32xf32>
+    %r = loop.reshape %y : tensor<4x8xf32> -> tensor<32xf32>
+    // CHECK: loop.return %{{.*}} : tensor<32xf32>
+    loop.return %r : tensor<32xf32>
+  }
+  func.return %k : tensor<32xf32>
+}
+
+// CHECK-LABEL: func.func @memory
+func.func @memory(%x: memref<16xf32>, %y: memref<16xf32>) {
+  // CHECK: writes([d0] store into %{{.*}} : memref<16xf32>)
+  loop.generic (d0) in [16] reads(%x[d0] : memref<16xf32>)
+      writes([d0] store into %y : memref<16xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @scheduled
+func.func @scheduled(%m: memref<64xf32>, %i: index, %a: vector<8xf32>, %b: vector<8xf32>) {
+  %offsets = arith.constant dense<[0, 2, 4, 6, 8, 10, 12, 14]> : vector<8xi64>
+  // CHECK: loop.cmpf %{{.*}}, %{{.*}} {predicate = 4 : i64} : vector<8xf32>, vector<8xf32> -> vector<8xi1>
+  %mask = loop.cmpf %a, %b {predicate = 4 : i64} : vector<8xf32>, vector<8xf32> -> vector<8xi1>
+  // CHECK: loop.gather %{{.*}}[%{{.*}}] [%{{.*}}], %{{.*}}, %{{.*}} : memref<64xf32>, vector<8xi64>, vector<8xi1>, vector<8xf32> -> vector<8xf32>
+  %g = loop.gather %m[%i] [%offsets], %mask, %a : memref<64xf32>, vector<8xi64>, vector<8xi1>, vector<8xf32> -> vector<8xf32>
+  // CHECK: loop.select
+  %s = loop.select %mask, %g, %b : vector<8xi1>, vector<8xf32>, vector<8xf32> -> vector<8xf32>
+  // CHECK: loop.fptosi %{{.*}} : vector<8xf32> -> vector<8xi32>
+  %n = loop.fptosi %s : vector<8xf32> -> vector<8xi32>
+  // CHECK: loop.prefetch %{{.*}}[%{{.*}}] : memref<64xf32>
+  loop.prefetch %m[%i] : memref<64xf32>
+  func.return
+}

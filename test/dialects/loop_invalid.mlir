@@ -1,0 +1,110 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+func.func @outside(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] reads(%x[d0 + 1] : tensor<8xf32>)
+      writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: index 0 of read 0 runs over [1, 8] but the extent there is 8; pad the read or shrink the domain
+
+// -----
+
+func.func @combiner(%x: tensor<8xf32>) -> tensor<f32> {
+  %r = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([] mean : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<f32>
+}
+// CHECK: unknown combiner 'mean'; one of store, add, mul, max, min, and, or
+
+// -----
+
+func.func @store(%x: tensor<8xf32>) -> tensor<f32> {
+  %r = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([] store : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<f32>
+}
+// CHECK: write 0 stores but its map leaves out d0; use a reducing combiner
+
+// -----
+
+func.func @arguments(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f64):
+    %v = arith.truncf %p : f64 to f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: body arguments must be the elements of the reads, then the sources: expected (f32), got (f64)
+
+// -----
+
+func.func @yield(%x: tensor<8xf32>) -> tensor<8xf64> {
+  %r = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf64>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf64>
+}
+// CHECK: yields (f32) but writes elements of (f64)
+
+// -----
+
+func.func @unknown_dimension(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%x[j] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: 'j' is not a dimension of this domain (i)
+
+// -----
+
+func.func @domain(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8, 2] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: the domain names 1 dimensions and gives 2 extents
+
+// -----
+
+func.func @reshape(%x: tensor<8xf32>) -> tensor<9xf32> {
+  %r = loop.reshape %x : tensor<8xf32> -> tensor<9xf32>
+  func.return %r : tensor<9xf32>
+}
+// CHECK: loop.reshape may not change the element count: tensor<8xf32> to tensor<9xf32>
+
+// -----
+
+func.func @read(%t: tensor<8x2xf32>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] sources(%t : tensor<8x2xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%table: tensor<8x2xf32>):
+    %i = loop.index 0 : index
+    %v = loop.read %table[%i] : tensor<8x2xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: loop.read gives 1 indices for tensor<8x2xf32>
+
+// -----
+
+func.func @index() -> tensor<8xindex> {
+  %r = loop.generic (d0) in [8] writes([d0] store : tensor<8xindex>) {
+    %i = loop.index 3 : index
+    loop.yield %i : index
+  }
+  func.return %r : tensor<8xindex>
+}
+// CHECK: loop.index 3: the domain has 1 dimensions

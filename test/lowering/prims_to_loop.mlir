@@ -1,0 +1,86 @@
+// RUN: lamina-opt %s -p convert-prims-to-loop --split-input-file --verify-diagnostics | filecheck %s
+
+// Integers and floats take different scalar ops; NaN differs from itself.
+func.func @compare(%x: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>)
+    -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  %a = prims.ne(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = prims.lt(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %c = prims.eq(%u, %u) : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>
+  func.return %a, %b, %c : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}
+// CHECK-LABEL: func.func @compare
+// CHECK: arith.cmpf une
+// CHECK: arith.cmpi slt
+
+// -----
+
+// Half floats are computed in f32 and rounded once.
+func.func @half(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = prims.exp(%x) : (tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %a : tensor<4xbf16>
+}
+// CHECK-LABEL: func.func @half
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK-NEXT: math.exp %{{.*}} : f32
+// CHECK-NEXT: arith.truncf %{{.*}} : f32 to bf16
+
+// -----
+
+// Layout ops are index maps, or free reshapes.
+func.func @layout(%x: tensor<2x3xf32>) -> (tensor<3x2xf32>, tensor<6xf32>, tensor<4x2x3xf32>) {
+  %t = prims.transpose(%x, permutation = [1, 0]) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %r = prims.reshape(%x, shape = [6]) : (tensor<2x3xf32>) -> tensor<6xf32>
+  %b = prims.broadcast_in_dim(%x, shape = [4, 2, 3], broadcast_dimensions = [1, 2])
+      : (tensor<2x3xf32>) -> tensor<4x2x3xf32>
+  func.return %t, %r, %b : tensor<3x2xf32>, tensor<6xf32>, tensor<4x2x3xf32>
+}
+// CHECK-LABEL: func.func @layout
+// CHECK: loop.generic (d0, d1) in [3, 2] reads(%x[d1, d0]
+// CHECK: loop.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
+// CHECK: loop.generic (d0, d1, d2) in [4, 2, 3] reads(%x[d1, d2]
+
+// -----
+
+// A contraction multiplies and adds over the dimension that the result does not have.
+func.func @contract(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> tensor<4x5xf32> {
+  %c = prims.contract(%a, %b, a_batch = [], b_batch = [], a_contract = [1], b_contract = [0])
+      : (tensor<4x8xf32>, tensor<8x5xf32>) -> tensor<4x5xf32>
+  func.return %c : tensor<4x5xf32>
+}
+// CHECK-LABEL: func.func @contract
+// CHECK: loop.generic (d0, d1, d2) in [4, 5, 8] reads(%a[d0, d2] : tensor<4x8xf32>, %b[d2, d1]
+// CHECK-SAME: writes([d0, d1] add : tensor<4x5xf32>)
+// CHECK: arith.mulf
+
+// -----
+
+// Padding of a convolution is a padded read, stride and dilation are coefficients.
+func.func @convolution(%x: tensor<1x2x8x8xf32>, %w: tensor<3x2x3x3xf32>) -> tensor<1x3x4x4xf32> {
+  %c = prims.convolution(%x, %w, stride = [2, 2], padding = [1, 1], dilation = [1, 1], groups = 1)
+      : (tensor<1x2x8x8xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x4x4xf32>
+  func.return %c : tensor<1x3x4x4xf32>
+}
+// CHECK-LABEL: func.func @convolution
+// CHECK: loop.generic (d0, d1, d2, d3, d4, d5, d6) in [1, 3, 4, 4, 2, 3, 3]
+// CHECK-SAME: reads(%x[d0, d4, ((d2 * 2) + d5) + -1, ((d3 * 2) + d6) + -1] pad 0.000000e+00
+
+// -----
+
+// An embedding reads through its index.
+func.func @take(%t: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+  %c = prims.take(%t, %i, dim = 0) : (tensor<10x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  func.return %c : tensor<3x4xf32>
+}
+// CHECK-LABEL: func.func @take
+// CHECK: sources(%t : tensor<10x4xf32>)
+// CHECK: loop.read %{{.*}}[%{{.*}}, %{{.*}}]
+
+// -----
+
+// What has no loop nest is refused with its types.
+func.func @refused(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = prims.lgamma(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+// CHECK: prims.lgamma: no lowering from prims yet
+// CHECK: operand types: tensor<4xf32>
