@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
+from lamina.passes.fusion_cost import body_cost
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
@@ -21,6 +22,10 @@ from lamina.passes.scheduling.memory import Memory
 from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
+
+PROGRAM_WORK = 1 << 18
+"""Cost units below which a whole program runs on one thread: some ten microseconds of work, less
+than a team of threads takes to assemble when the machine has other things to do."""
 
 
 @dataclass(frozen=True)
@@ -33,20 +38,50 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
+        forks = program_work(op) >= PROGRAM_WORK
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                schedule_kernel(function, target)
+                schedule_kernel(function, target, forks=forks)
 
 
-def schedule_kernel(function: func.FuncOp, target: Target) -> None:
-    """Replace the body of one bufferized kernel function by its schedule."""
+def program_work(module: ModuleOp) -> int:
+    """Cost units of one run of the entry that has most of them (see `fusion_cost`)."""
+    kernels: dict[str, int] = {}
+    entries: list[func.FuncOp] = []
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp):
+            continue
+        if KERNEL in function.attributes:
+            kernels[function.sym_name.data] = sum(
+                prod(nest.extents) * (1 + body_cost(nest))
+                for nest in function.body.walk()
+                if isinstance(nest, GenericOp)
+            )
+        else:
+            entries.append(function)
+    totals = [
+        sum(
+            kernels.get(call.callee.root_reference.data, 0)
+            for call in entry.body.walk()
+            if isinstance(call, func.CallOp)
+        )
+        for entry in entries
+    ]
+    return max(totals or kernels.values(), default=0)
+
+
+def schedule_kernel(function: func.FuncOp, target: Target, *, forks: bool = True) -> None:
+    """Replace the body of one bufferized kernel function by its schedule.
+
+    Without `forks` it runs on the calling thread alone.
+    """
     old = function.body.block
     nests = [op for op in old.ops if isinstance(op, GenericOp)]
     if not nests:
         return
     new = Block(arg_types=[a.type for a in old.args])
     emit = Emitter(new)
-    memory = Memory()
+    memory = Memory(forks=forks)
     for argument, replacement in zip(old.args, new.args, strict=True):
         replacement.name_hint = argument.name_hint
         kind = argument.type

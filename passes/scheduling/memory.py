@@ -18,6 +18,8 @@ Env = dict[int, Index]
 class Memory:
     """Where the kernel keeps its buffers: flat memrefs, scratch layouts, values in registers."""
 
+    forks: bool = True
+    """Whether the kernel may run on several threads."""
     flat: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """The rank-1 memref of each memref argument or scratch buffer."""
     scratch: dict[SSAValue, dict[int, int]] = field(default_factory=dict)

@@ -61,7 +61,7 @@ def schedule_product_kernel(
         }
         kernel.task(inner, envs, (low, high), split, splits)
 
-    if count > 1 and work(stages) >= PARALLEL_WORK:
+    if memory.forks and count > 1 and work(stages) >= PARALLEL_WORK:
         emit.parallel(count, task)
         return
 

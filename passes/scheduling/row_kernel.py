@@ -62,7 +62,7 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
             number = inner.quotient(number, chunks)
         _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
 
-    if rows * chunks > 1 and work(stages) >= PARALLEL_WORK:
+    if memory.forks and rows * chunks > 1 and work(stages) >= PARALLEL_WORK:
         emit.parallel(rows * chunks, task)
         return
 
