@@ -68,7 +68,10 @@ def _simplified(op: GenericOp) -> GenericOp:
 
 
 def drop_unit_dims(op: GenericOp) -> GenericOp:
-    """Remove the dimensions of extent 1 from the domain: they only ever stand for index 0."""
+    """Remove the dimensions of extent 1 from the domain: they only ever stand for index 0.
+
+    A reduction over nothing but such dimensions stores what it reads.
+    """
     extents = op.extents
     if 1 not in extents or any(o.name == "loop.index" for o in op.block.ops):
         return op
@@ -83,11 +86,14 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
         assert forms is not None
         return tuple(substitute(f, values) for f in forms)
 
+    maps = [map_of(shrink(f), len(kept)) for f in writes]
+    named = zip(maps, op.combiner_names, strict=True)
     return rebuild(
         op,
         domain=[extents[d] for d in kept],
         input_maps=[map_of(shrink(f), len(kept)) for f in reads],
-        output_maps=[map_of(shrink(f), len(kept)) for f in writes],
+        output_maps=maps,
+        combiners=["store" if len(m.used_dims()) == len(kept) else name for m, name in named],
     )
 
 

@@ -189,3 +189,17 @@ func.func @unit_dim_asked_for(%x: tensor<1x8xf32>) -> tensor<1x8xi64> {
 }
 // CHECK-LABEL: @unit_dim_asked_for
 // CHECK-NEXT:    loop.generic (d0, d1) in [1, 8]
+
+// -----
+
+// A reduction over such dims only is none.
+func.func @sum_of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
+  %s = loop.generic (i, j) in [4, 1] reads(%x[i, j] : tensor<4x1xf32>) writes([i] add : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+// CHECK-LABEL: @sum_of_one
+// CHECK-NEXT:    loop.generic (d0) in [4] reads(%x[d0, 0] : tensor<4x1xf32>) writes([d0] store : tensor<4xf32>)
