@@ -6,7 +6,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
@@ -52,6 +52,8 @@ def lower(module: ModuleOp, start: str, stop: str, target: Target) -> None:
         return
     try:
         run_pipeline(module, pipeline(start=start, stop=stop, target=target.name), Context())
+    except UnsupportedError:
+        raise
     except DiagnosticException as error:
         raise InputError(describe_invalid(module, error)) from error
 
