@@ -7,10 +7,11 @@ are false but for `ne`, maximum and minimum keep NaN, bools are 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -22,8 +23,13 @@ from xdsl.dialects.builtin import (
     Signedness,
     f32,
     i1,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+
+Number: TypeAlias = IntegerAttr | FloatAttr
+"""A constant of an element type."""
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
@@ -35,7 +41,7 @@ class ScalarBody(Protocol):
     def constant(self, value: float, kind: Attribute) -> SSAValue: ...
 
 
-def number(value: float, kind: Attribute) -> Attribute:
+def number(value: float, kind: Attribute) -> Number:
     """A constant of the element type; bools are 0 and 1, integers wrap to their width."""
     if isinstance(kind, IndexType):
         return IntegerAttr(int(value), kind)
@@ -45,7 +51,8 @@ def number(value: float, kind: Attribute) -> Attribute:
         if bits > 1 and wrapped >> (bits - 1) and kind.signedness.data != Signedness.UNSIGNED:
             wrapped -= 1 << bits
         return IntegerAttr(wrapped, kind)
-    return FloatAttr(float(value), kind)  # pyright: ignore[reportArgumentType]
+    assert isinstance(kind, AnyFloat)
+    return FloatAttr(float(value), kind)
 
 
 def is_float(kind: Attribute) -> bool:
@@ -127,8 +134,19 @@ def _convert_float(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
             return b.add(arith.TruncFOp(widen(b, value), kind))  # pyright: ignore
         cast = arith.ExtFOp if given_bits < bits else arith.TruncFOp
         return b.add(cast(value, kind))  # pyright: ignore[reportArgumentType]
-    cast = arith.FPToUIOp if is_unsigned(kind) else arith.FPToSIOp
-    return b.add(cast(widen(b, value), kind))  # pyright: ignore[reportArgumentType]
+    return _float_to_integer(b, widen(b, value), kind)
+
+
+def _float_to_integer(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
+    """Toward zero. Narrow and unsigned types go through a signed one that is wider, and wrap."""
+    assert isinstance(kind, IntegerType)
+    bits = kind.width.data
+    if bits == 64 and is_unsigned(kind):
+        return b.add(arith.FPToUIOp(value, kind))  # pyright: ignore[reportArgumentType]
+    if bits == 64 or (bits == 32 and not is_unsigned(kind)):
+        return b.add(arith.FPToSIOp(value, kind))  # pyright: ignore[reportArgumentType]
+    wide = b.add(arith.FPToSIOp(value, i32 if bits < 32 else i64))  # pyright: ignore
+    return b.add(arith.TruncIOp(wide, kind))
 
 
 Unary = Callable[[ScalarBody, SSAValue], SSAValue]
@@ -183,14 +201,61 @@ def floor_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def truncated_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
-    """Remainder with the dividend's sign, as C's fmod: exact in floats."""
+    """Remainder with the dividend's sign, as C's fmod.
+
+    Floats: exact while the quotient has fewer than twice the digits of its type (48 bits in f32);
+    a finite dividend is its own remainder by infinity.
+    """
     if not is_float(left.type):
         return modulo(b, left, right)
-    return b.add(arith.RemfOp(left, right)) if hasattr(arith, "RemfOp") else _fmod(b, left, right)
+    kind = left.type
+    size, divisor = b.add(math.AbsFOp(left)), b.add(math.AbsFOp(right))
+    rest = _remainder_step(b, _remainder_step(b, size, divisor), divisor)
+    infinity = b.constant(float("inf"), kind)
+    whole = b.add(
+        arith.AndIOp(
+            compare(b, "eq", divisor, infinity),
+            compare(b, "lt", size, infinity),
+        )
+    )
+    return b.add(math.CopySignOp(select(b, whole, size, rest), left))
 
 
-def _fmod(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
-    """left - trunc(left / right) * right with one rounding: exact while the quotient is."""
-    quotient = b.add(math.TruncOp(b.add(arith.DivfOp(left, right))))
-    negated = b.add(arith.NegfOp(quotient))
-    return b.add(math.FmaOp(negated, right, left))
+def _remainder_step(b: ScalarBody, size: SSAValue, divisor: SSAValue) -> SSAValue:
+    """size - trunc(size / divisor) * divisor with one rounding, brought into [0, divisor).
+
+    The rounded quotient may be one off either way.
+    """
+    quotient = b.add(math.TruncOp(b.add(arith.DivfOp(size, divisor))))
+    rest = b.add(math.FmaOp(b.add(arith.NegfOp(quotient)), divisor, size))
+    negative = compare(b, "lt", rest, b.constant(0, rest.type))
+    rest = select(b, negative, add(b, rest, divisor), rest)
+    return select(b, compare(b, "ge", rest, divisor), sub(b, rest, divisor), rest)
+
+
+def shift_left(b: ScalarBody, value: SSAValue, amount: SSAValue) -> SSAValue:
+    """Shifts by the width or more, or by negative amounts, give 0."""
+    zero = b.constant(0, value.type)
+    return select(b, _in_width(b, amount), b.add(arith.ShLIOp(value, amount)), zero)
+
+
+def shift_right(b: ScalarBody, value: SSAValue, amount: SSAValue) -> SSAValue:
+    """Arithmetic (logical for unsigned); shifts by the width or more leave the sign."""
+    op = arith.ShRUIOp if is_unsigned(value.type) else arith.ShRSIOp
+    fits = _in_width(b, amount)
+    if is_unsigned(value.type):
+        return select(b, fits, b.add(op(value, amount)), b.constant(0, value.type))
+    most = b.constant(width_of(value.type) - 1, value.type)
+    return b.add(op(value, select(b, fits, amount, most)))
+
+
+def width_of(kind: Attribute) -> int:
+    """Bits of an integer type."""
+    assert isinstance(kind, IntegerType)
+    return kind.width.data
+
+
+def _in_width(b: ScalarBody, amount: SSAValue) -> SSAValue:
+    """Whether a shift amount is at least 0 and below the width."""
+    width = b.constant(width_of(amount.type), amount.type)
+    return b.add(arith.CmpiOp(amount, width, "ult"))

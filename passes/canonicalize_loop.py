@@ -1,7 +1,8 @@
 """`canonicalize-loop`: constants move into the bodies that read them, and bodies are simplified.
 
-Powers with small constant exponents become products, reshapes that change nothing go, and nests
-that nobody reads are dropped. Nothing here may change a result, signed zeros and NaN included.
+Reads that no body uses go, and so do copies and reshapes that change nothing and nests that nobody
+reads. Rearrangements are composed by `fold-layout`. Nothing here may change a result, signed zeros
+and NaN included. One walk down and one up: linear time.
 """
 
 from __future__ import annotations
@@ -9,134 +10,117 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.passes.loop_rewriting import erase_if_dead
+from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.loop.access import is_copy
+from lamina.passes.body_folding import Number, constant_of, simplify_body
+from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
 class CanonicalizeLoopPass(ModulePass):
-    """Fold constants into loop nests and simplify their bodies."""
+    """Fold constants into loop nests, simplify their bodies and drop what is not needed."""
 
     name = "canonicalize-loop"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _canonicalize(function.body.block)
+            if isinstance(function, func.FuncOp):
+                for block in function.body.blocks:
+                    _canonicalize(block)
 
 
 def _canonicalize(block: Block) -> None:
     for op in list(block.ops):
-        if isinstance(op, GenericOp):
-            op = _fold_constant_reads(op)
-            for inner in list(op.block.ops):
-                _simplify(inner)
-        elif isinstance(op, ReshapeOp) and op.source.type == op.result.type:
-            op.result.replace_all_uses_with(op.source)
+        match op:
+            case GenericOp():
+                _fold_constant_reads(op)
+                simplify_body(op.block)
+                op = _drop_unused_operands(op)
+                if _changes_nothing(op) and not _is_returned(op.res[0]):
+                    op.res[0].replace_all_uses_with(op.inputs[0])
+            case ReshapeOp():
+                if isinstance(op.source.owner, ReshapeOp):
+                    op.operands[0] = op.source.owner.source
+                if op.source.type == op.result.type:
+                    op.result.replace_all_uses_with(op.source)
+            case KernelOp():
+                _canonicalize(op.block)
+            case _:
+                pass
     for op in reversed(list(block.ops)):
         erase_if_dead(op)
 
 
-def splat_value(value: SSAValue) -> Attribute | None:
+def splat_value(value: SSAValue) -> Number | None:
     """The number that a tensor holds everywhere, if it comes from a constant nest."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    producer = value.owner
+    while True:
+        producer = value.owner
+        if isinstance(producer, ReshapeOp):
+            value = producer.source
+        elif isinstance(producer, GenericOp) and is_copy(producer) and not _is_padded(producer, 0):
+            value = producer.inputs[0]
+        else:
+            break
     if not isinstance(producer, GenericOp) or producer.inputs or producer.sources:
         return None
     if not producer.is_pointwise or len(producer.res) != 1:
         return None
-    yielded = producer.yielded[0].owner
-    return yielded.value if isinstance(yielded, arith.ConstantOp) else None
+    return constant_of(producer.yielded[0])
 
 
-def _fold_constant_reads(op: GenericOp) -> GenericOp:
-    constants = [splat_value(v) for v in op.inputs]
-    # A copy of a constant is a constant nest already worth as much as the original.
-    constants = [
-        c if pad is None else None for c, pad in zip(constants, op.pad_values, strict=True)
-    ]
-    if all(c is None for c in constants):
-        return op
-    body = op.detach_region(op.body)
-    block = body.block
-    first = block.first_op
+def _is_padded(op: GenericOp, read: int) -> bool:
+    return op.pad_values[read] is not None
+
+
+def _fold_constant_reads(op: GenericOp) -> None:
+    """Constants in place of what is read from tensors that hold one number everywhere."""
+    first = op.block.first_op
     assert first is not None
-    kept = [n for n, c in enumerate(constants) if c is None]
-    for number in reversed(range(len(constants))):
-        value = constants[number]
-        if value is None:
+    for number, value in enumerate(op.inputs):
+        if _is_padded(op, number) or not op.block.args[number].first_use:
             continue
-        constant = arith.ConstantOp(value)
-        block.insert_op_before(constant, first)
-        argument = block.args[number]
-        argument.replace_all_uses_with(constant.result)
-        block.erase_arg(argument)
-    new = GenericOp(
-        op.extents,
-        [op.inputs[n] for n in kept],
-        [op.read_maps[n] for n in kept],
-        op.write_maps,
-        op.combiner_names,
-        [r.type for r in op.res],
-        body,
-        sources=list(op.sources),
+        constant = splat_value(value)
+        if constant is not None:
+            new = arith.ConstantOp(constant)
+            op.block.insert_op_before(new, first)
+            op.block.args[number].replace_all_uses_with(new.result)
+
+
+def _drop_unused_operands(op: GenericOp) -> GenericOp:
+    """Remove the reads and sources whose block argument has no use."""
+    arguments = list(op.block.args)
+    reads, sources = arguments[: len(op.inputs)], arguments[len(op.inputs) :]
+    kept = [n for n, a in enumerate(reads) if a.first_use]
+    kept_sources = [n for n, a in enumerate(sources) if a.first_use]
+    if len(kept) == len(reads) and len(kept_sources) == len(sources):
+        return op
+    for argument in arguments:
+        if not argument.first_use:
+            op.block.erase_arg(argument)
+    return rebuild(
+        op,
+        inputs=[op.inputs[n] for n in kept],
+        input_maps=[op.read_maps[n] for n in kept],
         pads=[op.pad_values[n] for n in kept],
+        sources=[op.sources[n] for n in kept_sources],
     )
-    new.attributes.update(op.attributes)
-    new.location = op.location
-    Rewriter.replace_op(op, new)
-    return new
 
 
-# Bodies
+def _changes_nothing(op: GenericOp) -> bool:
+    """Whether a nest copies its one read, element by element, to the same place."""
+    return (
+        is_copy(op)
+        and op.inputs[0].type == op.res[0].type
+        and op.read_maps == op.write_maps
+        and not _is_padded(op, 0)
+    )
 
 
-def _simplify(op: Operation) -> None:
-    if isinstance(op, math.PowFOp):
-        _expand_power(op, op.lhs, _number(op.rhs))
-    elif isinstance(op, math.IPowIOp):
-        exponent = _number(op.rhs)
-        if exponent is not None and 1 <= exponent <= 3:
-            _expand_power(op, op.lhs, exponent)
-
-
-def _number(value: SSAValue) -> float | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
-        return owner.value.value.data
-    return None
-
-
-def _expand_power(op: Operation, base: SSAValue, exponent: float | None) -> None:
-    """x**1, 2, 3, -1, -2 and 0.5 as torch's own fast paths compute them."""
-    block = op.parent_block()
-    assert block is not None
-
-    def add(new: Operation) -> SSAValue:
-        block.insert_op_before(new, op)
-        return new.results[0]
-
-    times = arith.MulfOp if isinstance(op, math.PowFOp) else arith.MuliOp
-    if exponent == 1:
-        result = base
-    elif exponent in (2, -2):
-        result = add(times(base, base))
-    elif exponent == 3:
-        result = add(times(add(times(base, base)), base))
-    elif exponent == -1:
-        result = base
-    elif exponent == 0.5:
-        result = add(math.SqrtOp(base))
-    else:
-        return
-    if exponent is not None and exponent < 0:
-        one = add(arith.ConstantOp(FloatAttr(1.0, base.type)))  # pyright: ignore
-        result = add(arith.DivfOp(one, result))
-    Rewriter.replace_op(op, [], [result])
+def _is_returned(value: SSAValue) -> bool:
+    """Whether a function gives the value back: it must then have a place of its own."""
+    return any(isinstance(use.operation, func.ReturnOp) for use in value.uses)

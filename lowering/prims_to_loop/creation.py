@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -17,8 +18,6 @@ def _full(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     element = element_of(op.results[0])
     name = next((n for n in ("fill_value", "value", "s") if op.schema.arg(n)), None)
     value = op.arg(name) if name else 0
-    if isinstance(value, complex):
-        raise b.refuse("complex numbers have no loop nest yet")
     return b.pointwise(
         [], element, lambda inner, _: inner.constant(value, element), shape_of(op.results[0])
     )
@@ -32,8 +31,6 @@ def _iota(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
     def body(inner: Body, _: list[SSAValue]) -> SSAValue:
         at = inner.index(0)
-        from xdsl.dialects.builtin import i64
-
         count = inner.add(arith.IndexCastOp(at, i64))
         if step != 1:
             count = scalar.mul(inner, count, inner.constant(step, i64))

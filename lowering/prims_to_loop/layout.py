@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -24,6 +27,16 @@ def _broadcast(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         0 if extent == 1 else d(dim) for dim, extent in zip(dims, shape_of(source), strict=True)
     ]
     return b.copy(source, exprs, shape)
+
+
+@lowers("as_strided")
+def _as_strided(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    """Elements at offset + sum of index * stride, in the row-major order that tensors have here."""
+    source, shape = op.operands[0], shape_of(op.results[0])
+    offset = AffineExpr.constant(op.arg("storage_offset"))
+    for axis, stride in enumerate(op.arg("stride")):
+        offset = offset + d(axis) * stride
+    return b.copy(b.reshape(source, [prod(shape_of(source))]), [offset], shape)
 
 
 @lowers("transpose")
@@ -91,8 +104,6 @@ def _cat(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
 @lowers("view_of_dtype")
 def _view_of_dtype(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    from xdsl.dialects import arith
-
     element = element_of(op.results[0])
     given = element_of(op.operands[0])
     widths = [getattr(kind, "bitwidth", None) for kind in (given, element)]

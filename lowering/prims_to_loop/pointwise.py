@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
-from lamina.lowering.scalar import Binary, Unary, compare, is_float, is_unsigned, select
+from lamina.lowering.scalar import Binary, ScalarBody, Unary, compare, is_float, is_unsigned, select
 from lamina.lowering.tensor_types import element_of
 
 MATH: dict[str, type[Operation]] = {
@@ -50,23 +50,23 @@ ROUNDING: dict[str, type[Operation]] = {
 """Rounding; nothing to do on integers."""
 
 
-def _abs(b: Body, x: SSAValue) -> SSAValue:
+def _abs(b: ScalarBody, x: SSAValue) -> SSAValue:
     if is_float(x.type):
         return b.add(math.AbsFOp(x))
     return x if is_unsigned(x.type) else b.add(math.AbsIOp(x))
 
 
-def _neg(b: Body, x: SSAValue) -> SSAValue:
+def _neg(b: ScalarBody, x: SSAValue) -> SSAValue:
     if is_float(x.type):
         return b.add(arith.NegfOp(x))
     return scalar.sub(b, b.constant(0, x.type), x)
 
 
-def _reciprocal(b: Body, x: SSAValue) -> SSAValue:
+def _reciprocal(b: ScalarBody, x: SSAValue) -> SSAValue:
     return scalar.divide(b, b.constant(1, x.type), x)
 
 
-def _sign(b: Body, x: SSAValue) -> SSAValue:
+def _sign(b: ScalarBody, x: SSAValue) -> SSAValue:
     zero = b.constant(0, x.type)
     positive = compare(b, "gt", x, zero)
     if is_unsigned(x.type):
@@ -77,7 +77,7 @@ def _sign(b: Body, x: SSAValue) -> SSAValue:
     return select(b, positive, b.constant(1, x.type), low)
 
 
-def _bitwise_not(b: Body, x: SSAValue) -> SSAValue:
+def _bitwise_not(b: ScalarBody, x: SSAValue) -> SSAValue:
     return scalar.bitwise_xor(b, x, b.constant(1 if x.type == i1 else -1, x.type))
 
 
@@ -88,52 +88,19 @@ UNARY: dict[str, Unary] = {
     "sign": _sign,
     "bitwise_not": _bitwise_not,
     "clone": lambda b, x: x,
+    "copy_strided": lambda b, x: x,
+    "device_put": lambda b, x: x,
     "conj_physical": lambda b, x: x,
     "conj": lambda b, x: x,
     "view_of": lambda b, x: x,
 }
 
 
-def _atan2(b: Body, y: SSAValue, x: SSAValue) -> SSAValue:
+def _atan2(b: ScalarBody, y: SSAValue, x: SSAValue) -> SSAValue:
     return b.add(math.Atan2Op(y, x))
 
 
-def _pow(b: Body, x: SSAValue, y: SSAValue) -> SSAValue:
-    exponent = _constant_value(y)
-    if exponent is not None:
-        simple = _constant_power(b, x, exponent)
-        if simple is not None:
-            return simple
-    if is_float(x.type):
-        return b.add(math.PowFOp(x, y))
-    return b.add(math.IPowIOp(x, y))
-
-
-def _constant_power(b: Body, x: SSAValue, exponent: float) -> SSAValue | None:
-    """Small powers as products; exact powers of torch's own fast paths."""
-    if exponent == 1:
-        return x
-    if exponent == 2:
-        return scalar.mul(b, x, x)
-    if exponent == 3:
-        return scalar.mul(b, scalar.mul(b, x, x), x)
-    if not is_float(x.type):
-        return None
-    if exponent == -1:
-        return _reciprocal(b, x)
-    if exponent == -2:
-        return _reciprocal(b, scalar.mul(b, x, x))
-    return b.add(math.SqrtOp(x)) if exponent == 0.5 else None
-
-
-def _constant_value(value: SSAValue) -> float | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp):
-        return owner.value.value.data  # pyright: ignore[reportAttributeAccessIssue]
-    return None
-
-
-def _hypot(b: Body, x: SSAValue, y: SSAValue) -> SSAValue:
+def _hypot(b: ScalarBody, x: SSAValue, y: SSAValue) -> SSAValue:
     """Scaled by the larger magnitude, so that squares neither overflow nor vanish."""
     x, y = _abs(b, x), _abs(b, y)
     large, small = scalar.maximum(b, x, y), scalar.minimum(b, x, y)
@@ -151,7 +118,7 @@ def _hypot(b: Body, x: SSAValue, y: SSAValue) -> SSAValue:
 def _prefer_number(extreme: Binary) -> Binary:
     """fmax and fmin: NaN only where both are."""
 
-    def emit(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    def emit(b: ScalarBody, x: SSAValue, y: SSAValue) -> SSAValue:
         if not is_float(x.type):
             return extreme(b, x, y)
         only_y = select(b, compare(b, "ne", x, x), y, extreme(b, x, y))
@@ -172,12 +139,11 @@ BINARY: dict[str, Binary] = {
     "bitwise_and": scalar.bitwise_and,
     "bitwise_or": scalar.bitwise_or,
     "bitwise_xor": scalar.bitwise_xor,
-    "shift_left": scalar.binary(None, arith.ShLIOp),
-    "shift_right_arithmetic": scalar.binary(None, arith.ShRSIOp, arith.ShRUIOp),
+    "shift_left": scalar.shift_left,
+    "shift_right_arithmetic": scalar.shift_right,
     "remainder": scalar.floor_remainder,
     "fmod": scalar.truncated_remainder,
     "atan2": _atan2,
-    "pow": _pow,
     "hypot": _hypot,
 }
 

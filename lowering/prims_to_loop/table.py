@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, StringAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IndexType, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -56,6 +56,17 @@ class LoopBuilder(Builder):
 
     def __init__(self, anchor: Operation) -> None:
         super().__init__(anchor, _no_source)
+        for value in (*anchor.operands, *anchor.results):
+            self._check(value.type)
+
+    def _check(self, kind: Attribute) -> None:
+        """Refuse what no nest computes with: sizes as values, complex numbers, dynamic shapes."""
+        if not isinstance(kind, TensorType):
+            raise self.refuse(f"a value of type {kind} (sizes must be known when compiling)")
+        if isinstance(kind.element_type, ComplexType):
+            raise self.refuse("complex numbers have no loop nest yet", "real and imaginary parts")
+        if DYNAMIC_INDEX in kind.get_shape():
+            raise self.refuse("dynamic dimensions have no loop nest yet", "static shapes")
 
     def generic(
         self,
@@ -165,7 +176,17 @@ def limitations() -> dict[str, str]:
 LOWERINGS = Conversion(
     source="prims",
     package=__package__,
-    families=("pointwise", "creation", "layout", "reduction", "product", "window", "indexing"),
+    families=(
+        "pointwise",
+        "power",
+        "creation",
+        "layout",
+        "reduction",
+        "scan",
+        "product",
+        "window",
+        "indexing",
+    ),
     builder=LoopBuilder,
     limitations=limitations,
 )

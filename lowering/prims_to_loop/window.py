@@ -51,8 +51,10 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
 def identity(combiner: str, element: Attribute) -> Attribute:
     """What a combiner ignores."""
-    if combiner == "add":
-        return number(0, element)
+    if combiner in ("add", "mul"):
+        return number(0 if combiner == "add" else 1, element)
+    if scalar.is_unsigned(element):
+        return number(0 if combiner == "max" else -1, element)
     if isinstance(element, IntegerType):
         bits = element.width.data
         return number(-(1 << bits - 1) if combiner == "max" else (1 << bits - 1) - 1, element)

@@ -1,0 +1,269 @@
+"""Simplification of scalar bodies: constants, exact identities, equal ops computed once.
+
+Nothing here may change a result, signed zeros and NaN included. One walk over a body, in order, so
+that every op sees simplified operands; the time is linear in the body.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Callable, Hashable
+from math import frexp, isfinite
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+Number: TypeAlias = IntegerAttr | FloatAttr
+
+
+def simplify_body(block: Block) -> None:
+    """Fold, simplify and merge the ops of a body, then drop those nobody uses."""
+    seen: dict[Hashable, Operation] = {}
+    for op in list(block.ops):
+        if not op.results or op.regions:
+            continue
+        value = _folded(op) or _same(op)
+        if value is not None:
+            Rewriter.replace_op(op, [], [value])
+            continue
+        op = _cheaper(op)
+        first = seen.setdefault(_key(op), op)
+        if first is not op:
+            Rewriter.replace_op(op, [], list(first.results))
+    for op in reversed(list(block.ops)):
+        if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
+            Rewriter.erase_op(op)
+
+
+def constant_of(value: SSAValue) -> Number | None:
+    """The number that an `arith.constant` gives, or None."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
+        return owner.value
+    return None
+
+
+def _key(op: Operation) -> Hashable:
+    return (
+        op.name,
+        tuple(op.operands),
+        tuple(sorted(op.properties.items())),
+        tuple(r.type for r in op.results),
+    )
+
+
+def _insert(new: Operation, before: Operation) -> SSAValue:
+    block = before.parent
+    assert block is not None
+    block.insert_op_before(new, before)
+    return new.results[0]
+
+
+# Constants
+
+
+def _wrapped(value: int, kind: Attribute) -> Number | None:
+    """An integer of the type, modulo its width."""
+    if isinstance(kind, IndexType):
+        return IntegerAttr(value, kind)
+    if not isinstance(kind, IntegerType):
+        return None
+    width = kind.width.data
+    value &= (1 << width) - 1
+    if width > 1 and value >> (width - 1) and kind.signedness.data != Signedness.UNSIGNED:
+        value -= 1 << width
+    return IntegerAttr(value, kind)
+
+
+_PACKED: dict[type[Attribute], str] = {Float16Type: "e", Float32Type: "f", Float64Type: "d"}
+
+
+def _rounded(value: float, kind: Attribute) -> Number | None:
+    """A float of the type; None for NaN, overflow and types that Python cannot round to.
+
+    Sums, products and quotients of f16 and f32 rounded to f64 first come out the same.
+    """
+    code = _PACKED.get(type(kind))
+    if code is None or not isfinite(value):
+        return None
+    try:
+        (value,) = struct.unpack(code, struct.pack(code, value))
+    except OverflowError:
+        return None
+    assert isinstance(kind, AnyFloat)
+    return FloatAttr(value, kind)
+
+
+_FLOAT_BINARY: dict[type[Operation], Callable[[float, float], float]] = {
+    arith.AddfOp: operator.add,
+    arith.SubfOp: operator.sub,
+    arith.MulfOp: operator.mul,
+}
+
+_INTEGER_BINARY: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.AndIOp: operator.and_,
+    arith.OrIOp: operator.or_,
+    arith.XOrIOp: operator.xor,
+}
+
+_FLOAT_CASTS = (arith.ExtFOp, arith.TruncFOp, arith.SIToFPOp)
+_INTEGER_CASTS = (arith.ExtSIOp, arith.TruncIOp, arith.IndexCastOp)
+
+
+def _folded(op: Operation) -> SSAValue | None:
+    """The constant that an op of constants gives, put before it."""
+    if not op.operands:
+        return None
+    numbers = [constant_of(o) for o in op.operands]
+    given = [n.value.data for n in numbers if n is not None]
+    if len(given) != len(numbers):
+        return None
+    number = _evaluated(op, given)
+    return None if number is None else _insert(arith.ConstantOp(number), op)
+
+
+def _evaluated(op: Operation, given: list[int | float]) -> Number | None:
+    kind = op.results[0].type
+    if (on_floats := _FLOAT_BINARY.get(type(op))) is not None:
+        return _rounded(on_floats(*given), kind)
+    if (on_integers := _INTEGER_BINARY.get(type(op))) is not None:
+        return _wrapped(on_integers(*map(int, given)), kind)
+    if isinstance(op, arith.DivfOp) and given[1]:
+        return _rounded(given[0] / given[1], kind)
+    if isinstance(op, arith.NegfOp):
+        return _rounded(-given[0], kind)
+    if isinstance(op, _FLOAT_CASTS) and abs(given[0]) < 1 << 53:
+        return _rounded(float(given[0]), kind)
+    if isinstance(op, _INTEGER_CASTS):
+        return _wrapped(int(given[0]), kind)
+    if isinstance(op, arith.ExtUIOp | arith.UIToFPOp):
+        source = op.operands[0].type
+        assert isinstance(source, IntegerType)
+        value = int(given[0]) & ((1 << source.width.data) - 1)
+        if isinstance(op, arith.ExtUIOp):
+            return _wrapped(value, kind)
+        return _rounded(value, kind) if value < 1 << 53 else None
+    return None
+
+
+# Identities
+
+
+def _is(value: SSAValue, number: float) -> bool:
+    """Whether a value is this constant; 0.0 and -0.0 differ."""
+    found = constant_of(value)
+    return found is not None and repr(float(found.value.data)) == repr(float(number))
+
+
+def _same(op: Operation) -> SSAValue | None:
+    """A value there already that the op always equals, bit for bit."""
+    match op:
+        case arith.MulfOp() | arith.MuliOp():
+            return _neutral(op, 1, commutes=True)
+        case arith.AddfOp():
+            return _neutral(op, -0.0, commutes=True)
+        case arith.AddiOp() | arith.OrIOp() | arith.XOrIOp():
+            return _neutral(op, 0, commutes=True)
+        case arith.SubfOp() | arith.SubiOp():
+            return _neutral(op, 0.0, commutes=False)
+        case arith.DivfOp() | arith.DivSIOp() | arith.DivUIOp():
+            return _neutral(op, 1, commutes=False)
+        case arith.AndIOp():
+            # All bits set; xDSL keeps true as -1 too.
+            return _neutral(op, -1, commutes=True)
+        case math.PowFOp():
+            return _neutral(op, 1, commutes=False)
+        case arith.SelectOp():
+            return _selected(op)
+        case arith.TruncFOp():
+            widened = op.input.owner
+            if isinstance(widened, arith.ExtFOp) and widened.input.type == op.result.type:
+                return widened.input
+    return None
+
+
+def _neutral(op: Operation, number: float, *, commutes: bool) -> SSAValue | None:
+    left, right = op.operands
+    if _is(right, number):
+        return left
+    return right if commutes and _is(left, number) else None
+
+
+def _selected(op: arith.SelectOp) -> SSAValue | None:
+    if op.lhs is op.rhs:
+        return op.lhs
+    condition = constant_of(op.cond)
+    if condition is None:
+        return None
+    return op.lhs if condition.value.data else op.rhs
+
+
+# Cheaper forms
+
+
+def _cheaper(op: Operation) -> Operation:
+    """The op, or one that gives the same for less."""
+    if isinstance(op, math.PowFOp):
+        exponent = constant_of(op.rhs)
+        return op if exponent is None else _expanded_power(op, exponent.value.data)
+    if isinstance(op, arith.DivfOp):
+        divisor = constant_of(op.rhs)
+        if divisor is not None and _has_exact_reciprocal(divisor):
+            assert isinstance(divisor, FloatAttr)
+            inverse = arith.ConstantOp(FloatAttr(1.0 / divisor.value.data, divisor.type))
+            new = arith.MulfOp(op.lhs, _insert(inverse, op), op.fastmath)
+            Rewriter.replace_op(op, new)
+            return new
+    return op
+
+
+def _has_exact_reciprocal(divisor: Number) -> bool:
+    """Powers of two whose reciprocal is a normal number of the type too."""
+    if type(divisor.type) not in (Float32Type, Float64Type):
+        return False
+    mantissa, exponent = frexp(divisor.value.data)
+    return abs(mantissa) == 0.5 and abs(exponent) < 120
+
+
+def _expanded_power(op: math.PowFOp, exponent: float) -> Operation:
+    """x**2, 3, -1, -2 and 0.5 as torch's own fast paths compute them."""
+    base = op.lhs
+    made: list[Operation] = []
+
+    def add(new: Operation) -> SSAValue:
+        made.append(new)
+        return new.results[0]
+
+    if exponent not in (2, 3, -1, -2, 0.5):
+        return op
+    result = base
+    if exponent in (2, 3, -2):
+        result = add(arith.MulfOp(base, base))
+    if exponent == 3:
+        result = add(arith.MulfOp(result, base))
+    if exponent == 0.5:
+        result = add(math.SqrtOp(base))
+    if exponent < 0:
+        assert isinstance(base.type, AnyFloat)
+        one = add(arith.ConstantOp(FloatAttr(1.0, base.type)))
+        result = add(arith.DivfOp(one, result))
+    Rewriter.replace_op(op, made, [result])
+    return made[-1]
