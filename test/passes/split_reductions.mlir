@@ -1,0 +1,67 @@
+// RUN: lamina-opt %s -p split-reductions --split-input-file | filecheck %s
+
+// A long sum with one result becomes partial sums and their sum.
+func.func @sum(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %s = loop.generic (d0) in [1048576] reads(%x[d0] : tensor<1048576xf32>)
+      writes([] add : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<f32>
+}
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[P:[^ ]*]] = loop.generic (d0, d1) in [16384, 64]
+// CHECK-SAME: reads(%x[d0 + (d1 * 16384)] : tensor<1048576xf32>) writes([d1] add : tensor<64xf32>)
+// CHECK: %[[J:[^ ]*]] = loop.generic (d0) in [64] reads(%[[P]][d0] : tensor<64xf32>) writes([] add : tensor<f32>)
+// CHECK: func.return %[[J]]
+
+// -----
+
+// Many results are parallel as they are.
+func.func @rows(%x: tensor<64x4096xf32>) -> tensor<64xf32> {
+  %s = loop.generic (d0, d1) in [64, 4096] reads(%x[d0, d1] : tensor<64x4096xf32>)
+      writes([d0] add : tensor<64xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<64xf32>
+}
+// CHECK-LABEL: func.func @rows
+// CHECK: loop.generic (d0, d1) in [64, 4096]
+// CHECK-NOT: loop.generic
+
+// -----
+
+// A prime extent has no equal parts, and a short reduction needs none.
+func.func @prime(%x: tensor<65537xf32>, %y: tensor<512xf32>) -> (tensor<f32>, tensor<f32>) {
+  %s = loop.generic (d0) in [65537] reads(%x[d0] : tensor<65537xf32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (d0) in [512] reads(%y[d0] : tensor<512xf32>) writes([] max : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<f32>, tensor<f32>
+}
+// CHECK-LABEL: func.func @prime
+// CHECK: loop.generic (d0) in [65537]
+// CHECK: loop.generic (d0) in [512]
+// CHECK: func.return
+
+// -----
+
+// A body that asks for its position along the dimension keeps it whole.
+func.func @indexed(%x: tensor<65536xi64>) -> tensor<i64> {
+  %s = loop.generic (d0) in [65536] reads(%x[d0] : tensor<65536xi64>) writes([] max : tensor<i64>) {
+  ^bb0(%p: i64):
+    %i = loop.index 0 : index
+    %j = arith.index_cast %i : index to i64
+    %v = arith.addi %p, %j : i64
+    loop.yield %v : i64
+  }
+  func.return %s : tensor<i64>
+}
+// CHECK-LABEL: func.func @indexed
+// CHECK: loop.generic (d0) in [65536]
+// CHECK-NOT: [1024, 64]
