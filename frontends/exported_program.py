@@ -17,13 +17,13 @@ from torch.export.graph_signature import (
     OutputKind,
     OutputSpec,
 )
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
+from lamina.frontends.main_function import main_module
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
@@ -74,19 +74,9 @@ class _ProgramImporter:
         values = self._add_arguments(signature.input_specs)
         results = self.importer.run(graph_module, values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
-        self.block.add_op(ReturnOp(*kept))
-        function_type = FunctionType.from_lists(
-            self.block.arg_types, [result.type for result in kept]
-        )
-        function = FuncOp(
-            "main",
-            function_type,
-            Region(self.block),
-            arg_attrs=ArrayAttr([_argument_attributes(*entry) for entry in self.argument_names]),
-            res_attrs=ArrayAttr(attributes),
-        )
+        module = main_module(self.block, self.argument_names, kept, attributes)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs))
-        return ImportedProgram(ModuleOp([function]), self.constants, structure)
+        return ImportedProgram(module, self.constants, structure)
 
     # Arguments
 
@@ -191,7 +181,3 @@ class _ProgramImporter:
             if input_spec.target == spec.target:
                 return self._name_of_node[input_spec.arg.name]
         raise UnsupportedError(f"output {spec.arg.name}", f"no input holds '{spec.target}'")
-
-
-def _argument_attributes(name: str, kind: str) -> DictionaryAttr:
-    return DictionaryAttr({"lamina.name": StringAttr(name), "lamina.kind": StringAttr(kind)})

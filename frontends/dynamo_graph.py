@@ -1,0 +1,102 @@
+"""Import of the functional ATen graphs that AOTAutograd makes, as `aten` modules."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from lamina.frontends.graph import GraphImporter
+from lamina.frontends.locations import Locations
+from lamina.frontends.main_function import main_module, output_attributes
+from lamina.frontends.torch_types import scalar_type, tensor_type
+
+
+@dataclass
+class DynamoGraph:
+    """An `aten` module and how the arguments of a call map to it.
+
+    `inputs` and `bound` have the positions of the call's arguments that are passed and bound;
+    `strided` those of `inputs` that are not row-major contiguous, `mutated` those written to.
+    `outputs` has a compiled output's number for each result, or None where the result is None.
+    """
+
+    module: ModuleOp
+    inputs: list[int] = field(default_factory=list)
+    bound: dict[int, str] = field(default_factory=dict)
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    strided: list[int] = field(default_factory=list)
+    mutated: list[int] = field(default_factory=list)
+    outputs: list[object] = field(default_factory=list)
+
+
+def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int]) -> DynamoGraph:
+    """Imports a graph whose inputs are all placeholders.
+
+    Inputs at the positions `bindable` become parameters of the module unless the graph writes to
+    them. Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors.
+    """
+    imported = DynamoGraph(ModuleOp([]))
+    block = Block()
+    arguments: list[tuple[str, str]] = []
+    placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+    written = _written(graph_module)
+    values: list[object] = []
+
+    def add(name: str, kind: str, tensor: torch.Tensor) -> SSAValue:
+        value = block.insert_arg(tensor_type(tensor), len(block.args))
+        value.name_hint = name
+        arguments.append((name, kind))
+        return value
+
+    def bind(name: str, tensor: torch.Tensor) -> SSAValue:
+        plain = name.replace(".", "_")
+        imported.constants[plain] = tensor.detach()
+        return add(plain, "constant", tensor)
+
+    for position, node in enumerate(placeholders):
+        example = node.meta.get("val")
+        if not isinstance(example, torch.Tensor):
+            values.append(_fixed(example))
+            continue
+        if position in bindable and node not in written:
+            imported.bound[position] = node.name
+            values.append(add(node.name, "parameter", example))
+            continue
+        imported.inputs.append(position)
+        values.append(add(node.name, "input", example))
+        if not example.is_contiguous():
+            imported.strided.append(position)
+        if node in written:
+            imported.mutated.append(position)
+    results = GraphImporter(block, Locations(), bind).run(graph_module, values)
+    kept = [result for result in results if isinstance(result, SSAValue)]
+    numbers = iter(range(len(kept)))
+    imported.outputs = [next(numbers) if isinstance(r, SSAValue) else None for r in results]
+    attributes = [output_attributes() for _ in kept]
+    imported.module = main_module(block, arguments, kept, attributes)
+    return imported
+
+
+def _fixed(example: Any) -> object:
+    """A number: sizes are static by now, and guards hold it to its value."""
+    if example is None:
+        return None
+    scalar_type(example)  # refuses what is no number
+    return int(example) if isinstance(example, torch.SymInt) else example
+
+
+def _written(graph_module: fx.GraphModule) -> set[fx.Node]:
+    """Placeholders that the graph mutates; AOTAutograd leaves only copies into inputs."""
+    found: set[fx.Node] = set()
+    for node in graph_module.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        for argument, value in zip(node.target._schema.arguments, node.args, strict=False):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                assert isinstance(value, fx.Node)
+                found.add(value)
+    return {node for node in found if node.op == "placeholder"}

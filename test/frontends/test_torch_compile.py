@@ -1,0 +1,276 @@
+"""`torch.compile(f, backend="lamina")`: capture, calls, weights that change, and refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.exc import BackendCompilerFailed
+from torch._dynamo.testing import CompileCounterWithBackend
+
+WEIGHTS = ("passed", "checked", "frozen")
+
+
+@pytest.fixture(autouse=True)
+def inference() -> Iterator[None]:
+    """Nothing compiled before, the same numbers in each test, no gradients."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    return torch.compile(function, backend="lamina", options=options)
+
+
+def check(function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Twice, as the first call binds and the second does not."""
+    optimized = compiled(function, **options)
+    for _ in range(2):
+        torch.testing.assert_close(optimized(*args), function(*args), rtol=1e-4, atol=1e-5)
+
+
+def mlp() -> nn.Module:
+    return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).eval()
+
+
+def cnn() -> nn.Module:
+    norm = nn.BatchNorm2d(6)
+    norm.running_mean = torch.randn(6)
+    norm.running_var = torch.rand(6) + 0.5
+    layers = nn.Conv2d(3, 6, 3, padding=1), norm, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
+    return nn.Sequential(*layers, nn.Linear(6 * 4 * 4, 5)).eval()
+
+
+def test_the_backend_is_found_without_an_import() -> None:
+    code = (
+        "import sys, torch\n"
+        "assert 'lamina' in torch._dynamo.list_backends()\n"
+        "assert not any(name.partition('.')[0] == 'lamina' for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_mlp(weights: str) -> None:
+    check(mlp(), torch.randn(5, 8), weights=weights)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_cnn(weights: str) -> None:
+    check(cnn(), torch.randn(2, 3, 8, 8), weights=weights)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_transformer_encoder_layer(norm_first: bool, activation: str) -> None:
+    layer = nn.TransformerEncoderLayer(
+        16, 2, 32, activation=activation, norm_first=norm_first, batch_first=True
+    )
+    check(layer.eval(), torch.randn(2, 6, 16))
+
+
+def test_causal_mask() -> None:
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    mask = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    check(lambda x: layer(x, src_mask=mask), torch.randn(2, 6, 16))
+
+
+def test_padding_mask() -> None:
+    attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    padding = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    check(lambda x: attention(x, x, x, key_padding_mask=padding), torch.randn(2, 6, 16))
+
+
+def test_graph_break(capsys: pytest.CaptureFixture[str]) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x.exp() + 1
+        print("between")
+        return y.sum(0) * 2
+
+    counter = CompileCounterWithBackend("lamina")
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(torch.compile(function, backend=counter)(x), function(x))
+    assert counter.frame_count == 2
+    assert capsys.readouterr().out == "between\n" * 2
+
+
+def test_input_is_mutated() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        x.mul_(2)
+        return x + 1
+
+    x = torch.randn(3, 4)
+    expected = x * 2
+    version = x._version
+    torch.testing.assert_close(compiled(function)(x), expected + 1)
+    torch.testing.assert_close(x, expected)
+    assert x._version > version
+
+
+def test_strided_input_is_mutated() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return x.sum(0)
+
+    whole = torch.randn(4, 6)
+    expected = whole.clone()
+    expected[:, ::2] += 1
+    torch.testing.assert_close(compiled(function)(whole[:, ::2]), expected[:, ::2].sum(0))
+    torch.testing.assert_close(whole, expected)
+
+
+def test_buffer_is_mutated() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.total += x
+            return self.total * 2
+
+    for weights in WEIGHTS:
+        torch._dynamo.reset()
+        module = Counter()
+        function = compiled(module, weights=weights)
+        for count in (1, 2, 3):
+            assert function(torch.ones(3)).tolist() == [2.0 * count] * 3, weights
+
+
+def test_transposed_input() -> None:
+    check(lambda x: x.sin() + 1, torch.randn(4, 3).t())
+
+
+def test_other_shapes_are_compiled_anew() -> None:
+    counter = CompileCounterWithBackend("lamina")
+    module = mlp()
+    function = torch.compile(module, backend=counter)
+    for rows in (2, 3, 5, 3, 2):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(function(x), module(x), rtol=1e-4, atol=1e-5)
+    assert counter.frame_count == 3
+
+
+def _step(module: nn.Module) -> None:
+    for parameter in module.parameters():
+        parameter.mul_(1.5)
+
+
+def _load(module: nn.Module) -> None:
+    module.load_state_dict({name: value + 1 for name, value in module.state_dict().items()})
+
+
+def _replace_data(module: nn.Module) -> None:
+    for parameter in module.parameters():
+        parameter.data = torch.randn_like(parameter)
+
+
+def _replace_parameter(module: nn.Module) -> None:
+    assert isinstance(module, nn.Sequential)
+    module[0].weight = nn.Parameter(torch.randn(16, 8))
+
+
+def _transpose(module: nn.Module) -> None:
+    """The same memory with other strides."""
+    assert isinstance(module, nn.Sequential)
+    module[0].weight.data = module[0].weight.data.t()
+
+
+@pytest.mark.parametrize("weights", ["passed", "checked"])
+def test_transposed_weights_count(weights: str) -> None:
+    module, x = nn.Sequential(nn.Linear(6, 6)).eval(), torch.randn(5, 6)
+    function = compiled(module, weights=weights)
+    function(x)
+    _transpose(module)
+    torch.testing.assert_close(function(x), module(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", [_step, _load, _replace_data, _replace_parameter])
+@pytest.mark.parametrize("weights", ["passed", "checked"])
+def test_changed_weights_count(weights: str, change: Callable[[nn.Module], None]) -> None:
+    module, x = mlp(), torch.randn(5, 8)
+    function = compiled(module, weights=weights)
+    before = function(x)
+    change(module)
+    after = function(x)
+    assert not torch.allclose(before, after)
+    torch.testing.assert_close(after, module(x), rtol=1e-4, atol=1e-5)
+
+
+def test_writes_through_data_count_if_weights_are_passed() -> None:
+    """They leave the version counter alone, so that "checked" does not see them."""
+    module, x = mlp(), torch.randn(5, 8)
+    function = compiled(module, weights="passed")
+    function(x)
+    for parameter in module.parameters():
+        parameter.data.mul_(3)
+    torch.testing.assert_close(function(x), module(x), rtol=1e-4, atol=1e-5)
+
+
+def test_frozen_weights_stay() -> None:
+    module, x = mlp(), torch.randn(5, 8)
+    function = compiled(module, weights="frozen")
+    before = function(x)
+    module[2].weight.mul_(2)
+    torch.testing.assert_close(function(x), before)
+
+
+def test_keywords_and_nested_results() -> None:
+    def function(x: torch.Tensor, *, scale: float, other: dict[str, torch.Tensor]) -> Any:
+        return {"sum": (x + other["y"]) * scale, "both": (x, [x - 1, None])}, 7
+
+    x, y = torch.randn(3), torch.randn(3)
+    result, seven = compiled(function)(x, scale=2.0, other={"y": y})
+    expected, _ = function(x, scale=2.0, other={"y": y})
+    assert seven == 7
+    torch.testing.assert_close(result["sum"], expected["sum"])
+    assert result["both"][0] is x and result["both"][1][1] is None
+    torch.testing.assert_close(result["both"][1][0], x - 1)
+
+
+def test_inference_mode() -> None:
+    module, x = mlp(), torch.randn(5, 8)
+    with torch.inference_mode():
+        torch.testing.assert_close(compiled(module)(x), module(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_warm_call_runs_no_aten_op(weights: str) -> None:
+    module, x = mlp(), torch.randn(5, 8)
+    function = compiled(module, weights=weights)
+    function(x)
+    function(x)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        function(x)
+    events = [event.name for event in profile.events() if event.name.startswith("aten::")]
+    # Outputs are tensors over NumPy's memory; nothing computes.
+    assert set(events) <= {"aten::lift_fresh", "aten::detach_"}, events
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        module(x)
+    assert any(event.name == "aten::addmm" for event in profile.events())  # the probe works
+
+
+def test_gradients_are_refused() -> None:
+    with torch.enable_grad(), pytest.raises(BackendCompilerFailed, match="training is not supp"):
+        compiled(mlp())(torch.randn(5, 8))
+
+
+def test_unsupported_op_is_named() -> None:
+    with pytest.raises(BackendCompilerFailed, match=r"aten\.linalg_\w+|aten\._linalg_\w+"):
+        compiled(lambda x: torch.linalg.svdvals(x))(torch.randn(3, 3))
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(BackendCompilerFailed, match="option 'wieghts': there are weights"):
+        compiled(mlp(), wieghts="frozen")(torch.randn(5, 8))
+    with pytest.raises(BackendCompilerFailed, match="one of checked, passed, frozen"):
+        compiled(mlp(), weights="packed")(torch.randn(5, 8))
+    with pytest.raises(BackendCompilerFailed, match="mode 'max-autotune'"):
+        torch.compile(mlp(), backend="lamina", mode="max-autotune")(torch.randn(5, 8))
