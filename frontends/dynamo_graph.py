@@ -6,9 +6,11 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
+from lamina.frontends.dynamo_rewrites import undo_specializations
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
@@ -39,6 +41,7 @@ def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int])
     Inputs at the positions `bindable` become parameters of the module unless the graph writes to
     them. Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors.
     """
+    undo_specializations(graph_module)
     imported = DynamoGraph(ModuleOp([]))
     block = Block()
     arguments: list[tuple[str, str]] = []
@@ -54,7 +57,8 @@ def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int])
 
     def bind(name: str, tensor: torch.Tensor) -> SSAValue:
         plain = name.replace(".", "_")
-        imported.constants[plain] = tensor.detach()
+        with unset_fake_temporarily():
+            imported.constants[plain] = tensor.detach()
         return add(plain, "constant", tensor)
 
     for position, node in enumerate(placeholders):

@@ -88,6 +88,28 @@ def test_padding_mask() -> None:
     check(lambda x: attention(x, x, x, key_padding_mask=padding), torch.randn(2, 6, 16))
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_scaled_dot_product_attention(causal: bool) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(x, x + 1, x * 2, is_causal=causal)
+
+    check(function, torch.randn(2, 2, 6, 8))
+
+
+def test_encoder_layer_with_sequence_first() -> None:
+    check(nn.TransformerEncoderLayer(16, 2, 32).eval(), torch.randn(6, 2, 16))
+
+
+def test_constant_in_the_function() -> None:
+    check(lambda x: x + torch.tensor([1.0, 2.0, 3.0]), torch.randn(3))
+
+
+def test_numbers_that_change() -> None:
+    function = compiled(lambda x, n: x * n)
+    for number in (2.5, 3.5, 5.5, 2, 3, 5):
+        assert function(torch.ones(2), number).tolist() == [number] * 2
+
+
 def test_graph_break(capsys: pytest.CaptureFixture[str]) -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         y = x.exp() + 1

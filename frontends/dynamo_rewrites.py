@@ -1,0 +1,38 @@
+"""Ops that AOTAutograd picks for a backend, as the public ATen ops they come from."""
+
+import operator
+
+import torch
+from torch import fx
+
+_ATEN = torch.ops.aten
+
+
+def undo_specializations(graph_module: fx.GraphModule) -> None:
+    """Rewrites, in place, kernels chosen for the CPU and prims that make a number a tensor."""
+    graph = graph_module.graph
+    for node in list(graph.nodes):
+        if node.target is _ATEN._scaled_dot_product_flash_attention_for_cpu.default:
+            _restore_attention(graph, node)
+        elif node.target is torch.ops.prims.convert_element_type.default:
+            node.target = _ATEN._to_copy.default
+            node.kwargs = {"dtype": node.args[1]}
+            node.args = node.args[:1]
+
+
+def _restore_attention(graph: fx.Graph, node: fx.Node) -> None:
+    """The flash kernel also gives a log-sum-exp, which only a backward pass reads."""
+    if any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
+        return
+    query, key, value, *flags = node.args
+    dropout = flags[0] if flags else 0.0
+    causal = flags[1] if len(flags) > 1 else False
+    keywords = {"scale": node.kwargs["scale"]} if node.kwargs.get("scale") is not None else {}
+    arguments = (query, key, value, node.kwargs.get("attn_mask"), dropout, causal)
+    with graph.inserting_before(node):
+        made = graph.call_function(_ATEN.scaled_dot_product_attention.default, arguments, keywords)
+    made.meta = {**node.meta, "val": node.meta["val"][0]}
+    for user in list(node.users):
+        user.replace_all_uses_with(made)
+        graph.erase_node(user)
+    graph.erase_node(node)
