@@ -132,8 +132,12 @@ def _convert_float(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
         given_bits, bits = value.type.bitwidth, kind.bitwidth  # pyright: ignore
         if given_bits == bits:  # f16 and bf16
             return b.add(arith.TruncFOp(widen(b, value), kind))  # pyright: ignore
-        cast = arith.ExtFOp if given_bits < bits else arith.TruncFOp
-        return b.add(cast(value, kind))  # pyright: ignore[reportArgumentType]
+        if given_bits < bits:
+            return b.add(arith.ExtFOp(value, kind))  # pyright: ignore[reportArgumentType]
+        if is_half(kind) and given_bits == 64:
+            # By way of f32, as torch does it; no CPU rounds from f64 at once.
+            value = b.add(arith.TruncFOp(value, f32))
+        return b.add(arith.TruncFOp(value, kind))  # pyright: ignore[reportArgumentType]
     return _float_to_integer(b, widen(b, value), kind)
 
 
@@ -153,20 +157,26 @@ Unary = Callable[[ScalarBody, SSAValue], SSAValue]
 Binary = Callable[[ScalarBody, SSAValue, SSAValue], SSAValue]
 
 
+class NotDefinedError(Exception):
+    """An operation that an element type does not have."""
+
+
 def binary(
     float_op: type[Operation] | None,
-    signed_op: type[Operation] | None,
+    signed_op: type[Operation],
     unsigned_op: type[Operation] | None = None,
+    *,
+    bools: bool = False,
 ) -> Binary:
-    """A binary op by element type; missing ones raise TypeError."""
+    """A binary op by element type; the result raises NotDefinedError on types it lacks."""
 
     def emit(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
         kind = left.type
         op = float_op if is_float(kind) else signed_op
         if unsigned_op is not None and is_unsigned(kind):
             op = unsigned_op
-        if op is None:
-            raise TypeError(f"not defined on {kind}")
+        if op is None or (kind == i1 and not bools):
+            raise NotDefinedError(f"is not defined on {'bools' if kind == i1 else kind}")
         return b.add(op(left, right))  # pyright: ignore[reportCallIssue]
 
     return emit
@@ -175,11 +185,11 @@ def binary(
 add = binary(arith.AddfOp, arith.AddiOp)
 sub = binary(arith.SubfOp, arith.SubiOp)
 mul = binary(arith.MulfOp, arith.MuliOp)
-maximum = binary(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
-minimum = binary(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
-bitwise_and = binary(None, arith.AndIOp)
-bitwise_or = binary(None, arith.OrIOp)
-bitwise_xor = binary(None, arith.XOrIOp)
+maximum = binary(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, bools=True)
+minimum = binary(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, bools=True)
+bitwise_and = binary(None, arith.AndIOp, bools=True)
+bitwise_or = binary(None, arith.OrIOp, bools=True)
+bitwise_xor = binary(None, arith.XOrIOp, bools=True)
 divide = binary(arith.DivfOp, arith.DivSIOp, arith.DivUIOp)
 modulo = binary(None, arith.RemSIOp, arith.RemUIOp)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
@@ -156,7 +154,7 @@ def _unary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     def body(inner: Body, args: list[SSAValue]) -> SSAValue:
         x = scalar.widen(inner, args[0])
         if name in UNARY:
-            return scalar.narrow(inner, _checked(b, UNARY[name], inner, x), element)
+            return scalar.narrow(inner, UNARY[name](inner, x), element)
         if name in ROUNDING and not is_float(x.type):
             return x
         if not is_float(x.type):
@@ -174,16 +172,9 @@ def _binary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
     def body(inner: Body, args: list[SSAValue]) -> SSAValue:
         x, y = (scalar.widen(inner, a) for a in args)
-        return scalar.narrow(inner, _checked(b, BINARY[name], inner, x, y), element)
+        return scalar.narrow(inner, BINARY[name](inner, x, y), element)
 
     return b.pointwise(list(op.operands), element, body)
-
-
-def _checked(b: LoopBuilder, function: Any, *args: Any) -> SSAValue:
-    try:
-        return function(*args)
-    except TypeError as error:
-        raise b.refuse(str(error)) from None
 
 
 @lowers("eq", "ne", "lt", "le", "gt", "ge")

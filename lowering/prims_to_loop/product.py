@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, f32, i1
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -23,10 +23,6 @@ def _sum_of_products(
 ) -> SSAValue:
     """Half floats are multiplied and summed in f32 and rounded once at the end."""
     element = element_of(op.results[0])
-    if not isinstance(element, IntegerType) and not scalar.is_float(element):
-        raise b.refuse(f"products of {element} have no loop nest yet", "f32 or f64")
-    if element == i1:
-        raise b.refuse("products of bools have no loop nest", "integers")
     wide = f32 if is_half(element) else element
 
     def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:

@@ -7,13 +7,22 @@ from functools import cache
 from pathlib import Path
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IndexType, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ComplexType,
+    IndexType,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.lowering.conversion import Builder, Conversion
-from lamina.lowering.scalar import number
+from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
 
 Map = Sequence[AffineExpr | int] | None
@@ -37,6 +46,10 @@ class Body:
 
     def constant(self, value: float, kind: Attribute) -> SSAValue:
         """A scalar constant; integers keep their exact value."""
+        if isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED:
+            # arith has constants of signless integers only.
+            signless = self.constant(value, IntegerType(kind.width.data))
+            return self.add(arith.BitcastOp(signless, kind))
         return self.add(arith.ConstantOp(number(value, kind)))
 
     def index(self, dim: int) -> SSAValue:
@@ -48,6 +61,9 @@ class Body:
         return self.add(ReadOp(source, indices))
 
     def as_index(self, value: SSAValue) -> SSAValue:
+        """An integer as an index; those without sign are extended as such first."""
+        if is_unsigned(value.type):
+            value = convert(self, value, i64)
         return self.add(arith.IndexCastOp(value, IndexType()))
 
 
@@ -85,7 +101,10 @@ class LoopBuilder(Builder):
         rank = len(domain)
         arguments = [element_of(v) for v, _ in reads] + [s.type for s in sources]
         block = Block(arg_types=arguments)
-        values = body(Body(block), list(block.args))
+        try:
+            values = body(Body(block), list(block.args))
+        except NotDefinedError as error:
+            raise self.refuse(str(error)) from None
         block.add_op(YieldOp(values))
         op = GenericOp(
             domain,
