@@ -1,47 +1,81 @@
-"""`verify-loop`: the contract of the structured loop layer."""
+"""`verify-loop`: the contract of the structured loop layer.
+
+Functions hold loop nests, free reshapes, kernels and calls, on tensors of static shape. With the
+option `buffers` the same holds for memrefs, after `bufferize`, and buffers may be allocated.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, IndexOp, KernelOp, ReadOp, ReshapeOp, ReturnOp, YieldOp
+from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
-BODY_DIALECTS = frozenset({"arith", "math", "loop"})
+BODY_DIALECTS = frozenset({"arith", "math"})
+BODY_OPS = (IndexOp, ReadOp, YieldOp)
+TENSOR_OPS = (GenericOp, ReshapeOp, KernelOp, ReturnOp, func.CallOp, func.ReturnOp)
+BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 
 @dataclass(frozen=True)
 class VerifyLoopPass(ModulePass):
-    """Check that functions hold only loop ops on statically shaped tensors."""
+    """Check that functions hold only loop ops on statically shaped tensors (or memrefs)."""
 
     name = "verify-loop"
+    buffers: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.verify()
+        verify_dominance(op)
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise invalid(function, "only functions may stand at module level")
+            self._check_types(function, *function.function_type.inputs)
             for block in function.body.blocks:
-                for inner in block.ops:
-                    _verify(inner)
+                self._check_block(block)
+
+    def _check_block(self, block: Block) -> None:
+        for op in block.ops:
+            if not isinstance(op, TENSOR_OPS) and not (self.buffers and isinstance(op, BUFFER_OPS)):
+                raise invalid(op, "is not an op of the loop layer")
+            self._check_types(op, *(v.type for v in (*op.operands, *op.results)))
+            if isinstance(op, GenericOp):
+                _check_body(op)
+            elif isinstance(op, KernelOp):
+                self._check_block(op.block)
+
+    def _check_types(self, op: Operation, *types: Attribute) -> None:
+        allowed = (TensorType, MemRefType) if self.buffers else (TensorType,)
+        kinds = "tensor or memref" if self.buffers else "tensor"
+        for kind in types:
+            if not isinstance(kind, allowed) or any(e < 0 for e in kind.get_shape()):
+                raise invalid(op, f"{kind} is not a {kinds} of static shape")
+            if isinstance(kind.element_type, ComplexType):
+                raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
-def _verify(op: object) -> None:
-    match op:
-        case func.ReturnOp() | func.CallOp():
-            return
-        case GenericOp():
-            for inner in op.block.ops:
-                if inner.name.partition(".")[0] not in BODY_DIALECTS:
-                    raise invalid(inner, "bodies hold only arith, math and loop ops")
-        case ReshapeOp() | KernelOp():
-            pass
-        case _:
-            raise invalid(op, "is not an op of the loop layer")  # pyright: ignore
-    for value in (*op.operands, *op.results):
-        if not isinstance(value.type, TensorType) or any(e < 0 for e in value.type.get_shape()):
-            raise invalid(op, f"{value.type} is not a tensor of static shape")
+def _check_body(op: GenericOp) -> None:
+    for inner in op.block.ops:
+        if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
+            raise invalid(inner, "bodies hold only arith, math, loop.index and loop.read")
+        if inner.regions:
+            raise invalid(inner, "ops of a body have no regions")
+    for combiner, value in zip(op.combiner_names, op.yielded, strict=True):
+        kind = value.type
+        unsigned = isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
+        if combiner in ("max", "min") and (unsigned or kind == IntegerType(1)):
+            raise invalid(op, f"combiner '{combiner}' compares signed numbers, not {kind}")

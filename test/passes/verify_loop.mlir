@@ -31,4 +31,43 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = loop.reshape %x : tensor<?xf32> -> tensor<?xf32>
   func.return %r : tensor<?xf32>
 }
-// CHECK: loop.reshape: tensor<?xf32> is not a tensor of static shape
+// CHECK: func.func: tensor<?xf32> is not a tensor of static shape
+
+// -----
+
+// A value stands below its definition.
+func.func @dominance(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %b = loop.reshape %a : tensor<2x2xf32> -> tensor<4xf32>
+  %a = loop.reshape %x : tensor<4xf32> -> tensor<2x2xf32>
+  func.return %b : tensor<4xf32>
+}
+// CHECK: loop.reshape: operand 0 %a is used before loop.reshape defines it
+
+// -----
+
+// Combiners compare signed numbers.
+func.func @unsigned(%x: tensor<4xui8>) -> tensor<ui8> {
+  %a = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xui8>) writes([] max : tensor<ui8>) {
+  ^bb0(%p: ui8):
+    loop.yield %p : ui8
+  }
+  func.return %a : tensor<ui8>
+}
+// CHECK: loop.generic: combiner 'max' compares signed numbers, not ui8
+
+// -----
+
+// Nests compute with real numbers.
+func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<2x2xcomplex<f32>> {
+  %a = loop.reshape %x : tensor<4xcomplex<f32>> -> tensor<2x2xcomplex<f32>>
+  func.return %a : tensor<2x2xcomplex<f32>>
+}
+// CHECK: tensor<4xcomplex<f32>> has complex elements, which loop nests do not compute
+
+// -----
+
+// Memory comes with bufferize.
+func.func @memory(%x: memref<4xf32>) {
+  func.return
+}
+// CHECK: func.func: memref<4xf32> is not a tensor of static shape
