@@ -35,10 +35,10 @@ def lamina_backend(
 
     Options, as in `torch.compile(f, backend="lamina", options={"weights": "frozen"})`:
 
-    - `weights`: "checked" (default) packs parameters and buffers once, and again when a version
-      counter or an address says that one has changed. Writes through `.data` or a NumPy view move
-      no counter and go unseen; "passed" sees them too, as it reads all weights in each call.
-      "frozen" packs at the first call and ignores later changes.
+    - `weights`: "passed" (default) reads all parameters and buffers in each call. "checked" packs
+      them once, and again when a version counter or an address says that one has changed: faster,
+      but writes through `.data` or a NumPy view move no counter and go unseen. "frozen" packs at
+      the first call and ignores later changes.
     - `target`, `cache`: as in `lamina.compile`; the target must be able to run here.
 
     Every size is static: another shape is another graph. Raises UnsupportedError for graphs that
@@ -67,7 +67,7 @@ def _read_options(mode: str | None, options: Mapping[str, Any] | None) -> tuple[
     unknown = [name for name in chosen if name not in _OPTIONS]
     if unknown:
         raise ArgumentError(f"option '{unknown[0]}': there are {', '.join(_OPTIONS)}")
-    weights = chosen.get("weights", "checked")
+    weights = chosen.get("weights", "passed")
     if weights not in WEIGHT_MODES:
         raise ArgumentError(f"weights={weights!r}: one of {', '.join(WEIGHT_MODES)}")
     return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True))

@@ -56,10 +56,12 @@ def number(value: float, kind: Attribute) -> Number:
 
 
 def is_float(kind: Attribute) -> bool:
+    """Whether a type is f16, bf16, f32 or f64."""
     return isinstance(kind, FLOATS)
 
 
 def is_half(kind: Attribute) -> bool:
+    """Whether a type is f16 or bf16, which are computed in f32."""
     return isinstance(kind, BFloat16Type | Float16Type)
 
 
@@ -95,6 +97,7 @@ def compare(b: ScalarBody, predicate: str, left: SSAValue, right: SSAValue) -> S
 
 
 def select(b: ScalarBody, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+    """`left` where the bool holds, else `right`."""
     return b.add(arith.SelectOp(on, left, right))
 
 

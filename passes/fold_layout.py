@@ -104,8 +104,10 @@ def fold_reads(op: GenericOp) -> GenericOp:
     for number in range(len(inputs)):
         while True:
             forms = forms_of(maps[number], op.extents)
-            found = forms and _step(inputs[number], forms, pads[number], op.extents)
-            if not found:
+            if forms is None:
+                break
+            found = _step(inputs[number], forms, pads[number], op.extents)
+            if found is None:
                 break
             inputs[number], folded, pads[number] = found
             maps[number] = map_of(folded, len(op.extents))

@@ -35,6 +35,7 @@ class Group:
 
     @property
     def bit(self) -> int:
+        """The group's own bit in a set of groups."""
         return 1 << self.number
 
 

@@ -84,7 +84,7 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
             for name in joined.data.split("+")
         ]
     )
-    kernel.regions = [Region(Block())]
+    kernel.add_region(Region(Block()))
     return function
 
 

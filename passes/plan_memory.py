@@ -41,6 +41,7 @@ class Buffer:
     offset: int = 0
 
     def overlaps(self, other: Buffer) -> bool:
+        """Whether both buffers are alive at some position."""
         return self.first <= other.last and other.first <= self.last
 
 

@@ -36,6 +36,7 @@ def forms_of(index_map: AffineMap, extents: Sequence[int]) -> Forms | None:
 
 
 def map_of(forms: Sequence[Linear], num_dims: int) -> AffineMap:
+    """The affine map of linear forms over a domain of `num_dims` dimensions."""
     return AffineMap(num_dims, 0, tuple(f.to_expr() for f in forms))
 
 

@@ -33,6 +33,7 @@ class Contraction:
     summed: tuple[int, ...]
 
     def size(self, dims: tuple[int, ...]) -> int:
+        """Iterations of a group of dimensions: the product of their extents."""
         return prod(self.op.extents[d] for d in dims)
 
     @property

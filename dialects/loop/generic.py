@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryEffect
+from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type
@@ -44,7 +44,8 @@ class GenericMemoryEffect(MemoryEffect):
     """No effects on tensors; unknown effects once the generic writes into memrefs."""
 
     @classmethod
-    def get_effects(cls, op: Operation):
+    def get_effects(cls, op: Operation) -> set[EffectInstance] | None:
+        """None (unknown) for nests on memrefs."""
         assert isinstance(op, GenericOp)
         return None if op.outs else set()
 
@@ -117,7 +118,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        return tuple(self.domain.get_values())  # pyright: ignore[reportReturnType]
+        return tuple(self.domain.get_values())  # pyright: ignore
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:

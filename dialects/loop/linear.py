@@ -27,26 +27,32 @@ class Linear:
 
     @staticmethod
     def of(terms: Mapping[int, int], constant: int = 0) -> Linear:
+        """The form with these coefficients; zero ones are dropped."""
         return Linear(tuple(sorted((d, c) for d, c in terms.items() if c)), constant)
 
     @staticmethod
     def dim(position: int) -> Linear:
+        """The form that is one dimension."""
         return Linear(((position, 1),), 0)
 
     @property
     def coefficients(self) -> dict[int, int]:
+        """Coefficient by dimension, without zeros; a fresh dict."""
         return dict(self.terms)
 
     def coefficient(self, dim: int) -> int:
+        """The coefficient of a dimension, 0 if it does not occur."""
         return self.coefficients.get(dim, 0)
 
     def add(self, other: Linear) -> Linear:
+        """The sum of two forms."""
         merged = self.coefficients
         for dim, coefficient in other.terms:
             merged[dim] = merged.get(dim, 0) + coefficient
         return Linear.of(merged, self.constant + other.constant)
 
     def scale(self, factor: int) -> Linear:
+        """The form times an integer."""
         return Linear.of({d: c * factor for d, c in self.terms}, self.constant * factor)
 
     def range(self, extents: Sequence[int]) -> tuple[int, int]:
@@ -73,6 +79,7 @@ class Linear:
         return Linear.of(quotient, period), remainder
 
     def to_expr(self) -> AffineExpr:
+        """The affine expression of the form."""
         expr: AffineExpr | None = None
         for dim, coefficient in self.terms:
             term = AffineExpr.dimension(dim) * coefficient if coefficient != 1 else None

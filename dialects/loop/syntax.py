@@ -21,6 +21,7 @@ def parse_domain(parser: Parser) -> tuple[list[str], list[int]]:
 
 
 def print_domain(printer: Printer, extents: Sequence[int]) -> None:
+    """Print `(d0, d1) in [4, 8]`."""
     names = ", ".join(f"d{i}" for i in range(len(extents)))
     printer.print_string(f"({names}) in [{', '.join(str(e) for e in extents)}]")
 
@@ -34,6 +35,7 @@ def parse_map(parser: Parser, names: Sequence[str]) -> AffineMap:
 
 
 def print_map(printer: Printer, index_map: AffineMap) -> None:
+    """Print `[expr, expr, ...]` in dimensions d0, d1, ..."""
     printer.print_string(f"[{', '.join(_text(e) for e in index_map.results)}]")
 
 

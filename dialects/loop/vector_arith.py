@@ -111,48 +111,64 @@ class _Cast(IRDLOperation):
 
 @irdl_op_definition
 class ExtSIOp(_Cast):
+    """Sign-extends every lane: `loop.extsi %v : vector<8xi8> -> vector<8xi32>`."""
+
     name = "loop.extsi"
     SCALAR: ClassVar[type[Operation]] = arith.ExtSIOp
 
 
 @irdl_op_definition
 class ExtUIOp(_Cast):
+    """Zero-extends every lane: `loop.extui %v : vector<8xi1> -> vector<8xi32>`."""
+
     name = "loop.extui"
     SCALAR: ClassVar[type[Operation]] = arith.ExtUIOp
 
 
 @irdl_op_definition
 class TruncIOp(_Cast):
+    """Keeps the low bits of every lane: `loop.trunci %v : vector<8xi64> -> vector<8xi32>`."""
+
     name = "loop.trunci"
     SCALAR: ClassVar[type[Operation]] = arith.TruncIOp
 
 
 @irdl_op_definition
 class FPToSIOp(_Cast):
+    """Floats to signed integers, toward zero: `loop.fptosi %v : vector<8xf32> -> vector<8xi32>`."""
+
     name = "loop.fptosi"
     SCALAR: ClassVar[type[Operation]] = arith.FPToSIOp
 
 
 @irdl_op_definition
 class FPToUIOp(_Cast):
+    """Floats to unsigned integers: `loop.fptoui %v : vector<8xf32> -> vector<8xi8>`."""
+
     name = "loop.fptoui"
     SCALAR: ClassVar[type[Operation]] = arith.FPToUIOp
 
 
 @irdl_op_definition
 class SIToFPOp(_Cast):
+    """Signed integers to floats: `loop.sitofp %v : vector<8xi32> -> vector<8xf32>`."""
+
     name = "loop.sitofp"
     SCALAR: ClassVar[type[Operation]] = arith.SIToFPOp
 
 
 @irdl_op_definition
 class UIToFPOp(_Cast):
+    """Unsigned integers to floats: `loop.uitofp %v : vector<8xi1> -> vector<8xf32>`."""
+
     name = "loop.uitofp"
     SCALAR: ClassVar[type[Operation]] = arith.UIToFPOp
 
 
 @irdl_op_definition
 class IndexCastOp(_Cast):
+    """Indices to and from integers: `loop.index_cast %v : vector<8xi64> -> vector<8xindex>`."""
+
     name = "loop.index_cast"
     SCALAR: ClassVar[type[Operation]] = arith.IndexCastOp
 

@@ -41,6 +41,7 @@ class Body:
         self.block = block
 
     def add(self, op: Operation) -> SSAValue:
+        """Append an op; returns its first result."""
         self.block.add_op(op)
         return op.results[0]
 

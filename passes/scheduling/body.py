@@ -127,10 +127,11 @@ class Body:
 
     def _index_arithmetic(self, emit: Emitter, op: Operation) -> bool:
         """Follow sums and constant multiples of known index values; whether `op` was one."""
-        parts = [self.indices.get(o) for o in op.operands]
-        if len(parts) != 2 or parts[0] is None or parts[1] is None:
+        if len(op.operands) != 2:
             return False
-        left, right = parts
+        left, right = (self.indices.get(o) for o in op.operands)
+        if left is None or right is None:
+            return False
         if op.name == "arith.addi":
             base, scale = emit.plus(left.base, right.base), left.scale + right.scale
             ends = [left.low + right.low, left.high + right.high]

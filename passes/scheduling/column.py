@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import SSAValue
 
 from lamina.passes.scheduling.combine import store
-from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.stages import Stage
 from lamina.passes.scheduling.sweep import SweepEmitter
@@ -29,7 +29,7 @@ class ColumnEmitter(SweepEmitter):
         unroll = max(1, min(COLUMN_UNROLL, extent // self.lanes))
         reduced = [p for p in range(len(ranges)) if p != self.place]
 
-        def block(copies: int, mask_tail: bool):
+        def block(copies: int, mask_tail: bool) -> LoopBody:
             def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
                 mask = self._tail_mask(inner, high, index) if mask_tail else None
                 self._columns(inner, envs, ranges, reduced, index, copies, mask)

@@ -21,6 +21,10 @@ Index = SSAValue | int
 """An index known at compile time, or a value."""
 
 
+LoopBody = Callable[["Emitter", Index, list[SSAValue]], Sequence[SSAValue]]
+"""What a loop does: emitter of its body, index, carried values; gives the values to carry on."""
+
+
 class Emitter:
     """Appends ops to a block; `nested` blocks share the constants of the whole kernel."""
 
@@ -47,9 +51,10 @@ class Emitter:
     # Constants stand once, at the top of the kernel.
 
     def constant(self, value: Attribute) -> SSAValue:
+        """An SSA constant; each value stands once, at the top of the kernel."""
         found = self.constants.get(value)
         if found is None:
-            op = arith.ConstantOp(value)
+            op = arith.ConstantOp(value)  # pyright: ignore[reportArgumentType]
             first = self.entry.first_op
             if first is None:
                 self.entry.add_op(op)
@@ -93,9 +98,11 @@ class Emitter:
     # Index arithmetic folds what is known.
 
     def value(self, index: Index) -> SSAValue:
+        """An index as an SSA value; known ones become constants."""
         return self.number(index, IndexType()) if isinstance(index, int) else index
 
     def plus(self, left: Index, right: Index) -> Index:
+        """left + right."""
         if isinstance(left, int) and isinstance(right, int):
             return left + right
         if left == 0 and isinstance(left, int):
@@ -105,6 +112,7 @@ class Emitter:
         return self.add(arith.AddiOp(self.value(left), self.value(right)))
 
     def minus(self, left: Index, right: Index) -> Index:
+        """left - right."""
         if isinstance(left, int) and isinstance(right, int):
             return left - right
         if isinstance(right, int) and right == 0:
@@ -112,6 +120,7 @@ class Emitter:
         return self.add(arith.SubiOp(self.value(left), self.value(right)))
 
     def times(self, left: Index, right: int) -> Index:
+        """left * right, for a known factor."""
         if isinstance(left, int):
             return left * right
         if right == 1:
@@ -119,16 +128,19 @@ class Emitter:
         return 0 if right == 0 else self.add(arith.MuliOp(left, self.value(right)))
 
     def quotient(self, left: Index, right: int) -> Index:
+        """left / right rounded toward zero, for non-negative `left` and a known divisor."""
         if isinstance(left, int):
             return left // right
         return left if right == 1 else self.add(arith.DivUIOp(left, self.value(right)))
 
     def remainder(self, left: Index, right: int) -> Index:
+        """left mod right, for non-negative `left` and a known divisor."""
         if isinstance(left, int):
             return left % right
         return 0 if right == 1 else self.add(arith.RemUIOp(left, self.value(right)))
 
     def least(self, left: Index, right: Index) -> Index:
+        """The smaller of two indices."""
         if isinstance(left, int) and isinstance(right, int):
             return min(left, right)
         return self.add(arith.MinSIOp(self.value(left), self.value(right)))
@@ -158,7 +170,7 @@ class Emitter:
         high: Index,
         step: int,
         carried: Sequence[SSAValue],
-        body: Callable[[Emitter, Index, list[SSAValue]], Sequence[SSAValue]],
+        body: LoopBody,
     ) -> list[SSAValue]:
         """A serial loop; one that runs once is emitted straight, one that never runs is not."""
         if isinstance(low, int) and isinstance(high, int):
@@ -189,8 +201,8 @@ class Emitter:
 def number_attribute(value: float, kind: Attribute) -> Attribute:
     """A typed number; booleans are 0 and 1."""
     if isinstance(kind, IndexType) or kind.name == "integer_type":
-        return IntegerAttr(int(value), kind)  # pyright: ignore[reportArgumentType]
-    return FloatAttr(float(value), kind)  # pyright: ignore[reportArgumentType]
+        return IntegerAttr(int(value), kind)  # pyright: ignore
+    return FloatAttr(float(value), kind)  # pyright: ignore
 
 
 def vector_of(kind: Attribute, lanes: int) -> Attribute:

@@ -38,6 +38,7 @@ class Memory:
         return emit.linear(self.form(access, vector_dim), env)
 
     def form(self, access: Access, vector_dim: int | None) -> Linear:
+        """The offset form of an access without its term in the vector dimension."""
         form = self.layout(access)
         if vector_dim is None:
             return form
@@ -69,6 +70,7 @@ class Sweep:
 
     @property
     def extents(self) -> tuple[int, ...]:
+        """Extents of the nest, in its order."""
         first = self.stages[0]
         return tuple(first.extents[d] for d in self.order[first])
 

@@ -36,6 +36,7 @@ class Tile:
 
     @property
     def panel(self) -> int:
+        """Columns of the tile."""
         return self.vectors * self.lanes
 
 

@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
-from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.product import ProductEmitter, Tile, choose_tile
 from lamina.passes.scheduling.row_operand import copy_rows, needs_copy
@@ -53,9 +53,11 @@ class ProductTask:
         split: Index,
         splits: int,
     ) -> None:
+        """Emit one task: rows `[low, high)` and the `split`-th of `splits` column ranges."""
         raise AssertionError("abstract")
 
     def tile(self, shape: Contraction, rows: int) -> Tile:
+        """The register tile of a product for blocks of that many rows."""
         assert shape.panel is not None
         return choose_tile(shape.panel, self.bits, rows, self.target)
 
@@ -116,7 +118,7 @@ class ProductTask:
                 inner.loop(0, stage.extents[dim], 1, [], body)
                 return
 
-            def panel_at(masked: bool):
+            def panel_at(masked: bool) -> LoopBody:
                 def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
                     start = deeper.times(at, shape.panel or 1)
                     panel_env = {**bound, PANEL_START: start}

@@ -35,6 +35,7 @@ class Access:
     """Dimensions that a packed operand depends on; its own schedule computes the offset."""
 
     def stride(self, dim: int) -> int:
+        """Elements from one position of a dimension to the next."""
         return self.offset.coefficient(dim)
 
 
@@ -55,17 +56,21 @@ class Stage:
 
     @property
     def inner_extents(self) -> tuple[int, ...]:
+        """Extents of the inner dimensions, outermost first."""
         return tuple(self.extents[d] for d in self.inner)
 
     @property
     def is_pointwise(self) -> bool:
+        """Whether every result is stored at each point."""
         return all(c == "store" for c in self.combiners)
 
     @property
     def points(self) -> int:
+        """Iterations of the whole nest."""
         return prod(self.extents)
 
     def accesses(self) -> list[Access]:
+        """All reads, then all writes."""
         return [*self.reads, *self.writes]
 
 

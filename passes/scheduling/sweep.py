@@ -24,7 +24,7 @@ from lamina.passes.scheduling.body import (
     position,
     vector_reduce,
 )
-from lamina.passes.scheduling.combine import combine, identity_value, store
+from lamina.passes.scheduling.combine import combine, identity_value, joined, store
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.stages import Access, Stage
@@ -388,10 +388,7 @@ class SweepEmitter:
         self, emit: Emitter, env: Env, stage: Stage, number: int, parts: list[SSAValue]
     ) -> None:
         combiner = stage.combiners[number]
-        while len(parts) > 1:
-            half = len(parts) // 2
-            parts = [combine(emit, combiner, parts[i], parts[i + half]) for i in range(half)]
-        total = parts[0]
+        total = joined(emit, combiner, parts)
         if self.lanes > 1:
             total = emit.add(vector_reduce(total, combiner))
         access = stage.writes[number]

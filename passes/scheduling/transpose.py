@@ -7,7 +7,7 @@ in registers by log2(lanes) rounds of two-input shuffles, so that both sides mov
 from __future__ import annotations
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
 from xdsl.ir import SSAValue
 
 from lamina.passes.scheduling.body import Body, Lane
@@ -89,8 +89,8 @@ class TransposeEmitter(SweepEmitter):
         return turn(emit, rows)
 
 
-def _mask(lanes: list[int]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, lanes)
+def _mask(lanes: list[int]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, lanes)  # pyright: ignore[reportReturnType]
 
 
 def turn(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:

@@ -116,7 +116,7 @@ def _initial(combiner: str, kind: Attribute) -> Any:
         return np.full(shape, -np.inf if combiner == "max" else np.inf, dtype)
     if dtype.kind == "b":
         return np.full(shape, combiner == "min", dtype)
-    limits = np.iinfo(dtype)
+    limits = np.iinfo(dtype.name)
     return np.full(shape, limits.min if combiner == "max" else limits.max, dtype)
 
 
