@@ -37,6 +37,7 @@ STAGES: tuple[Stage, ...] = (
             "pack-contractions",
             "hoist-constants",
             "fuse-elementwise",
+            "fuse-gathers",
             "split-reductions",
             "fuse-kernels",
             "outline-kernels",

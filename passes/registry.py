@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "fuse-elementwise": "lamina.passes.fuse_elementwise:FuseElementwisePass",
     "hoist-constants": "lamina.passes.hoist_constants:HoistConstantsPass",
     "pack-contractions": "lamina.passes.pack_contractions:PackContractionsPass",
+    "fuse-gathers": "lamina.passes.fuse_gathers:FuseGathersPass",
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
