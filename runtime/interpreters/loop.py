@@ -1,31 +1,52 @@
-"""The structured loop layer over NumPy: a nest's body is evaluated on arrays over its domain.
+"""The loop layer over NumPy: a nest's body is evaluated on arrays over its domain.
 
 Domains are cut along their first dimension so that temporaries stay small; contractions go through
-einsum. Memory is not modelled: this is the meaning of nests on tensors.
+einsum. Nests on tensors, nests that write into memrefs and scheduled loops all run, so that each
+pass can be checked by running before and after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from importlib import import_module
+from itertools import chain
 from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.interpreter import impl as implements
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import GenericOp, IndexOp, KernelOp, ReadOp, ReshapeOp, ReturnOp, YieldOp
-from lamina.dialects.loop.access import forms_of, is_contraction
-from lamina.dialects.loop.linear import Linear
-from lamina.runtime.interpreters.loop_body import REDUCE, evaluate
+from lamina.dialects.loop.access import is_contraction
+from lamina.runtime.interpreters.aten import TableFunctions
+from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
 from lamina.runtime.interpreters.values import numpy_dtype
 
 CHUNK_POINTS = 1 << 22
 """Domain points evaluated at once."""
+
+EVALUATED = VECTOR_FORMS | {"vector.fma", "vector.bitcast"}
+"""Ops besides arith and math that are one NumPy call on their operands."""
+
+SCHEDULED: dict[str, tuple[str, str]] = {
+    "memref": ("loop_memory", "MemoryFunctions"),
+    "vector": ("loop_vector", "VectorFunctions"),
+    "scf": ("loop_control", "ControlFunctions"),
+    "cf": ("loop_control", "ControlFunctions"),
+}
+"""Dialects of the scheduled level: module beside this one, and class."""
 
 
 @register_impls
@@ -38,41 +59,93 @@ class LoopFunctions(InterpreterFunctions):
 
     @implements(ReshapeOp)
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
-        assert isinstance(op.result.type, TensorType)
-        return (np.ascontiguousarray(args[0]).reshape(op.result.type.get_shape()),)
+        kind = op.result.type
+        assert isinstance(kind, TensorType | MemRefType)
+        # Memrefs are contiguous, so that their reshape sees the same memory.
+        return (np.ascontiguousarray(args[0]).reshape(kind.get_shape()),)
 
     @implements(KernelOp)
     def kernel(self, interpreter: Interpreter, op: KernelOp, args: PythonValues) -> PythonValues:
         values: dict[SSAValue, Any] = dict(zip(op.block.args, args, strict=True))
         for inner in op.block.ops:
-            if isinstance(inner, ReturnOp):
-                break
             given = tuple(values[o] for o in inner.operands)
-            if isinstance(inner, GenericOp):
-                made: PythonValues = tuple(run_generic(inner, given))
-            else:
-                made = interpreter.run_op(inner, given)
+            if isinstance(inner, ReturnOp):
+                return given
+            made = interpreter.run_op(inner, given)
             values.update(zip(inner.results, made, strict=True))
-        terminator = op.block.last_op
-        assert terminator is not None
-        return tuple(values[o] for o in terminator.operands)
+        raise AssertionError("a kernel ends in loop.return")
+
+
+class _Several(InterpreterFunctions):
+    """The implementations of several classes as one."""
+
+    def __init__(self, parts: Sequence[InterpreterFunctions]) -> None:
+        self.parts = parts
+
+    def _impls(self) -> Iterable[Any]:  # pyright: ignore
+        # Each keeps its own class as `self`, which none of them uses.
+        return chain.from_iterable(part._impls() for part in self.parts)  # pyright: ignore
+
+    def _cast_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
+
+    def _attr_impls(self) -> Iterable[Any]:
+        return ()
+
+    def _ext_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
+
+    def _callable_impls(self) -> Iterable[Any]:  # pyright: ignore
+        return ()
 
 
 def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
-    """Implementations for the loop layer; bodies are evaluated by the nests themselves."""
-    return LoopFunctions()
+    """Implementations for these op classes of the structured and the scheduled loop layer."""
+    single: dict[type[Operation], Any] = {}
+    modules: dict[tuple[str, str], None] = {}
+    if any(op_class.name.startswith("loop.") for op_class in op_classes):
+        modules["loop_memory", "MemoryFunctions"] = None
+    for op_class in op_classes:
+        dialect = op_class.name.partition(".")[0]
+        if dialect in ("arith", "math") or op_class.name in EVALUATED:
+            single[op_class] = _evaluated
+        elif dialect in SCHEDULED:
+            modules[SCHEDULED[dialect]] = None
+    parts: list[InterpreterFunctions] = [LoopFunctions(), TableFunctions(single)]
+    for module, name in modules:
+        parts.append(getattr(import_module(f"lamina.runtime.interpreters.{module}"), name)())
+    return _Several(parts)
+
+
+def _evaluated(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+    return (evaluate(op, list(args)),)
 
 
 def run_generic(op: GenericOp, args: Sequence[Any]) -> list[Any]:
-    """The results of one nest on tensors."""
-    inputs = args[: len(op.inputs)]
-    sources = args[len(op.inputs) :]
-    if is_contraction(op):
-        return [_contract(op, inputs)]
-    results = [
-        _initial(combiner, r.type) for combiner, r in zip(op.combiner_names, op.res, strict=True)
-    ]
+    """The results of one nest on tensors; nothing for a nest that writes into memrefs."""
+    reads, sources = len(op.inputs), len(op.inputs) + len(op.sources)
+    results = _run(op, args[:reads], args[reads:sources], args[sources:])
+    return [] if op.outs else results
+
+
+def _run(
+    op: GenericOp, inputs: Sequence[Any], sources: Sequence[Any], outs: Sequence[Any]
+) -> list[Any]:
     extents = op.extents
+    if is_contraction(op):
+        made = _contract(op, inputs)
+        if outs:
+            outs[0][...] = made
+        return [made]
+    results = [
+        _initial(combiner, kind)
+        for combiner, kind in zip(op.combiner_names, op.written_types, strict=True)
+    ]
+    for number, memory in enumerate(outs):
+        # A store keeps what it does not write; a reduction starts anew.
+        if op.combiner_names[number] != "store":
+            memory[...] = results[number]
+        results[number] = memory
     if 0 in extents:
         return results
     first = extents[0] if extents else 1
@@ -97,7 +170,7 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     target = "".join(names[d] for d in kept)
     made = np.einsum(f"{spec[0]},{spec[1]}->{target}", *operands, optimize=True)
     full = made.reshape([extents[d] if d in kept else 1 for d in range(len(extents))])
-    result = _initial("add", op.res[0].type)
+    result = _initial("add", op.written_types[0])
     where = [_evaluate_expr(e, grids) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()
     result[tuple(where)] = full.reshape(shape).astype(result.dtype)
@@ -105,19 +178,23 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
 
 
 def _initial(combiner: str, kind: Attribute) -> Any:
-    assert isinstance(kind, TensorType)
-    dtype = numpy_dtype(kind.get_element_type())
+    """The result before anything is combined into it: what the combiner ignores."""
+    assert isinstance(kind, TensorType | MemRefType)
+    dtype = numpy_dtype(kind.element_type)
     shape = kind.get_shape()
     if combiner in ("store", "add", "or"):
         return np.zeros(shape, dtype)
-    if combiner in ("mul", "and"):
-        return np.full(shape, -1 if combiner == "and" and dtype.kind == "i" else 1, dtype)
+    if combiner == "mul":
+        return np.ones(shape, dtype)
+    if combiner == "and":
+        return np.invert(np.zeros(shape, dtype))
     if dtype.kind == "f":
         return np.full(shape, -np.inf if combiner == "max" else np.inf, dtype)
     if dtype.kind == "b":
         return np.full(shape, combiner == "min", dtype)
-    limits = np.iinfo(dtype.name)
-    return np.full(shape, limits.min if combiner == "max" else limits.max, dtype)
+    bits = 8 * dtype.itemsize - (dtype.kind == "i")
+    lowest = -(1 << bits) if dtype.kind == "i" else 0
+    return np.full(shape, lowest if combiner == "max" else (1 << bits) - 1, dtype)
 
 
 def _grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
@@ -131,14 +208,7 @@ def _grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
 
 
 def _evaluate_expr(expr: AffineExpr, grids: dict[int, Any]) -> Any:
-    """An affine expression over index arrays; numbers stay numbers."""
-    from xdsl.ir.affine import (
-        AffineBinaryOpExpr,
-        AffineBinaryOpKind,
-        AffineConstantExpr,
-        AffineDimExpr,
-    )
-
+    """An affine expression over index arrays."""
     match expr:
         case AffineConstantExpr():
             return np.asarray(expr.value)
@@ -207,10 +277,10 @@ def _run_chunk(
             case _:
                 given = [values[o] for o in inner.operands]
                 values[inner.results[0]] = evaluate(inner, given)
-    for number, yielded in enumerate(op.yielded):
-        full = np.broadcast_to(values[yielded], shape)
-        combiner, index_map = op.combiner_names[number], op.write_maps[number]
-        results[number] = _write(results[number], full, combiner, index_map, extents, grids)
+    # All values before any write: what is written may be what was read.
+    yielded = [np.array(np.broadcast_to(values[v], shape)) for v in op.yielded]
+    for number, full in enumerate(yielded):
+        _write(results[number], full, op.combiner_names[number], op.write_maps[number], grids)
 
 
 def _indirect(op: ReadOp, values: dict[SSAValue, Any]) -> Any:
@@ -223,38 +293,16 @@ def _indirect(op: ReadOp, values: dict[SSAValue, Any]) -> Any:
 
 
 def _write(
-    result: Any,
-    values: Any,
-    combiner: str,
-    index_map: AffineMap,
-    extents: Sequence[int],
-    grids: dict[int, Any],
-) -> Any:
-    kept = sorted(index_map.used_dims())
-    rest = tuple(d for d in range(len(extents)) if d not in kept)
+    result: Any, values: Any, combiner: str, index_map: AffineMap, grids: dict[int, Any]
+) -> None:
+    """Combine values over the domain into the result, in place."""
+    rank = values.ndim
+    kept = index_map.used_dims()
+    rest = tuple(d for d in range(rank) if d not in kept)
     if combiner != "store" and rest:
         values = REDUCE[combiner].reduce(values, axis=rest, dtype=result.dtype, keepdims=True)
-    elif rest:
-        values = values[
-            tuple(slice(None) if d in kept else slice(0, 1) for d in range(len(extents)))
-        ]
-    forms = forms_of(index_map, extents)
-    assert forms is not None
-    if not forms:
-        scalar = np.asarray(values).reshape(())
-        joined = scalar if combiner == "store" else REDUCE[combiner](result, scalar)
-        return np.asarray(joined, dtype=result.dtype)
-    shape = [values.shape[d] if d in kept else 1 for d in range(len(extents))]
-    where = tuple(np.broadcast_to(_form(f, grids, kept), shape) for f in forms)
-    if combiner == "store":
-        result[where] = values
-    else:
-        result[where] = REDUCE[combiner](result[where], values)
-    return result
-
-
-def _form(form: Linear, grids: dict[int, Any], kept: Sequence[int]) -> Any:
-    total: Any = np.asarray(form.constant)
-    for dim, coefficient in form.terms:
-        total = total + grids[dim] * coefficient
-    return total
+    indices = [_evaluate_expr(e, grids) for e in index_map.results]
+    # Dimensions outside the map are 1 now: reduced, or of extent 1.
+    where = tuple(np.broadcast_to(index, values.shape) for index in indices) or ...
+    values = values if indices else values.reshape(())
+    result[where] = values if combiner == "store" else REDUCE[combiner](result[where], values)

@@ -1,4 +1,8 @@
-"""Scalar bodies of loop nests evaluated on whole arrays: one NumPy call for each body op."""
+"""Scalar arithmetic of `arith` and `math`, and of `loop`'s vector forms, on NumPy arrays.
+
+One NumPy call for each op, on scalars, on vectors, and on whole domains when a nest's body is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.runtime.interpreters.aten_ops import pointwise
@@ -17,9 +28,34 @@ from lamina.runtime.interpreters.values import numpy_dtype
 Compute = Callable[..., Any]
 
 
+def _nonzero(y: Any) -> Any:
+    return np.where(y == 0, np.ones((), y.dtype), y)
+
+
 def _truncated_quotient(x: Any, y: Any) -> Any:
-    safe = np.where(y == 0, 1, y)
-    return (np.abs(x) // np.abs(safe)) * np.sign(x) * np.sign(safe)
+    safe = _nonzero(y)
+    quotient = np.floor_divide(x, safe)
+    inexact = quotient * safe != x
+    return quotient + (inexact & ((x < 0) != (safe < 0))).astype(x.dtype)
+
+
+def _unsigned(compute: Compute) -> Compute:
+    """On the same bits without sign; the result has the type of the operands again."""
+
+    def run(*operands: Any) -> Any:
+        made = compute(*map(_without_sign, operands))
+        return made.view(operands[0].dtype) if made.dtype != np.bool_ else made
+
+    return run
+
+
+def _without_sign(x: Any) -> Any:
+    return x.view(np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
+
+
+def _shift(compute: Compute) -> Compute:
+    """Shifts by the width or more have no result in MLIR; NumPy must not see them either."""
+    return lambda x, y: compute(x, np.where((y < 0) | (y >= 8 * x.dtype.itemsize), 0, y))
 
 
 BINARY: dict[str, Compute] = {
@@ -33,19 +69,24 @@ BINARY: dict[str, Compute] = {
     "arith.andi": np.bitwise_and,
     "arith.ori": np.bitwise_or,
     "arith.xori": np.bitwise_xor,
-    "arith.shli": np.left_shift,
-    "arith.shrsi": np.right_shift,
-    "arith.shrui": np.right_shift,
+    "arith.shli": _shift(np.left_shift),
+    "arith.shrsi": _shift(np.right_shift),
+    "arith.shrui": _shift(_unsigned(np.right_shift)),
     "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
     "arith.maxsi": np.maximum,
     "arith.minsi": np.minimum,
-    "arith.maxui": np.maximum,
-    "arith.minui": np.minimum,
+    "arith.maxui": _unsigned(np.maximum),
+    "arith.minui": _unsigned(np.minimum),
     "arith.divsi": _truncated_quotient,
-    "arith.divui": lambda x, y: x // np.where(y == 0, 1, y),
-    "arith.remsi": lambda x, y: np.fmod(x, np.where(y == 0, 1, y)),
-    "arith.remui": lambda x, y: np.fmod(x, np.where(y == 0, 1, y)),
+    "arith.divui": _unsigned(lambda x, y: x // _nonzero(y)),
+    "arith.floordivsi": lambda x, y: x // _nonzero(y),
+    "arith.ceildivsi": lambda x, y: -(-x // _nonzero(y)),
+    "arith.ceildivui": _unsigned(lambda x, y: x // _nonzero(y) + (x % _nonzero(y) != 0)),
+    "arith.remsi": lambda x, y: np.fmod(x, _nonzero(y)),
+    "arith.remui": _unsigned(lambda x, y: x % _nonzero(y)),
     "math.atan2": np.arctan2,
     "math.powf": np.power,
     "math.ipowi": lambda x, y: np.power(x, np.maximum(y, 0)),
@@ -66,6 +107,7 @@ UNARY: dict[str, Compute] = {
     "math.ceil": np.ceil,
     "math.cos": np.cos,
     "math.cosh": np.cosh,
+    "math.ctpop": lambda x: np.bitwise_count(_without_sign(x)),
     "math.erf": pointwise.UNARY["erf"],
     "math.exp": np.exp,
     "math.exp2": np.exp2,
@@ -75,6 +117,7 @@ UNARY: dict[str, Compute] = {
     "math.log10": np.log10,
     "math.log1p": np.log1p,
     "math.log2": np.log2,
+    "math.round": lambda x: np.trunc(x + np.copysign(np.asarray(0.5, x.dtype), x)),
     "math.roundeven": np.round,
     "math.rsqrt": lambda x: np.asarray(1.0, x.dtype) / np.sqrt(x),
     "math.sin": np.sin,
@@ -109,38 +152,80 @@ COMPARE: dict[str, Compute] = {
     "ge": np.greater_equal,
 }
 
+VECTOR_FORMS = frozenset(
+    {"loop.cmpi", "loop.cmpf", "loop.select"}
+    | {name.replace("arith.", "loop.") for name in CASTS - {"arith.extf", "arith.truncf"}}
+)
+"""`loop` ops that mean what the `arith` op of the same name means, lane by lane."""
+
+
+def element_type(kind: Attribute) -> Attribute:
+    """The type of a vector's lanes; other types are their own."""
+    return kind.element_type if isinstance(kind, VectorType) else kind
+
 
 def evaluate(op: Operation, operands: list[Any]) -> Any:
-    """The value of one body op on arrays. Raises UnsupportedError for an op it does not know."""
-    name = op.name
+    """The value of one op on arrays. Raises UnsupportedError for an op it does not know."""
+    name = op.name.replace("loop.", "arith.") if op.name in VECTOR_FORMS else op.name
     if isinstance(op, arith.ConstantOp):
-        value = op.value
-        assert isinstance(value, IntegerAttr | FloatAttr)
-        return np.asarray(value.value.data).astype(numpy_dtype(op.result.type))
-    dtype = numpy_dtype(op.results[0].type)
+        return constant(op)
+    dtype = numpy_dtype(element_type(op.results[0].type))
+    operands = [np.asarray(o) for o in operands]
     if name in BINARY or name in UNARY:
         made = (BINARY.get(name) or UNARY[name])(*operands)
         return np.asarray(made).astype(dtype, copy=False)
     if name in CASTS:
-        return np.asarray(operands[0]).astype(dtype)
+        return _cast(name, element_type(op.operands[0].type), operands[0], dtype)
     if name == "arith.select":
         return np.where(*operands)
-    if name == "math.fma":
-        wide = [np.asarray(x).astype(np.longdouble) for x in operands]
+    if name in ("math.fma", "vector.fma"):
+        wide = [x.astype(np.float64 if dtype.itemsize < 8 else np.longdouble) for x in operands]
         return (wide[0] * wide[1] + wide[2]).astype(dtype)
-    if name == "arith.bitcast":
-        return np.ascontiguousarray(operands[0]).view(dtype)
-    if isinstance(op, arith.CmpfOp):
-        return _compare_floats(op, operands)
-    if isinstance(op, arith.CmpiOp):
-        mnemonic = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-        return COMPARE[mnemonic[-2:]](*operands)
-    raise UnsupportedError(name, "is not interpreted in loop bodies")
+    if name in ("arith.bitcast", "vector.bitcast"):
+        return np.array(operands[0]).view(dtype)
+    if name in ("arith.cmpf", "arith.cmpi"):
+        predicate: int = op.properties["predicate"].value.data  # pyright: ignore
+        floats = name == "arith.cmpf"
+        return (_compare_floats if floats else _compare_integers)(predicate, *operands)
+    raise UnsupportedError(op.name, "is not interpreted at the loop layer")
 
 
-def _compare_floats(op: arith.CmpfOp, operands: list[Any]) -> Any:
-    mnemonic = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
-    x, y = operands
+def constant(op: arith.ConstantOp) -> Any:
+    """The number, or the vector, of a constant."""
+    value, dtype = op.value, numpy_dtype(element_type(op.result.type))
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        given = np.asarray(value.get_values())
+        assert isinstance(op.result.type, VectorType)
+        return np.broadcast_to(given.astype(dtype), op.result.type.get_shape())
+    assert isinstance(value, IntegerAttr | FloatAttr)
+    return np.asarray(value.value.data).astype(dtype)
+
+
+def _cast(name: str, given: Attribute, x: Any, dtype: np.dtype[Any]) -> Any:
+    signed_bool = x.dtype == np.bool_ and name in ("arith.extsi", "arith.sitofp")
+    if signed_bool or (x.dtype == np.bool_ and name == "arith.index_cast"):
+        return -x.astype(np.int8).astype(dtype)
+    if name in ("arith.extui", "arith.uitofp"):
+        return _without_sign(x).astype(dtype)
+    if name in ("arith.extsi", "arith.sitofp", "arith.index_cast") and _is_unsigned(given):
+        return x.view(np.dtype(f"i{x.dtype.itemsize}")).astype(dtype)
+    if name == "arith.trunci" and dtype == np.bool_:
+        return (x & 1).astype(dtype)
+    return x.astype(dtype)
+
+
+def _is_unsigned(kind: Attribute) -> bool:
+    return isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
+
+
+def _compare_integers(predicate: int, x: Any, y: Any) -> Any:
+    mnemonic = arith.CMPI_COMPARISON_OPERATIONS[predicate]
+    compute = COMPARE[mnemonic[-2:]]
+    return (_unsigned(compute) if mnemonic[0] == "u" else compute)(x, y)
+
+
+def _compare_floats(predicate: int, x: Any, y: Any) -> Any:
+    mnemonic = arith.CMPF_COMPARISON_OPERATIONS[predicate]
     if mnemonic in ("false", "true"):
         return np.broadcast_to(np.asarray(mnemonic == "true"), np.broadcast(x, y).shape)
     unordered = np.isnan(x) | np.isnan(y)
@@ -158,3 +243,4 @@ REDUCE: dict[str, Any] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
 }
+"""How the combiners of `loop.generic` join values."""

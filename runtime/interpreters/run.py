@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Operation
@@ -25,6 +26,10 @@ PROVIDERS: dict[str, str] = {
     "loop": "lamina.runtime.interpreters.loop",
     "arith": "lamina.runtime.interpreters.loop",
     "math": "lamina.runtime.interpreters.loop",
+    "memref": "lamina.runtime.interpreters.loop",
+    "vector": "lamina.runtime.interpreters.loop",
+    "scf": "lamina.runtime.interpreters.loop",
+    "cf": "lamina.runtime.interpreters.loop",
 }
 """Dialect name to the module whose `functions(op_classes)` interprets it."""
 
@@ -46,13 +51,22 @@ def interpreter_for(module: ModuleOp) -> Interpreter:
     return interpreter
 
 
-def run_module(module: ModuleOp, args: Sequence[Any], entry: str = "main") -> list[Any]:
+def run_module(
+    module: ModuleOp, args: Sequence[Any] | Mapping[str, Any], entry: str = "main"
+) -> list[Any]:
     """Run function `entry` on NumPy arrays; returns its results in order.
 
-    Works at the aten, core_aten, prims and structured loop layers, also mixed. Raises
-    `ArgumentError` for wrong arguments and `UnsupportedError` for an op no interpreter knows.
-    Ops that mutate are run in their functional form; what they did to arguments is not returned.
+    Works at every layer from aten to scheduled loops. Raises `ArgumentError` for wrong arguments
+    and `UnsupportedError` for an op no interpreter knows. Ops that mutate are run in their
+    functional form; what they did to arguments is not returned. Once constants are hoisted or
+    values are in memory, arguments are taken in the order of `loop_entry.given_slots`, or by name
+    if `args` is a mapping.
     """
+    if _is_lowered(_entry(module, entry)):
+        from lamina.runtime.interpreters.loop_entry import run_lowered
+
+        with _errors(), np.errstate(all="ignore"):
+            return run_lowered(module, interpreter_for(module), args)
     count = len(_entry(module, entry).function_type.outputs)
     module = _functional(module)
     function = _entry(module, entry)
@@ -65,8 +79,8 @@ def run_module(module: ModuleOp, args: Sequence[Any], entry: str = "main") -> li
             values.append(as_type(value, declared))
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
-    with np.errstate(all="ignore"):
-        return list(_call(interpreter_for(module), function, tuple(values)))[:count]
+    with _errors(), np.errstate(all="ignore"):
+        return list(interpreter_for(module).call_op(function, tuple(values)))[:count]
 
 
 def _entry(module: ModuleOp, entry: str) -> FuncOp:
@@ -76,11 +90,21 @@ def _entry(module: ModuleOp, entry: str) -> FuncOp:
     raise InputError(f"no function @{entry} in the module")
 
 
-def _call(interpreter: Interpreter, function: FuncOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _is_lowered(function: FuncOp) -> bool:
+    """Whether a function has arguments that the program's caller does not give."""
+    if any(isinstance(kind, MemRefType) for kind in function.function_type.inputs):
+        return True
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    return any(a.data.get("lamina.kind") == StringAttr("prepared") for a in attributes)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """The interpreter's errors as Lamina's."""
     from xdsl.utils.exceptions import InterpretationError
 
     try:
-        return interpreter.call_op(function, args)
+        yield
     except LaminaError as error:
         # xDSL adds the whole program to the error as notes; the message names the place.
         if hasattr(error, "__notes__"):

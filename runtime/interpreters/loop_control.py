@@ -1,0 +1,65 @@
+"""Explicit loops over NumPy: `scf` and `cf.assert`. Parallel loops run in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import cf, scf
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+
+from lamina.dialects.errors import ExecutionError
+
+
+@register_impls
+class ControlFunctions(InterpreterFunctions):
+    """xDSL interpreter functions of `scf` and `cf.assert`."""
+
+    @impl(scf.ForOp)
+    def for_loop(self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> Any:
+        low, high, step, *carried = args
+        for index in range(int(low), int(high), int(step)):
+            given = (np.int64(index), *carried)
+            carried = interpreter.run_ssacfg_region(op.body, given, "scf.for")
+        return tuple(carried)
+
+    @impl(scf.ParallelOp)
+    def parallel(self, interpreter: Interpreter, op: scf.ParallelOp, args: PythonValues) -> Any:
+        count = len(op.lowerBound)
+        bounds = [range(*map(int, args[n : 3 * count : count])) for n in range(count)]
+        for position in np.ndindex(*map(len, bounds)):
+            given = tuple(np.int64(r[i]) for r, i in zip(bounds, position, strict=True))
+            interpreter.run_ssacfg_region(op.body, given, "scf.parallel")
+        return ()
+
+    @impl(scf.IfOp)
+    def branch(self, interpreter: Interpreter, op: scf.IfOp, args: PythonValues) -> Any:
+        region = op.true_region if args[0] else op.false_region
+        return interpreter.run_ssacfg_region(region, (), "scf.if")
+
+    @impl_terminator(scf.YieldOp)
+    def finish(
+        self, interpreter: Interpreter, op: scf.YieldOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl_terminator(scf.ReduceOp)
+    def finish_parallel(
+        self, interpreter: Interpreter, op: scf.ReduceOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(()), ()
+
+    @impl(cf.AssertOp)
+    def check(self, interpreter: Interpreter, op: cf.AssertOp, args: PythonValues) -> Any:
+        if not args[0]:
+            raise ExecutionError(op.msg.data)
+        return ()

@@ -1,0 +1,88 @@
+"""Running programs below the structured layer: `@setup`, prepared arguments, results in memory.
+
+After `hoist-constants` the main function takes what `@setup` prepares; after `bufferize` results
+are arguments too, and after `plan-memory` so is scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import Interpreter
+
+from lamina.dialects.errors import ArgumentError
+from lamina.runtime.entry import Slot, argument_slots, function_named, result_slots
+from lamina.runtime.interpreters.loop_memory import allocate
+
+MADE_KINDS = ("prepared", "output", "mutation", "arena")
+"""Kinds of arguments that a caller of the program does not give."""
+
+
+def given_slots(module: ModuleOp) -> list[Slot]:
+    """The program's own arguments: those of `@main`, then what only `@setup` takes."""
+    found: dict[str, Slot] = {}
+    for name in ("main", "setup"):
+        function = function_named(module, name)
+        for slot in argument_slots(function) if function is not None else []:
+            if slot.kind not in MADE_KINDS:
+                found.setdefault(slot.name, slot)
+    return list(found.values())
+
+
+def run_lowered(
+    module: ModuleOp, interpreter: Interpreter, args: Sequence[Any] | Mapping[str, Any]
+) -> list[Any]:
+    """Run `@setup`, then `@main`; returns the results of `@main` in order.
+
+    Arguments go by name, or in the order of `given_slots`. Raises `ArgumentError` if their count,
+    names or shapes are wrong and `ExecutionError` for an access outside a buffer.
+    """
+    slots = given_slots(module)
+    if not isinstance(args, Mapping):
+        if len(args) != len(slots):
+            raise ArgumentError(f"the program takes {len(slots)} arguments, {len(args)} given")
+        args = dict(zip((s.name for s in slots), args, strict=True))
+    values = {slot.name: _checked(slot, args) for slot in slots}
+    setup = function_named(module, "setup")
+    if setup is not None:
+        values |= _call(interpreter, setup, values)
+    main = function_named(module, "main")
+    assert main is not None
+    made = _call(interpreter, main, values)
+    return [made[slot.name] for slot in _written(main)]
+
+
+def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
+    if slot.name not in args:
+        raise ArgumentError(f"no argument '{slot.name}' ({slot.type_text})")
+    value = np.array(args[slot.name], slot.numpy_dtype, order="C")
+    if value.shape != slot.shape:
+        raise ArgumentError(f"argument '{slot.name}': {slot.type_text} expected, not {value.shape}")
+    # A program that writes its inputs is wrong: NumPy refuses then.
+    value.flags.writeable = False
+    return value
+
+
+def _written(function: FuncOp) -> list[Slot]:
+    if function.function_type.outputs.data:
+        return result_slots(function)
+    return [s for s in argument_slots(function) if s.kind in ("output", "mutation")]
+
+
+def _call(interpreter: Interpreter, function: FuncOp, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function makes, by name, whether it returns it or writes it."""
+    given: list[Any] = []
+    made: dict[str, Any] = {}
+    for slot, kind in zip(argument_slots(function), function.function_type.inputs, strict=True):
+        if slot.name in values:
+            given.append(values[slot.name])
+        else:
+            given.append(allocate(kind))
+            made[slot.name] = given[-1]
+    returned = interpreter.call_op(function, tuple(given))
+    made.update(zip((s.name for s in result_slots(function)), returned, strict=True))
+    return made

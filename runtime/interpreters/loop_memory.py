@@ -1,0 +1,129 @@
+"""Buffers over NumPy: `memref`, and the memory ops of `loop`.
+
+A memref is a contiguous array. New memory holds NaN (all bits set in integers), so that a read of
+what nobody wrote shows, and an access outside a buffer is an `ExecutionError`: schedules are
+checked, not only run.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Attribute, Operation
+
+from lamina.dialects.errors import ExecutionError
+from lamina.dialects.loop import GatherOp, PrefetchOp
+from lamina.runtime.interpreters.values import numpy_dtype
+
+
+def allocate(kind: Attribute) -> Any:
+    """Memory of a memref type that nobody wrote yet: NaN in floats, all bits set in integers."""
+    assert isinstance(kind, MemRefType)
+    dtype = numpy_dtype(kind.element_type)
+    if dtype == np.bool_:
+        return np.ones(kind.get_shape(), dtype)
+    size = prod(kind.get_shape()) * dtype.itemsize
+    return np.full(size, 255, np.uint8).view(dtype).reshape(kind.get_shape())
+
+
+def flat_offset(op: Operation, memory: Any, indices: PythonValues) -> int:
+    """Row-major element offset of an access. Raises ExecutionError outside the buffer."""
+    for axis, (index, extent) in enumerate(zip(indices, memory.shape, strict=True)):
+        if not 0 <= index < extent:
+            raise ExecutionError(f"{op.name}: index {axis} is {index}, the extent there {extent}")
+    strides = [prod(memory.shape[axis + 1 :]) for axis in range(memory.ndim)]
+    return sum(int(i) * s for i, s in zip(indices, strides, strict=True))
+
+
+def lanes_of(op: Operation, memory: Any, offsets: Any, mask: Any) -> Any:
+    """The offsets of the lanes that are on, checked; the others are 0."""
+    offsets = np.where(mask, offsets, 0)
+    if offsets.size and np.any(mask) and not 0 <= offsets.min() <= offsets.max() < memory.size:
+        low, high = int(offsets[mask].min()), int(offsets[mask].max())
+        raise ExecutionError(
+            f"{op.name}: lanes at elements {low} to {high} of a buffer of {memory.size}"
+        )
+    return offsets
+
+
+def run_of(op: Operation, memory: Any, indices: PythonValues, count: int, mask: Any) -> Any:
+    """Offsets of `count` elements in a row from `indices`; a masked access may start outside."""
+    if np.all(mask):
+        start = flat_offset(op, memory, indices)
+    else:
+        strides = [prod(memory.shape[axis + 1 :]) for axis in range(memory.ndim)]
+        start = sum(int(i) * s for i, s in zip(indices, strides, strict=True))
+    return lanes_of(op, memory, start + np.arange(count), mask)
+
+
+def masked_read(memory: Any, lanes: Any, mask: Any, otherwise: Any) -> Any:
+    """The elements at `lanes` where the mask is on, else those of `otherwise`."""
+    if not np.any(mask):
+        return np.array(otherwise)
+    return np.where(mask, memory.reshape(-1)[lanes], otherwise)
+
+
+@register_impls
+class MemoryFunctions(InterpreterFunctions):
+    """xDSL interpreter functions of `memref`, and of the memory ops of `loop`."""
+
+    @impl(memref.AllocOp)
+    def alloc(self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> Any:
+        return (allocate(op.memref.type),)
+
+    @impl(memref.AllocaOp)
+    def alloca(self, interpreter: Interpreter, op: memref.AllocaOp, args: PythonValues) -> Any:
+        return (allocate(op.memref.type),)
+
+    @impl(memref.DeallocOp)
+    def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> Any:
+        return ()
+
+    @impl(memref.CastOp)
+    def cast(self, interpreter: Interpreter, op: memref.CastOp, args: PythonValues) -> Any:
+        return args
+
+    @impl(memref.ViewOp)
+    def view(self, interpreter: Interpreter, op: memref.ViewOp, args: PythonValues) -> Any:
+        kind = op.result.type
+        assert isinstance(kind, MemRefType)
+        memory, start = args[0], int(args[1])
+        dtype = numpy_dtype(kind.element_type)
+        end = start + prod(kind.get_shape()) * dtype.itemsize
+        if start < 0 or end > memory.size:
+            raise ExecutionError(f"memref.view: bytes {start} to {end} of {memory.size}")
+        return (memory[start:end].view(dtype).reshape(kind.get_shape()),)
+
+    @impl(memref.LoadOp)
+    def load(self, interpreter: Interpreter, op: memref.LoadOp, args: PythonValues) -> Any:
+        memory = args[0]
+        return (memory.reshape(-1)[flat_offset(op, memory, args[1:])],)
+
+    @impl(memref.StoreOp)
+    def store(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> Any:
+        value, memory = args[:2]
+        memory.reshape(-1)[flat_offset(op, memory, args[2:])] = value
+        return ()
+
+    @impl(PrefetchOp)
+    def prefetch(self, interpreter: Interpreter, op: PrefetchOp, args: PythonValues) -> Any:
+        return ()
+
+    @impl(GatherOp)
+    def gather(self, interpreter: Interpreter, op: GatherOp, args: PythonValues) -> Any:
+        memory, *indices, offsets, mask, otherwise = args
+        strides = [prod(memory.shape[axis + 1 :]) for axis in range(memory.ndim)]
+        start = sum(int(i) * s for i, s in zip(indices, strides, strict=True))
+        lanes = lanes_of(op, memory, start + np.asarray(offsets), mask)
+        return (masked_read(memory, lanes, mask, otherwise),)
