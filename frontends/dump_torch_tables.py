@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from pathlib import Path
 
 import torch
@@ -48,12 +50,21 @@ def tables() -> dict[Path, str]:
     }
 
 
-def main() -> None:
-    """Write the tables into the source tree."""
+def main() -> int:
+    """Write the tables into the source tree; with `--check`, only say which differ (exit code 1)."""
+    parser = argparse.ArgumentParser(description="Regenerate the op tables from torch.")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    check = parser.parse_args().check
+    stale = 0
     for path, text in tables().items():
-        path.write_text(text)
-        print(f"{path.relative_to(FOLDER)}: {text.count(chr(10)) - 1} rows")
+        if not check:
+            path.write_text(text)
+            print(f"{path.relative_to(FOLDER)}: {text.count(chr(10)) - 1} rows")
+        elif path.read_text() != text:
+            stale = 1
+            print(f"{path.relative_to(FOLDER)} is not what this torch gives: run without --check")
+    return stale
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
