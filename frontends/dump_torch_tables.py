@@ -51,7 +51,7 @@ def tables() -> dict[Path, str]:
 
 
 def main() -> int:
-    """Write the tables into the source tree; with `--check`, only say which differ (exit code 1)."""
+    """Write the tables into the source tree; with `--check`, only say which differ: code 1."""
     parser = argparse.ArgumentParser(description="Regenerate the op tables from torch.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check
