@@ -31,17 +31,25 @@ from xdsl.traits import is_side_effect_free
 Number: TypeAlias = IntegerAttr | FloatAttr
 
 
+Constants: TypeAlias = dict[Attribute, SSAValue]
+"""The constants of the body so far, by value (bits and type)."""
+
+
 def simplify_body(block: Block) -> None:
     """Fold, simplify and merge the ops of a body, then drop those nobody uses."""
     seen: dict[Hashable, Operation] = {}
+    constants: Constants = {}
     for op in list(block.ops):
         if not op.results or op.regions:
             continue
-        value = _folded(op) or _same(op)
+        value = _folded(op, constants) or _same(op)
+        if value is None and isinstance(op, arith.ConstantOp):
+            first = constants.setdefault(op.value, op.result)
+            value = first if first is not op.result else None
         if value is not None:
             Rewriter.replace_op(op, [], [value])
             continue
-        op = _cheaper(op)
+        op = _cheaper(op, constants)
         first = seen.setdefault(_key(op), op)
         if first is not op:
             Rewriter.replace_op(op, [], list(first.results))
@@ -67,11 +75,16 @@ def _key(op: Operation) -> Hashable:
     )
 
 
-def _insert(new: Operation, before: Operation) -> SSAValue:
-    block = before.parent
-    assert block is not None
-    block.insert_op_before(new, before)
-    return new.results[0]
+def _constant(number: Number, before: Operation, constants: Constants) -> SSAValue:
+    """A constant of the body above `before`, made if there is none."""
+    found = constants.get(number)
+    if found is None:
+        new = arith.ConstantOp(number)
+        block = before.parent
+        assert block is not None
+        block.insert_op_before(new, before)
+        found = constants[number] = new.result
+    return found
 
 
 # Constants
@@ -128,8 +141,8 @@ _FLOAT_CASTS = (arith.ExtFOp, arith.TruncFOp, arith.SIToFPOp)
 _INTEGER_CASTS = (arith.ExtSIOp, arith.TruncIOp, arith.IndexCastOp)
 
 
-def _folded(op: Operation) -> SSAValue | None:
-    """The constant that an op of constants gives, put before it."""
+def _folded(op: Operation, constants: Constants) -> SSAValue | None:
+    """The constant that an op of constants gives."""
     if not op.operands:
         return None
     numbers = [constant_of(o) for o in op.operands]
@@ -137,7 +150,7 @@ def _folded(op: Operation) -> SSAValue | None:
     if len(given) != len(numbers):
         return None
     number = _evaluated(op, given)
-    return None if number is None else _insert(arith.ConstantOp(number), op)
+    return None if number is None else _constant(number, op, constants)
 
 
 def _evaluated(op: Operation, given: list[int | float]) -> Number | None:
@@ -219,17 +232,17 @@ def _selected(op: arith.SelectOp) -> SSAValue | None:
 # Cheaper forms
 
 
-def _cheaper(op: Operation) -> Operation:
+def _cheaper(op: Operation, constants: Constants) -> Operation:
     """The op, or one that gives the same for less."""
     if isinstance(op, math.PowFOp):
         exponent = constant_of(op.rhs)
-        return op if exponent is None else _expanded_power(op, exponent.value.data)
+        return op if exponent is None else _expanded_power(op, exponent.value.data, constants)
     if isinstance(op, arith.DivfOp):
         divisor = constant_of(op.rhs)
         if divisor is not None and _has_exact_reciprocal(divisor):
             assert isinstance(divisor, FloatAttr)
-            inverse = arith.ConstantOp(FloatAttr(1.0 / divisor.value.data, divisor.type))
-            new = arith.MulfOp(op.lhs, _insert(inverse, op), op.fastmath)
+            inverse = FloatAttr(1.0 / divisor.value.data, divisor.type)
+            new = arith.MulfOp(op.lhs, _constant(inverse, op, constants), op.fastmath)
             Rewriter.replace_op(op, new)
             return new
     return op
@@ -243,7 +256,7 @@ def _has_exact_reciprocal(divisor: Number) -> bool:
     return abs(mantissa) == 0.5 and abs(exponent) < 120
 
 
-def _expanded_power(op: math.PowFOp, exponent: float) -> Operation:
+def _expanded_power(op: math.PowFOp, exponent: float, constants: Constants) -> Operation:
     """x**2, 3, -1, -2 and 0.5 as torch's own fast paths compute them."""
     base = op.lhs
     made: list[Operation] = []
@@ -263,7 +276,7 @@ def _expanded_power(op: math.PowFOp, exponent: float) -> Operation:
         result = add(math.SqrtOp(base))
     if exponent < 0:
         assert isinstance(base.type, AnyFloat)
-        one = add(arith.ConstantOp(FloatAttr(1.0, base.type)))
+        one = _constant(FloatAttr(1.0, base.type), op, constants)
         result = add(arith.DivfOp(one, result))
     Rewriter.replace_op(op, made, [result])
     return made[-1]

@@ -84,3 +84,73 @@ func.func @refused(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 // CHECK: prims.lgamma: gamma functions are not computed yet
 // CHECK: operand types: tensor<4xf32>
+
+// -----
+
+// A short scan is one masked reduction; a long one goes by blocks and the totals before them.
+func.func @scan(%x: tensor<8xf32>, %y: tensor<100xf32>) -> (tensor<8xf32>, tensor<100xf32>) {
+  %a = prims.scan(%x, combiner = "add", dim = 0) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = prims.scan(%y, combiner = "add", dim = 0) : (tensor<100xf32>) -> tensor<100xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<100xf32>
+}
+// CHECK-LABEL: func.func @scan
+// CHECK: %a = loop.generic (d0, d1) in [8, 8] reads(%x[d1]
+// CHECK: arith.cmpi sle
+// CHECK: loop.generic (d0, d1) in [10, 10] reads(%y[(d0 * 10) + d1]
+// CHECK: loop.generic (d0, d1, d2) in [10, 10, 10]
+// CHECK: loop.generic (d0, d1) in [10, 10]
+// CHECK: arith.cmpi slt
+
+// -----
+
+// Half floats are summed in f32 and rounded in a nest of their own; bools join by or and and.
+func.func @reductions(%h: tensor<4x8xf16>, %m: tensor<4x8xi1>, %u: tensor<4x8xui8>)
+    -> (tensor<4xf16>, tensor<4xi1>, tensor<4xui8>) {
+  %a = prims.sum(%h, dims = [1]) : (tensor<4x8xf16>) -> tensor<4xf16>
+  %b = prims.amax(%m, dims = [1]) : (tensor<4x8xi1>) -> tensor<4xi1>
+  %c = prims.amin(%u, dims = [1]) : (tensor<4x8xui8>) -> tensor<4xui8>
+  func.return %a, %b, %c : tensor<4xf16>, tensor<4xi1>, tensor<4xui8>
+}
+// CHECK-LABEL: func.func @reductions
+// CHECK: writes([d0] add : tensor<4xf32>)
+// CHECK: arith.truncf
+// CHECK: writes([d0] or : tensor<4xi1>)
+// CHECK: writes([d0] min : tensor<4xi64>)
+// CHECK: arith.trunci
+
+// -----
+
+// A power of integers by a known number is products; by a tensor, squarings over its bits.
+func.func @power(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %n = prims.full(shape = [4], fill_value = 5, dtype = i32, device = "cpu", requires_grad = false)
+      : () -> tensor<4xi32>
+  %a = prims.pow(%x, %n) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %b = prims.pow(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  func.return %a, %b : tensor<4xi32>, tensor<4xi32>
+}
+// CHECK-LABEL: func.func @power
+// CHECK: %a = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xi32>) writes
+// CHECK-COUNT-3: arith.muli
+// CHECK: %b = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xi32>, %y[d0] : tensor<4xi32>)
+// CHECK: arith.shrui
+
+// -----
+
+// Pieces are read with a pad outside their range.
+func.func @cat(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %a = prims.cat([%x, %y], dim = 0) : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  func.return %a : tensor<5xf32>
+}
+// CHECK-LABEL: func.func @cat
+// CHECK: reads(%x[d0] pad 0.000000e+00 : f32 : tensor<2xf32>, %y[d0 + -2] pad 0.000000e+00
+// CHECK: arith.select
+
+// -----
+
+func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %a = prims.add(%x, %x)
+      : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  func.return %a : tensor<4xcomplex<f32>>
+}
+// CHECK: prims.add: complex numbers have no loop nest yet
+// CHECK: nearest supported: real and imaginary parts

@@ -73,3 +73,124 @@ func.func @dead(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 // CHECK-LABEL: func.func @dead
 // CHECK-NEXT: func.return %x : tensor<8xf32>
+
+// -----
+
+// Identities that hold bit for bit go, at any depth of the body; so do reads that are left unused.
+func.func @identities(%x: tensor<8xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
+  %y = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>, %z[d0] : tensor<8xf32>)
+      writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %one = arith.constant 1.0 : f32
+    %zero = arith.constant 0.0 : f32
+    %minus = arith.constant -0.0 : f32
+    %no = arith.constant false
+    %a = arith.mulf %one, %p : f32
+    %b = arith.subf %a, %zero : f32
+    %c = arith.addf %b, %minus : f32
+    %d = arith.divf %c, %one : f32
+    %e = arith.select %no, %q, %d : f32
+    %f = math.exp %e : f32
+    loop.yield %f : f32
+  }
+  func.return %y : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @identities
+// CHECK-NEXT: %y = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes
+// CHECK-NEXT: ^bb0(%p: f32):
+// CHECK-NEXT: %[[F:.*]] = math.exp %p : f32
+// CHECK-NEXT: loop.yield %[[F]] : f32
+
+// -----
+
+// -0.0 + 0.0 is 0.0, and x - x is NaN for infinities: these stay.
+func.func @not_identities(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %zero = arith.constant 0.0 : f32
+    %a = arith.addf %p, %zero : f32
+    %b = arith.subf %a, %a : f32
+    %c = arith.mulf %b, %zero : f32
+    loop.yield %c : f32
+  }
+  func.return %y : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @not_identities
+// CHECK: arith.addf
+// CHECK: arith.subf
+// CHECK: arith.mulf
+
+// -----
+
+// Constants are folded, equal ops merged; a division by a power of two is an exact product, by
+// another number it is not.
+func.func @fold(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %y, %z = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>)
+      writes([d0] store : tensor<8xf32>, [d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %two = arith.constant 2 : i64
+    %four = arith.muli %two, %two : i64
+    %f = arith.sitofp %four : i64 to f32
+    %a = arith.divf %p, %f : f32
+    %b = arith.divf %p, %f : f32
+    %three = arith.constant 3.0 : f32
+    %c = arith.divf %p, %three : f32
+    %d = arith.addf %a, %b : f32
+    loop.yield %d, %c : f32, f32
+  }
+  func.return %y, %z : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK-LABEL: func.func @fold
+// CHECK-NEXT: loop.generic
+// CHECK-NEXT: ^bb0(%p: f32):
+// CHECK-NEXT: %[[Q:.*]] = arith.constant 2.500000e-01 : f32
+// CHECK-NEXT: %[[A:.*]] = arith.mulf %p, %[[Q]] : f32
+// CHECK-NEXT: %[[T:.*]] = arith.constant 3.000000e+00 : f32
+// CHECK-NEXT: %[[C:.*]] = arith.divf %p, %[[T]] : f32
+// CHECK-NEXT: %[[D:.*]] = arith.addf %[[A]], %[[A]] : f32
+// CHECK-NEXT: loop.yield %[[D]], %[[C]] : f32, f32
+
+// -----
+
+// A value narrowed after it was widened is itself; narrowing first loses bits.
+func.func @casts(%x: tensor<8xf16>, %z: tensor<8xf32>) -> (tensor<8xf16>, tensor<8xf32>) {
+  %y, %w = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf16>, %z[d0] : tensor<8xf32>)
+      writes([d0] store : tensor<8xf16>, [d0] store : tensor<8xf32>) {
+  ^bb0(%p: f16, %q: f32):
+    %a = arith.extf %p : f16 to f32
+    %b = arith.truncf %a : f32 to f16
+    %c = arith.truncf %q : f32 to f16
+    %d = arith.extf %c : f16 to f32
+    loop.yield %b, %d : f16, f32
+  }
+  func.return %y, %w : tensor<8xf16>, tensor<8xf32>
+}
+// CHECK-LABEL: func.func @casts
+// CHECK: ^bb0(%p: f16, %q: f32):
+// CHECK-NEXT: %[[C:.*]] = arith.truncf %q : f32 to f16
+// CHECK-NEXT: %[[D:.*]] = arith.extf %[[C]] : f16 to f32
+// CHECK-NEXT: loop.yield %p, %[[D]] : f16, f32
+
+// -----
+
+// A copy that changes nothing goes, unless it gives a returned value its own place.
+func.func @copies(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %b = loop.generic (d0) in [8] reads(%a[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %c = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %b, %c : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK-LABEL: func.func @copies
+// CHECK-NEXT: %b = loop.generic (d0) in [8] reads(%x[d0]
+// CHECK: %c = loop.generic (d0) in [8] reads(%x[d0]
+// CHECK: func.return %b, %c
