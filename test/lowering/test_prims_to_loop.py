@@ -18,6 +18,7 @@ from lamina.dialects import prims
 from lamina.dialects.context import Context
 from lamina.dialects.errors import ExecutionError, UnsupportedError
 from lamina.frontends.torch_types import ELEMENT_TYPES, tensor_type
+from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.lowering.prims_to_loop import ConvertPrimsToLoopPass
 from lamina.lowering.prims_to_loop.table import LOWERINGS, limitations
 from lamina.passes.canonicalize_loop import CanonicalizeLoopPass
@@ -90,13 +91,17 @@ def _parsed(line: str) -> tuple[str, list[Any], dict[str, Any]]:
     return name, args, kwargs
 
 
+def _tensors(args: list[Any]) -> list[torch.Tensor]:
+    flat = [v for a in args for v in (a if isinstance(a, list) else [a])]
+    return [v for v in flat if isinstance(v, torch.Tensor)]
+
+
 def _module(name: str, args: list[Any], kwargs: dict[str, Any]) -> tuple[ModuleOp, list[Any]]:
-    tensors: list[torch.Tensor] = []
+    """A function that calls one primitive, and its arguments for NumPy."""
     block = Block()
 
     def value(given: Any) -> Any:
         if isinstance(given, torch.Tensor):
-            tensors.append(given)
             return block.insert_arg(tensor_type(given), len(block.args))
         if isinstance(given, torch.dtype):
             return ELEMENT_TYPES[given]
@@ -106,15 +111,15 @@ def _module(name: str, args: list[Any], kwargs: dict[str, Any]) -> tuple[ModuleO
     block.add_op(op)
     block.add_op(func.ReturnOp(*op.results))
     kind = ([a.type for a in block.args], [r.type for r in op.results])
-    return ModuleOp([func.FuncOp("main", kind, Region(block))]), [t.numpy() for t in tensors]
+    arrays = [t.numpy() for t in _tensors(args) if t.dtype != torch.bfloat16]
+    return ModuleOp([func.FuncOp("main", kind, Region(block))]), arrays
 
 
 def _expected(name: str, args: list[Any], kwargs: dict[str, Any], module: ModuleOp) -> np.ndarray:
     """What torch gives; our own primitives are compared with the interpreter of their layer."""
     packet = getattr(torch.ops.prims, name, None)
     if packet is None or name in UNTESTABLE:
-        tensors = [a.numpy() for a in args if isinstance(a, torch.Tensor)]
-        return run_module(module, tensors)[0]
+        return run_module(module, [t.numpy() for t in _tensors(args)])[0]
     if (dtype := kwargs.pop("output_dtype", None)) is not None:
         args = [args[0].to(dtype), *args[1:]]
     if name in ("var", "amax", "amin", "sum", "prod") and args[1] is None:
@@ -146,6 +151,64 @@ def test_sample(line: str) -> None:
     _check(run_module(module, inputs)[0], expected, "canonical loop")
     native = lamina.compile(module, cache=False)(*inputs)
     _check(native[0] if isinstance(native, list | tuple) else native, expected, "native")
+
+
+SOME = [
+    pytest.param(s, marks=[] if n % 4 == 0 else pytest.mark.long) for n, s in enumerate(SAMPLES)
+]
+TARGETS = ["aarch64", pytest.param("x86-64-v3", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("line", SOME)
+def test_sample_scheduled_for_another_cpu(line: str, target: str) -> None:
+    """The scheduled program is interpreted: every access is checked, unwritten memory is NaN."""
+    name, args, kwargs = _parsed(line)
+    module, inputs = _module(name, args, kwargs)
+    expected = _expected(name, args, kwargs, module)
+    run_pipeline(module, pipeline(start="prims", target=target), Context())
+    _check(run_module(module, inputs)[0], expected, f"scheduled for {target}")
+
+
+BF16 = [
+    "add(f(9), f(9))",
+    "exp(f(9))",
+    "maximum(z(), zr())",
+    "lt(z(), zr())",
+    "neg(z())",
+    "sum(f(3, 40), [1])",
+    "amax(f(3, 40), [1])",
+    "var(f(3, 40), [1], 1)",
+    "argmax(f(3, 40), [1])",
+    "contract(f(3, 40), f(40, 5), [], [], [1], [0])",
+    "convolution(f(1, 3, 8, 8), f(4, 3, 3, 3), [1, 1], [1, 1], [1, 1], 1)",
+    "reduce_window(f(1, 1, 6, 6), 'max', [2, 2], [2, 2], [0, 0], [1, 1], False)",
+    "where(b(9), f(9), f(9))",
+    "pad(f(3), 0.5, [1], [1])",
+    "take(f(10, 4), index(10, 3), 0)",
+    "scan(f(9), 'add', 0)",
+    "convert_element_type(f(9), f32t)",
+    "convert_element_type(f(9) * 9, i64t)",
+    "convert_element_type(f(9), i1t)",
+]
+
+
+def _cast(values: list[Any], given: torch.dtype, wanted: torch.dtype) -> list[Any]:
+    fits = [isinstance(v, torch.Tensor) and v.dtype == given for v in values]
+    return [v.to(wanted) if fit else v for v, fit in zip(values, fits, strict=True)]
+
+
+@pytest.mark.parametrize("line", BF16)
+def test_bfloat16_natively(line: str) -> None:
+    """NumPy has no bfloat16, so it is compared with f32 of the same numbers, rounded at the end."""
+    name, args, kwargs = _parsed(line)
+    narrow = _cast(args, torch.float32, torch.bfloat16)
+    module, inputs = _module(name, _cast(narrow, torch.bfloat16, torch.float32), kwargs)
+    expected = torch.from_numpy(run_module(module, inputs)[0])
+    module, _ = _module(name, narrow, kwargs)
+    made = lamina.compile(module, cache=False)(*_tensors(narrow))
+    expected = expected.to(made.dtype)
+    torch.testing.assert_close(made, expected, rtol=1e-2, atol=1e-2, equal_nan=True)
 
 
 def test_every_primitive_is_lowered_or_recorded() -> None:
