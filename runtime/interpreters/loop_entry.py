@@ -49,11 +49,12 @@ def run_lowered(
     values = {slot.name: _checked(slot, args) for slot in slots}
     setup = function_named(module, "setup")
     if setup is not None:
-        values |= _call(interpreter, setup, values)
+        made = _call(interpreter, setup, values)
+        values |= {slot.name: made[slot.name] for slot in _written(setup, ("prepared",))}
     main = function_named(module, "main")
     assert main is not None
     made = _call(interpreter, main, values)
-    return [made[slot.name] for slot in _written(main)]
+    return [made[slot.name] for slot in _written(main, ("output", "mutation"))]
 
 
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
@@ -67,10 +68,11 @@ def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
     return value
 
 
-def _written(function: FuncOp) -> list[Slot]:
+def _written(function: FuncOp, kinds: Sequence[str]) -> list[Slot]:
+    """Results, as values or in memory."""
     if function.function_type.outputs.data:
         return result_slots(function)
-    return [s for s in argument_slots(function) if s.kind in ("output", "mutation")]
+    return [slot for slot in argument_slots(function) if slot.kind in kinds]
 
 
 def _call(interpreter: Interpreter, function: FuncOp, values: Mapping[str, Any]) -> dict[str, Any]:
