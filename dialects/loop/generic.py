@@ -61,7 +61,7 @@ class GenericOp(IRDLOperation):
 
     ```mlir
     %r = loop.generic (d0, d1, d2) in [128, 64, 32]
-        reads(%a[d0, d2] : tensor<128x32xf32>, %b[d1, d2 - 1] pad 0.0 : tensor<64x32xf32>)
+        reads(%a[d0, d2] : tensor<128x32xf32>, %b[d1, d2 - 1] pad 0.0 : f32 : tensor<64x32xf32>)
         writes([d0, d1] add : tensor<128x64xf32>) {
     ^bb0(%p: f32, %q: f32):
       %v = arith.mulf %p, %q : f32
@@ -182,6 +182,11 @@ class GenericOp(IRDLOperation):
             _verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
             if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
                 raise VerifyException(f"loop.generic: pad of read {number} is not a number")
+            if pad is not None and pad.type != element_type(value.type):
+                raise VerifyException(
+                    f"loop.generic: pad of read {number} is {pad}, the tensor holds "
+                    f"{element_type(value.type)}"
+                )
 
     def _verify_writes(self, extents: tuple[int, ...]) -> None:
         types = self.written_types

@@ -108,3 +108,15 @@ func.func @index() -> tensor<8xindex> {
   func.return %r : tensor<8xindex>
 }
 // CHECK: loop.index 3: the domain has 1 dimensions
+
+// -----
+
+func.func @pad_of_another_type(%x: tensor<3xf32>) -> tensor<5xf32> {
+  %r = loop.generic (d0) in [5] reads(%x[d0 - 1] pad 0 : i64 : tensor<3xf32>)
+      writes([d0] store : tensor<5xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<5xf32>
+}
+// CHECK: loop.generic: pad of read 0 is 0 : i64, the tensor holds f32
