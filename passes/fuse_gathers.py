@@ -7,6 +7,7 @@ made from, with the same checks of their indices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -129,7 +130,7 @@ def _compute_at(
     producer: GenericOp,
     axes: dict[int, int],
     reads: list[Forms],
-    arguments: list[SSAValue],
+    arguments: Sequence[SSAValue],
 ) -> SSAValue:
     """The producer's body in front of the read, at the read's indices."""
     block = read.parent_block()

@@ -1,6 +1,7 @@
 """`loop.generic`, the one structured computation, and the ops of its body."""
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -199,6 +200,8 @@ class GenericOp(IRDLOperation):
                 raise VerifyException(
                     f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
                 )
+            if self.res:
+                _verify_cover(number, written, index_map, extents)
             missing = set(range(len(extents))) - index_map.used_dims()
             missing -= {d for d in missing if extents[d] == 1}
             if combiner == "store" and missing:
@@ -366,3 +369,17 @@ def _verify_map(
                 f"loop.generic: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"
             )
+
+
+def _verify_cover(
+    number: int, written: Attribute, index_map: AffineMap, extents: Sequence[int]
+) -> None:
+    """A tensor result must be written as often as it has elements: nothing is left undefined."""
+    assert isinstance(written, Shaped)
+    written_points = prod(extents[d] for d in index_map.used_dims())
+    elements = prod(written.get_shape())
+    if written_points != elements and 0 not in extents:
+        raise VerifyException(
+            f"loop.generic: write {number} reaches {written_points} places of a result with "
+            f"{elements} elements; a nest writes its whole result"
+        )

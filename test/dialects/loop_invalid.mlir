@@ -111,6 +111,17 @@ func.func @index() -> tensor<8xindex> {
 
 // -----
 
+func.func @half_written(%x: tensor<8xf32>) -> tensor<16xf32> {
+  %r = loop.generic (d0) in [8] reads(%x[d0] : tensor<8xf32>) writes([d0 * 2] store : tensor<16xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<16xf32>
+}
+// CHECK: write 0 reaches 8 places of a result with 16 elements; a nest writes its whole result
+
+// -----
+
 func.func @pad_of_another_type(%x: tensor<3xf32>) -> tensor<5xf32> {
   %r = loop.generic (d0) in [5] reads(%x[d0 - 1] pad 0 : i64 : tensor<3xf32>)
       writes([d0] store : tensor<5xf32>) {
