@@ -15,4 +15,4 @@ func.func @other_layer(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = aten.add.Tensor(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: aten.add.Tensor: not allowed at the
+// CHECK: aten.add.Tensor: not allowed at the core-aten layer, only: core_aten, builtin, func, arith

@@ -15,7 +15,7 @@ func.func @other_layer(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = aten.add.Tensor(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: aten.add.Tensor: not allowed at the
+// CHECK: aten.add.Tensor: not allowed at the prims layer, only: prims, builtin, func, arith
 
 // -----
 
@@ -25,3 +25,30 @@ func.func @types(%x: tensor<2x3xf32>, %p: tensor<2x3xi1>, %y: tensor<2x3xf64>) -
   func.return %0 : tensor<2x3xf32>
 }
 // CHECK: element types must be equal, got tensor<2x3xf32> and tensor<2x3xf64>
+
+// -----
+
+// Whether these are equal is known at run time only, which the op allows and the contract does not.
+func.func @sizes(%x: tensor<?x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = prims.add(%x, %y) : (tensor<?x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}
+// CHECK: prims.add: operands must have one type, not tensor<?x3xf32>, tensor<2x3xf32>
+
+// -----
+
+// A condition has the shape of what it chooses from.
+func.func @condition(%p: tensor<?x3xi1>, %x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = prims.where(%p, %x, %x) : (tensor<?x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}
+// CHECK: prims.where: operands must have one shape
+
+// -----
+
+// No op mutates here.
+func.func @in_place(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = prims.copy_to(%x, %y) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}
+// CHECK: prims.copy_to: mutates its argument a; run functionalize first
