@@ -19,13 +19,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    i8,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import ExternOp, GenericOp, ReshapeOp
 from lamina.passes.outline_kernels import KERNEL
 
 ENTRY = "lamina.entry"
@@ -133,7 +134,7 @@ def _bufferize_entry(function: func.FuncOp) -> None:
     owners = _destinations(block)
     targets = _targets_before_reshapes(block, owners)
     for op in list(block.ops):
-        if isinstance(op, func.CallOp):
+        if isinstance(op, func.CallOp | ExternOp):
             outs: list[SSAValue] = []
             for result in op.res:
                 destination = targets.get(result)
@@ -142,7 +143,10 @@ def _bufferize_entry(function: func.FuncOp) -> None:
                     block.insert_op_before(allocation, op)
                     destination = allocation.memref
                 outs.append(destination)
-            call = func.CallOp(op.callee, [*op.arguments, *outs], [])
+            if isinstance(op, func.CallOp):
+                call = func.CallOp(op.callee, [*op.arguments, *outs], [])
+            else:
+                call = _extern_call(block, op, outs, attributes)
             call.location = op.location
             Rewriter.replace_op(op, call, outs)
         elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
@@ -157,6 +161,22 @@ def _bufferize_entry(function: func.FuncOp) -> None:
     function.update_function_type()
 
 
+def _extern_call(
+    block: Block, op: ExternOp, outs: list[SSAValue], attributes: list[DictionaryAttr]
+) -> ExternOp:
+    """The call on memory; the kernel's address becomes an argument, one for equal signatures."""
+    signature = StringAttr(op.signature)
+    described = [entry.data.get("lamina.signature") for entry in attributes]
+    if signature in described:
+        callee = block.args[described.index(signature)]
+    else:
+        callee = block.insert_arg(MemRefType(i8, [1]), len(block.args))
+        callee.name_hint = "extern"
+        kind = {"lamina.kind": StringAttr("extern"), "lamina.signature": signature}
+        attributes.append(DictionaryAttr(kind))
+    return ExternOp(op.kernel.data, list(op.inputs), [], op.options.data, outs=outs, callee=callee)
+
+
 def _targets_before_reshapes(
     block: Block, owners: dict[SSAValue, BlockArgument]
 ) -> dict[SSAValue, SSAValue]:
@@ -168,7 +188,7 @@ def _targets_before_reshapes(
         root = value
         while isinstance(root.owner, ReshapeOp):
             root = root.owner.source
-        if not isinstance(root.owner, func.CallOp) or root in targets:
+        if not isinstance(root.owner, func.CallOp | ExternOp) or root in targets:
             raise UnsupportedError(
                 "bufferize", "a returned value is not the only view of one kernel's result"
             )

@@ -21,13 +21,22 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, KernelOp, ReadOp, ReshapeOp, ReturnOp, YieldOp
+from lamina.dialects.loop import (
+    ExternOp,
+    GenericOp,
+    IndexOp,
+    KernelOp,
+    ReadOp,
+    ReshapeOp,
+    ReturnOp,
+    YieldOp,
+)
 from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
 BODY_DIALECTS = frozenset({"arith", "math"})
 BODY_OPS = (IndexOp, ReadOp, YieldOp)
-TENSOR_OPS = (GenericOp, ReshapeOp, KernelOp, ReturnOp, func.CallOp, func.ReturnOp)
+TENSOR_OPS = (GenericOp, ExternOp, ReshapeOp, KernelOp, ReturnOp, func.CallOp, func.ReturnOp)
 BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 

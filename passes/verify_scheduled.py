@@ -14,7 +14,16 @@ from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.passes.bufferize import ENTRY
 from lamina.passes.outline_kernels import KERNEL
 
-ENTRY_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "func.call", "func.return"})
+ENTRY_OPS = frozenset(
+    {
+        "arith.constant",
+        "memref.view",
+        "loop.reshape",
+        "loop.extern",
+        "func.call",
+        "func.return",
+    }
+)
 KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
 
 

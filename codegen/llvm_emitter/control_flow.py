@@ -6,9 +6,14 @@ from xdsl.dialects import cf, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, Lines, unsupported
+from lamina.dialects.loop.extern import ExternOp
 
 #: Assertions hardly ever fail: the failing branch moves out of the way.
 _UNLIKELY = ", !prof !1"
+
+
+EXTERN_FAILED = "extern kernel failed:"
+"""How the message of an extern kernel's failure begins; its name follows."""
 
 
 def _is_literal(*operands: str) -> bool:
@@ -151,6 +156,23 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
     w.line(f"call void @{op.callee.root_reference.data}({arguments})")
 
 
+def _extern(w: FunctionWriter, op: ExternOp) -> None:
+    """Calls a kernel from elsewhere, `i32 (ptr to the operands' addresses)`; 0 means done."""
+    if op.callee is None:
+        raise unsupported(op, "it has no callee", "what bufferize makes of it")
+    operands = [w.value(v) for v in (*op.inputs, *op.outs)]
+    array = w.fresh("operands")
+    w.allocas.append(f"  {array} = alloca [{len(operands)} x ptr]")
+    for number, operand in enumerate(operands):
+        place = w.emit(f"getelementptr inbounds ptr, ptr {array}, i64 {number}")
+        w.line(f"store ptr {operand}, ptr {place}")
+    status = w.emit(f"call i32 {w.value(op.callee)}(ptr {array})")
+    number = w.module.message_id(f"{EXTERN_FAILED} {op.kernel.data}")
+    failed = w.emit(f"icmp ne i32 {status}, 0")
+    value = w.emit(f"select i1 {failed}, i32 {number}, i32 0")
+    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {value} monotonic monotonic")
+
+
 def _nothing(w: FunctionWriter, op: Operation) -> None:
     """Terminators: whoever emits the region reads their operands."""
 
@@ -161,6 +183,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     scf.YieldOp: _nothing,
     scf.ReduceOp: _nothing,
     func.CallOp: _call,
+    ExternOp: _extern,
     func.ReturnOp: _nothing,
     cf.AssertOp: _assert,
 }

@@ -1,7 +1,7 @@
 """The `core_aten` dialect: the overloads tagged core that do not mutate, and extensions.
 
-`overloads.txt` lists the tagged ones. `extensions.tsv` lists overloads that core ops cannot express,
-or only at a loss, each with the reason why it stands here.
+`overloads.txt` lists the tagged ones. `extensions.tsv` lists overloads that core ops cannot
+express, or only at a loss, each with the reason why it stands here.
 """
 
 from functools import cache

@@ -7,6 +7,7 @@ memrefs; the scheduled level below adds the few memory ops that xDSL's `vector` 
 from xdsl.ir import Dialect
 
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
@@ -20,6 +21,7 @@ Loop = Dialect(
         IndexOp,
         ReadOp,
         KernelOp,
+        ExternOp,
         ReturnOp,
         ReshapeOp,
         GatherOp,
@@ -30,6 +32,7 @@ Loop = Dialect(
 )
 
 __all__ = [
+    "ExternOp",
     "GatherOp",
     "GenericOp",
     "IndexOp",

@@ -63,3 +63,10 @@ func.func @scheduled(%m: memref<64xf32>, %i: index, %a: vector<8xf32>, %b: vecto
   loop.prefetch %m[%i] : memref<64xf32>
   func.return
 }
+
+// CHECK-LABEL: @extern
+// CHECK: loop.extern "linalg.qr" {mode = "reduced", sizes = [1 : i64, 2 : i64]}(%a : tensor<4x3xf32>) : tensor<4x3xf32>, tensor<3x3xf32>
+func.func @extern(%a: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3x3xf32>) {
+  %q, %r = loop.extern "linalg.qr" {mode = "reduced", sizes = [1, 2]} (%a : tensor<4x3xf32>) : tensor<4x3xf32>, tensor<3x3xf32>
+  func.return %q, %r : tensor<4x3xf32>, tensor<3x3xf32>
+}

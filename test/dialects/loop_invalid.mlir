@@ -131,3 +131,19 @@ func.func @pad_of_another_type(%x: tensor<3xf32>) -> tensor<5xf32> {
   func.return %r : tensor<5xf32>
 }
 // CHECK: loop.generic: pad of read 0 is 0 : i64, the tensor holds f32
+
+// -----
+
+func.func @extern_makes_nothing(%x: tensor<3xf32>) {
+  loop.extern "f" {} (%x : tensor<3xf32>)
+  func.return
+}
+// CHECK: loop.extern must make something
+
+// -----
+
+func.func @extern_option_of_another_kind(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %r = loop.extern "f" {kind = f32} (%x : tensor<3xf32>) : tensor<3xf32>
+  func.return %r : tensor<3xf32>
+}
+// CHECK: loop.extern: f32 is no option; options are numbers, strings and lists of them

@@ -78,3 +78,16 @@ func.func private @kernel_0(%x: tensor<8xf32>, %n: tensor<4xi64>) -> tensor<4xf3
 // CHECK:         loop.generic (d0) in [4] reads(%n[d0] : memref<4xi64>) sources(%x : memref<8xf32>)
 // CHECK-NEXT:    ^bb0(%{{.*}}: i64, [[T:%\S+]]: memref<8xf32>):
 // CHECK:         loop.read [[T]]{{.*}} : memref<8xf32>
+
+// -----
+
+// Extern kernels write into memory through an address that becomes an argument, one for equal calls.
+func.func @main(%a: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>) {
+  %b = loop.extern "inverse" {} (%a : tensor<3x3xf32>) : tensor<3x3xf32>
+  %c = loop.extern "inverse" {} (%b : tensor<3x3xf32>) : tensor<3x3xf32>
+  func.return %b, %c : tensor<3x3xf32>, tensor<3x3xf32>
+}
+// CHECK:       func.func @main(%a: memref<3x3xf32>, [[B:%\S+]]: memref<3x3xf32> {lamina.kind = "output"},
+// CHECK-SAME:    [[C:%\S+]]: memref<3x3xf32> {lamina.kind = "output"}, %extern: memref<1xi8> {lamina.kind = "extern"
+// CHECK-NEXT:    loop.extern "inverse" {}(%a : memref<3x3xf32>) outs([[B]] : memref<3x3xf32>) through %extern : memref<1xi8>
+// CHECK-NEXT:    loop.extern "inverse" {}([[B]] : memref<3x3xf32>) outs([[C]] : memref<3x3xf32>) through %extern : memref<1xi8>
