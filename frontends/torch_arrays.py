@@ -9,7 +9,7 @@ import torch
 from lamina.dialects.errors import ArgumentError
 from lamina.frontends.torch_types import DTYPES
 from lamina.runtime.arguments import Maker, Reader, describe, shape_error, wrong_kind
-from lamina.runtime.entry import NUMPY_DTYPES, Slot, element_name
+from lamina.runtime.entry import Slot, element_name
 
 _DTYPES: dict[str, torch.dtype] = {element_name(k): v for k, v in DTYPES.items()}
 
@@ -56,7 +56,7 @@ class TorchArrays:
             tensor = from_numpy(allocate()).view(dtype)
             return tensor, tensor.data_ptr()
 
-        return make if slot.dtype in NUMPY_DTYPES else make_other
+        return make if slot.storage_dtype == slot.numpy_dtype else make_other
 
     def contiguous(self, array: Any) -> Any:
         """Detached, contiguous, with lazy conjugation and negation carried out."""

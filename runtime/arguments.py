@@ -156,7 +156,7 @@ class NumpyArrays:
         """Checks dtype, shape and strides of one array; no copy is made."""
         dtype, shape = slot.numpy_dtype, slot.shape
         one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
-        empty = 0 in shape
+        empty = 0 in shape or dtype != slot.storage_dtype  # its buffer has no format letter
 
         def read(array: Any) -> int:
             try:
@@ -174,12 +174,17 @@ class NumpyArrays:
         """Outputs are the allocated arrays themselves."""
         one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
         empty = 0 in slot.shape
+        dtype = slot.numpy_dtype
 
         def make() -> tuple[Any, int]:
             array = allocate()
             return array, 0 if empty else address_of(one_byte(array))  # pyright: ignore
 
-        return make
+        def make_other() -> tuple[Any, int]:  # allocated as integers of the same width
+            array, address = make()
+            return array.view(dtype), address
+
+        return make if dtype == slot.storage_dtype else make_other
 
     def contiguous(self, array: Any) -> Any:
         """NumPy's own rule; also makes arrays of Python numbers."""
@@ -194,7 +199,7 @@ def _check_array(array: Any, slot: Slot, position: int) -> None:
     if array.dtype != wanted:
         raise ArgumentError(
             f"{where}: expected dtype {wanted}, got {array.dtype}; "
-            f"convert it with .astype(np.{wanted})"
+            f"convert it with .astype({wanted.type.__module__.replace('numpy', 'np')}.{wanted})"
         )
     if array.shape != slot.shape:
         raise shape_error(position, slot, array.shape)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute
 from lamina.dialects.errors import InputError, UnsupportedError
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
+    "bf16": np.dtype(ml_dtypes.bfloat16),
     "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
@@ -39,9 +41,9 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "complex<f32>": np.dtype(np.complex64),
     "complex<f64>": np.dtype(np.complex128),
 }
-"""NumPy's dtype of each element type; bf16 has none."""
+"""NumPy's dtype of each element type; bf16 is a type of ml_dtypes."""
 
-_SIZES = {name: dtype.itemsize for name, dtype in NUMPY_DTYPES.items()} | {"bf16": 2}
+_SIZES = {name: dtype.itemsize for name, dtype in NUMPY_DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ class Slot:
 
     @property
     def storage_dtype(self) -> np.dtype[Any]:
-        """A NumPy dtype of the same width, which is `numpy_dtype` where there is one."""
-        return NUMPY_DTYPES.get(self.dtype, np.dtype(np.uint16))
+        """A dtype of the same width that NumPy itself knows: `numpy_dtype` but for bf16."""
+        return np.dtype(np.uint16) if self.dtype == "bf16" else self.numpy_dtype
 
     @property
     def type_text(self) -> str:
@@ -76,13 +78,8 @@ class Slot:
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype; UnsupportedError for bf16, which NumPy lacks."""
-        found = NUMPY_DTYPES.get(self.dtype)
-        if found is None:
-            raise UnsupportedError(
-                f"'{self.name}'", f"NumPy has no dtype for {self.dtype}", nearest="torch tensors"
-            )
-        return found
+        """The dtype of NumPy arrays that hold it."""
+        return NUMPY_DTYPES[self.dtype]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from lamina.tools.reporting import run_tool
 
 _BOUND_KINDS = ("parameter", "buffer", "constant")
 _TOLERANCES: dict[str, tuple[float, float]] = {
+    "bf16": (1e-2, 2e-2),
     "f16": (1e-3, 1e-2),
     "f32": (1e-4, 1e-4),
     "f64": (1e-10, 1e-8),
@@ -138,7 +139,7 @@ def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]
 def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     """Normal floats; small integers that are valid indices of most tables; fair booleans."""
     dtype = slot.numpy_dtype
-    if dtype.kind in "fc":
+    if dtype.kind in "fc" or slot.dtype == "bf16":
         values = generator.standard_normal(slot.shape)
         if dtype.kind == "c":
             values = values + 1j * generator.standard_normal(slot.shape)
@@ -160,6 +161,10 @@ def _show(results: Sequence[np.ndarray], compiled: Compiled) -> None:
             print(f"  {str(result).replace(chr(10), chr(10) + '  ')}")
 
 
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
 def _check(
     module: ModuleOp,
     arguments: Sequence[np.ndarray],
@@ -176,7 +181,7 @@ def _check(
         if not np.allclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True):
             raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")
         if ours.size:
-            worst = max(worst, float(np.nanmax(np.abs(np.subtract(ours, theirs, dtype=float)))))
+            worst = max(worst, float(np.nanmax(np.abs(_wide(ours) - _wide(theirs)))))
     print(f"check: equal to the {layer_of(module)} interpreter, largest difference {worst:.2e}")
 
 

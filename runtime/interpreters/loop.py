@@ -32,7 +32,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, KernelOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
-from lamina.runtime.interpreters.values import numpy_dtype
+from lamina.runtime.interpreters.values import is_floating, numpy_dtype
 
 CHUNK_POINTS = 1 << 22
 """Domain points evaluated at once."""
@@ -188,7 +188,7 @@ def _initial(combiner: str, kind: Attribute) -> Any:
         return np.ones(shape, dtype)
     if combiner == "and":
         return np.invert(np.zeros(shape, dtype))
-    if dtype.kind == "f":
+    if is_floating(dtype):
         return np.full(shape, -np.inf if combiner == "max" else np.inf, dtype)
     if dtype.kind == "b":
         return np.full(shape, combiner == "min", dtype)

@@ -62,7 +62,6 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "minimum": np.minimum,
     "mul": np.multiply,
     "ne": np.not_equal,
-    "nextafter": np.nextafter,
     "pow": pointwise.power,
     "remainder": pointwise.floor_mod,
     "shift_left": np.left_shift,
@@ -107,6 +106,11 @@ def _reduction(function: Callable[..., Any]) -> Function:
 
 def _operands(a: Call) -> list[Array]:
     return [a._decode(operand) for operand in a.op.operands]  # pyright: ignore
+
+
+def nextafter(a: Call) -> Array:
+    """The next number of the operands' own type, which f32 would step over."""
+    return np.nextafter(*(x.astype(a.storage_dtype) for x in _operands(a)))
 
 
 def where(a: Call) -> Array:
@@ -179,8 +183,6 @@ def cat(a: Call) -> Array:
 def contract(a: Call) -> Array:
     """Sum of products: batch dims, then the free dims of a, then those of b."""
     x, y = a["a"], a["b"]
-    if x.dtype == np.float16:
-        x, y = x.astype(np.float32), y.astype(np.float32)
     left, right = (
         _contract_layout(x, a["a_batch"], a["a_contract"], last=True),
         _contract_layout(y, a["b_batch"], a["b_contract"], last=False),
@@ -290,6 +292,7 @@ FUNCTIONS: dict[str, Function] = (
         "full_like": full,
         "gather": gather,
         "iota": iota,
+        "nextafter": nextafter,
         "pad": pad,
         "reduce_window": reduce_window,
         "reshape": reshape,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute
@@ -13,12 +14,17 @@ from lamina.dialects.errors import UnsupportedError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_FLOATS = {
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 _COMPLEX = {"f32": np.complex64, "f64": np.complex128}
 
 
 def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
-    """The NumPy dtype of an element type. bfloat16 has none and is refused."""
+    """The NumPy dtype of an element type; bfloat16's is that of ml_dtypes."""
     if isinstance(element, IntegerType):
         width = element.width.data
         if width == 1:
@@ -31,7 +37,7 @@ def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
         return np.dtype(_FLOATS[str(element)])
     if str(element) == "index":
         return np.dtype(np.int64)
-    raise UnsupportedError(str(element), "is not interpreted", nearest="f16, f32, f64")
+    raise UnsupportedError(str(element), "is not interpreted", nearest="bf16, f16, f32, f64")
 
 
 def as_type(value: object, declared: Attribute) -> object:
@@ -49,3 +55,13 @@ def as_type(value: object, declared: Attribute) -> object:
     if not fits:
         raise ValueError(f"computed shape {list(array.shape)}, declared {declared}")
     return array
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of this dtype are computed in single precision: f16 and bf16."""
+    return dtype.itemsize == 2 and dtype.kind not in "iub"
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is a real float; NumPy files bfloat16 under no kind of its own."""
+    return dtype.kind == "f" or is_half(dtype)

@@ -175,3 +175,10 @@ def test_bad_programs(
     path = tmp_path / "bad.mlir"
     path.write_text(text)
     assert message in fail(capsys, str(path))
+
+
+def test_checks_bfloat16_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "narrow.mlir"
+    path.write_text(ATEN.replace("f32", "bf16"))
+    assert main([str(path), "--check"]) == 0
+    assert "check: equal to the aten interpreter" in capsys.readouterr().out

@@ -12,9 +12,7 @@ from lamina.runtime.interpreters.values import Array
 
 
 def product(x: Array, y: Array) -> Array:
-    """Matrix product; half floats accumulate in single, bools are refused as in torch."""
-    if x.dtype == np.float16:
-        return (x.astype(np.float32) @ y.astype(np.float32)).astype(np.float16)
+    """Matrix product; bools are refused as in torch."""
     return x @ y
 
 

@@ -9,13 +9,15 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.runtime.interpreters.values import Array, numpy_dtype
+from lamina.runtime.interpreters.values import Array, is_half, numpy_dtype
 
 
 class Call:
     """One op being interpreted: its arguments by schema name, decoded, and its result types.
 
-    Tensors are arrays, constants Python values, dtypes NumPy dtypes.
+    Tensors are arrays, constants Python values, dtypes NumPy dtypes. Half floats are given as f32,
+    in which an op is computed; `as_type` rounds its result, once. `storage_dtype` tells which
+    type it is.
     """
 
     def __init__(self, op: Any, args: tuple[Any, ...]) -> None:
@@ -36,11 +38,11 @@ class Call:
 
     def _decode(self, value: Any) -> Any:
         if isinstance(value, SSAValue):
-            return self._values[value]
+            return widened(self._values[value])
         if isinstance(value, (list, tuple)):
             return [self._decode(item) for item in value]
         if isinstance(value, Attribute):
-            return numpy_dtype(value)
+            return _computed_in(numpy_dtype(value))
         return value
 
     def cast(self, name: str) -> Array:
@@ -49,6 +51,11 @@ class Call:
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
+        """The dtype in which the first result is computed: f32 for half floats."""
+        return _computed_in(self.storage_dtype)
+
+    @property
+    def storage_dtype(self) -> np.dtype[np.generic]:
         """The dtype of the first result."""
         declared = self.op.results[0].type
         element = declared.get_element_type() if isinstance(declared, TensorType) else declared
@@ -83,6 +90,16 @@ def interprets(*names: str) -> Callable[[Function], Function]:
     return register
 
 
+def _computed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32) if is_half(dtype) else dtype
+
+
+def widened(value: Any) -> Any:
+    """Arrays of half floats as f32, exactly; everything else as it is."""
+    half = isinstance(value, np.ndarray) and is_half(value.dtype)
+    return value.astype(np.float32) if half else value
+
+
 def wide(array: Array) -> Array:
-    """Half and single floats as f64, to accumulate in; other dtypes unchanged."""
-    return array.astype(np.float64) if array.dtype in (np.float16, np.float32) else array
+    """Single floats as f64, to accumulate in; other dtypes unchanged."""
+    return array.astype(np.float64) if array.dtype == np.float32 else array
