@@ -150,6 +150,8 @@ class Compiled:
                 self._pointers[index] = prepared[slot.name]
             elif slot.kind in ("arena", "mutation"):
                 self._pointers[index] = self._scratch(slot)
+            elif slot.kind == "extern":
+                self._pointers[index] = self._bound(slot)
         positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
         self._mutations = [
             (index, positions[slot.target or ""], slot.size)
@@ -175,11 +177,20 @@ class Compiled:
             elif slot.kind == "arena":
                 arena = aligned_bytes(slot.size)
                 pointers[index] = arena.ctypes.data
+            elif slot.kind == "extern":
+                pointers[index] = self._bound(slot)
             else:
                 keep = self._kept if slot.name in needed else only_here
                 pointers[index] = _hold(slot, constants, held, keep)
         code.call("setup", pointers)
         return prepared
+
+    def _bound(self, slot: Slot) -> int:
+        from lamina.runtime.extern_kernels.binding import Binding
+
+        binding = Binding(slot.target or "")
+        self._kept.append(binding)
+        return binding.address
 
     def _scratch(self, slot: Slot) -> int:
         memory = aligned_bytes(slot.size)

@@ -51,7 +51,8 @@ class Slot:
     """One pointer of an entry point.
 
     `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
-    (the new value of argument `target`) or arena (scratch memory). `dtype` is the element type as
+    (the new value of argument `target`), arena (scratch memory) or extern (the code of an extern
+    kernel; `target` is its signature). `dtype` is the element type as
     IR spells it.
     """
 
@@ -136,7 +137,8 @@ def _slots(
         if name is None:
             name = f"{_STEMS.get(kind, kind)}{unnamed[kind]}"
         unnamed[kind] += 1
-        slots.append(_slot(type_, name, kind, _text(entries.get("lamina.target"))))
+        target = _text(entries.get("lamina.target")) or _text(entries.get("lamina.signature"))
+        slots.append(_slot(type_, name, kind, target))
     return slots
 
 

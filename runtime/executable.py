@@ -9,6 +9,7 @@ from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
+from lamina.runtime.extern_kernels.failures import explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +84,4 @@ class Executable:
                 native.array[:] = pointers
             status = native.function(native.address)
         if status:
-            raise ExecutionError(self.metadata.messages[status - 1])
+            raise ExecutionError(explained(self.metadata.messages[status - 1]))

@@ -184,6 +184,7 @@ LOWERINGS = Conversion(
         "creation",
         "indexing",
         "linear",
+        "linear_algebra",
         "normalization",
         "padding",
         "pointwise",

@@ -206,6 +206,7 @@ LOWERINGS = Conversion(
         "product",
         "window",
         "indexing",
+        "extern",
     ),
     builder=LoopBuilder,
     limitations=limitations,

@@ -1,7 +1,8 @@
 """The interpreter of `aten` and `core_aten`: one NumPy function for each overload name.
 
 The functions are in `aten_ops/`, by family. An `aten` overload that has none is run through its
-decomposition to `core_aten`.
+decomposition to `core_aten`, and a `core_aten` overload that has none through its lowering to
+`prims`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.lowering.conversion import Conversion
 from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
 from lamina.runtime.interpreters.values import as_type
 
@@ -29,6 +31,8 @@ FAMILIES = (
     "reduction",
     "view",
 )
+
+FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
 
 RunFunction = Callable[[Interpreter, Any, PythonValues], PythonValues]
 
@@ -98,28 +102,33 @@ def _with(function: Callable[[Call], Any]) -> RunFunction:
 
 
 def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
-    """Run `op` as its decomposition."""
-    if not op.name.startswith("aten."):
-        raise UnsupportedError(op.name, "has no interpreter yet")
-    from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-
+    """Run `op` as what it is lowered to: in core_aten, or in prims if it is of core_aten."""
+    conversion, functions_below = _lowering_of(op.name.partition(".")[0])
     block = Block(arg_types=[operand.type for operand in op.operands])
     copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
-    mapped: dict[SSAValue, SSAValue] = {}
-    for operand, argument in zip(op.operands, block.args, strict=True):
-        mapped[operand] = argument
     copy.operands = tuple(block.args)
     block.add_op(copy)
     region = Region(block)
     try:
-        replacements = DECOMPOSITIONS.apply(copy)
+        replacements = conversion.apply(copy)
     except UnsupportedError as error:
         raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
     op_classes = {type(made) for made in region.walk()}
     helper = Interpreter(interpreter.module)
-    helper.register_implementations(functions(op_classes))
+    helper.register_implementations(functions_below(op_classes))
     values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
     for made in block.ops:
         results = helper.run_op(made, tuple(values[operand] for operand in made.operands))
         values.update(zip(made.results, results, strict=True))
     return tuple(None if value is None else values[value] for value in replacements)
+
+
+def _lowering_of(dialect: str) -> tuple[Conversion, FunctionsFor]:
+    if dialect == "aten":
+        from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+
+        return DECOMPOSITIONS, functions
+    from lamina.lowering.core_aten_to_prims.table import LOWERINGS
+    from lamina.runtime.interpreters import prims
+
+    return LOWERINGS, prims.functions

@@ -28,8 +28,18 @@ from xdsl.ir.affine import (
 )
 
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import GenericOp, IndexOp, KernelOp, ReadOp, ReshapeOp, ReturnOp, YieldOp
+from lamina.dialects.loop import (
+    ExternOp,
+    GenericOp,
+    IndexOp,
+    KernelOp,
+    ReadOp,
+    ReshapeOp,
+    ReturnOp,
+    YieldOp,
+)
 from lamina.dialects.loop.access import is_contraction
+from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
 from lamina.runtime.interpreters.values import is_floating, numpy_dtype
@@ -63,6 +73,14 @@ class LoopFunctions(InterpreterFunctions):
         assert isinstance(kind, TensorType | MemRefType)
         # Memrefs are contiguous, so that their reshape sees the same memory.
         return (np.ascontiguousarray(args[0]).reshape(kind.get_shape()),)
+
+    @implements(ExternOp)
+    def extern(self, interpreter: Interpreter, op: ExternOp, args: PythonValues) -> PythonValues:
+        inputs = args[: len(op.inputs)]
+        made = Call.of(op.signature).run(inputs)
+        for out, value in zip(args[len(inputs) : len(inputs) + len(op.outs)], made, strict=False):
+            out[...] = value
+        return () if op.outs else tuple(made)
 
     @implements(KernelOp)
     def kernel(self, interpreter: Interpreter, op: KernelOp, args: PythonValues) -> PythonValues:

@@ -18,7 +18,7 @@ from lamina.dialects.errors import ArgumentError
 from lamina.runtime.entry import Slot, argument_slots, function_named, result_slots
 from lamina.runtime.interpreters.loop_memory import allocate
 
-MADE_KINDS = ("prepared", "output", "mutation", "arena")
+MADE_KINDS = ("prepared", "output", "mutation", "arena", "extern")
 """Kinds of arguments that a caller of the program does not give."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -10,6 +11,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.runtime.extern_kernels.binding import call_of
 from lamina.runtime.interpreters import special
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
@@ -268,6 +270,13 @@ def scan(a: Call) -> Array:
     return functions[a["combiner"]].accumulate(wide(a["a"]), axis=a["dim"])
 
 
+def extern(a: Call) -> list[Array]:
+    """What the extern kernel of that name makes."""
+    results = [result.type for result in a.op.results]
+    options = json.loads(a["options"])
+    return call_of(a["kernel"], options, a.op.operand_types, results).run(a["inputs"])
+
+
 def squeeze(a: Call) -> Array:
     """To the result's shape."""
     return a["a"].reshape(a.shape)
@@ -290,6 +299,7 @@ FUNCTIONS: dict[str, Function] = (
         "empty": empty,
         "full": full,
         "full_like": full,
+        "extern": extern,
         "gather": gather,
         "iota": iota,
         "nextafter": nextafter,
@@ -322,6 +332,8 @@ def _implementation(
     def run(interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
         if function is None:
             raise UnsupportedError(op.name, "has no interpreter yet")
-        return (as_type(function(Call(op, args)), op.results[0].type),)
+        made = function(Call(op, args))
+        results = made if isinstance(made, list) else [made]
+        return tuple(as_type(v, r.type) for v, r in zip(results, op.results, strict=True))
 
     return run

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
     from lamina.frontends.exported_program import import_exported_program
     from lamina.runtime.compiled import Compiled
+    from lamina.runtime.extern_kernels.registry import extern_kernel
     from lamina.runtime.kernels import Kernel
     from lamina.runtime.layers import LAYERS, parse, pipeline
 
@@ -43,6 +44,7 @@ _EXPORTS: dict[str, str] = {
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
     "compile": "lamina.frontends.compile",
+    "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
     "parse": "lamina.runtime.layers",
     "pipeline": "lamina.runtime.layers",
@@ -62,6 +64,7 @@ __all__ = [
     "Target",
     "UnsupportedError",
     "compile",
+    "extern_kernel",
     "import_exported_program",
     "parse",
     "pipeline",
