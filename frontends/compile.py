@@ -20,6 +20,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     target: Target | str | None = None,
     constants: Mapping[str, Any] | None = None,
     cache: bool = True,
+    rounding: str = "kernel",
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -32,20 +33,28 @@ def compile(  # noqa: A001 - used as lamina.compile
     their `lamina.name`, so that they are prepared (packed, folded) once. Exported programs bring
     their own; in textual IR, what is not bound is passed in each call.
     `cache` keeps machine code on disk and takes it from there.
+    `rounding` says where f16 and bf16 are rounded, which are computed in f32: "kernel", once where
+    a value leaves a fused kernel, or "eager", after every op as torch's eager mode does.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
     """
     if isinstance(program, ModuleOp):
         verify_module(program)
-        return compile_module(program.clone(), target=target, constants=constants, cache=cache)
+        return compile_module(
+            program.clone(), target=target, constants=constants, cache=cache, rounding=rounding
+        )
     if isinstance(program, str | bytes):
-        return compile_module(parse(program), target=target, constants=constants, cache=cache)
+        return compile_module(
+            parse(program), target=target, constants=constants, cache=cache, rounding=rounding
+        )
     if isinstance(program, Path):
         module = parse(program.read_bytes(), name=str(program))
-        return compile_module(module, target=target, constants=constants, cache=cache)
+        return compile_module(
+            module, target=target, constants=constants, cache=cache, rounding=rounding
+        )
     if type(program).__module__.partition(".")[0] == "torch":
-        return _compile_torch(program, target, constants, cache)
+        return _compile_torch(program, target, constants, cache, rounding)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
         "or what torch.export.export(module, example_inputs) gives"
@@ -57,6 +66,7 @@ def _compile_torch(
     target: Target | str | None,
     constants: Mapping[str, Any] | None,
     cache: bool,
+    rounding: str,
 ) -> Compiled:
     from torch.export import ExportedProgram
 
@@ -75,4 +85,5 @@ def _compile_torch(
         constants={**imported.constants, **(constants or {})},
         structure=imported.structure,
         cache=cache,
+        rounding=rounding,
     )

@@ -19,9 +19,10 @@ from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.frontends.dynamo_call import WEIGHT_MODES, DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_graph import import_dynamo_graph
+from lamina.lowering.pipeline import ROUNDINGS
 from lamina.runtime.compile import as_target, collector_paused, native_program
 
-_OPTIONS = ("weights", "target", "cache")
+_OPTIONS = ("weights", "target", "cache", "rounding")
 
 
 def lamina_backend(
@@ -39,17 +40,17 @@ def lamina_backend(
       them once, and again when a version counter or an address says that one has changed: faster,
       but writes through `.data` or a NumPy view move no counter and go unseen. "frozen" packs at
       the first call and ignores later changes.
-    - `target`, `cache`: as in `lamina.compile`; the target must be able to run here.
+    - `target`, `cache`, `rounding`: as in `lamina.compile`; the target must be able to run here.
 
     Every size is static: another shape is another graph. Raises UnsupportedError for graphs that
     need gradients and for ops that cannot be compiled, ArgumentError for unknown options; Dynamo
     hands either on as `BackendCompilerFailed`.
     """
-    weights, target, cache = _read_options(mode, options)
+    weights, target, cache, rounding = _read_options(mode, options)
     _make_static(example_inputs)
 
     def compile_inference(graph: fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
-        return _compile_graph(graph, weights, target, cache)
+        return _compile_graph(graph, weights, target, cache, rounding)
 
     backend: Any = aot_autograd(
         fw_compiler=_refuse_training,
@@ -60,7 +61,9 @@ def lamina_backend(
     return backend(graph_module, example_inputs)
 
 
-def _read_options(mode: str | None, options: Mapping[str, Any] | None) -> tuple[str, Target, bool]:
+def _read_options(
+    mode: str | None, options: Mapping[str, Any] | None
+) -> tuple[str, Target, bool, str]:
     chosen = dict(options or {})
     if mode not in (None, "default"):
         raise ArgumentError(f"mode '{mode}': the lamina backend has no modes; see its options")
@@ -70,7 +73,10 @@ def _read_options(mode: str | None, options: Mapping[str, Any] | None) -> tuple[
     weights = chosen.get("weights", "passed")
     if weights not in WEIGHT_MODES:
         raise ArgumentError(f"weights={weights!r}: one of {', '.join(WEIGHT_MODES)}")
-    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True))
+    rounding = chosen.get("rounding", ROUNDINGS[0])
+    if rounding not in ROUNDINGS:
+        raise ArgumentError(f"rounding={rounding!r}: one of {', '.join(ROUNDINGS)}")
+    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), rounding
 
 
 def _make_static(example_inputs: Sequence[Any]) -> None:
@@ -96,14 +102,15 @@ def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Ca
 
 
 def _compile_graph(
-    graph: fx.GraphModule, weights: str, target: Target, cache: bool
+    graph: fx.GraphModule, weights: str, target: Target, cache: bool, rounding: str
 ) -> Callable[[list[Any]], list[Any]]:
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     static = set(metadata.static_input_indices) if metadata is not None else set()
     with collector_paused():
         imported = import_dynamo_graph(graph, static if weights != "passed" else set())
-        program = native_program(imported.module, target, cache=cache)
+        program = native_program(imported.module, target, cache=cache, rounding=rounding)
     if program.code is None:
         raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
-    return DynamoCall(imported, program, target, static, check=weights == "checked")
+    check = weights == "checked"
+    return DynamoCall(imported, program, target, static, check=check, rounding=rounding)

@@ -44,11 +44,13 @@ class DynamoCall:
         static: Collection[int],
         *,
         check: bool,
+        rounding: str,
     ) -> None:
         self._graph = graph
         self._target = target
         self._program = program
         self._check = check
+        self._rounding = rounding
         self._compiled: Compiled | None = None
         self._stamps: list[tuple[int, int, int]] = []
         self._outputs = graph.outputs
@@ -104,7 +106,7 @@ class DynamoCall:
             self._program,
             {**constants, **graph.constants},
             _ListStructure(names),
-            partial(render, graph.module, target=self._target),
+            partial(render, graph.module, target=self._target, rounding=self._rounding),
         )
 
 

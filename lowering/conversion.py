@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.passes.refusal import unsupported
 
 
@@ -56,6 +57,13 @@ class Builder:
     def refuse(self, reason: str, nearest: str | None = None) -> UnsupportedError:
         """The error to raise when the anchor cannot go down."""
         return unsupported(self.anchor, reason, nearest)
+
+
+def same_rounding(op: Operation, made: SSAValue) -> SSAValue:
+    """Keep the mark of a conversion to a half float that is not the program's own."""
+    if IMPLICIT in op.attributes and isinstance(made.owner, Operation):
+        made.owner.attributes[IMPLICIT] = op.attributes[IMPLICIT]
+    return made
 
 
 Replacement = SSAValue | Sequence[SSAValue | None]

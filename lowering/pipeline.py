@@ -15,6 +15,16 @@ from lamina.passes.registry import load_pass
 TARGET_PASSES = frozenset({"pack-contractions", "schedule"})
 """Passes that need to know the machine; they take its name as the option `target`."""
 
+ROUNDINGS = ("kernel", "eager")
+"""Where f16 and bf16, which are computed in f32, are rounded: once where a value leaves a fused
+kernel, or after every op, as torch's eager mode does."""
+
+ROUNDING_PASSES = frozenset({"widen-half-floats"})
+"""Passes that take the rounding as the option `rounding`."""
+
+KERNEL_ROUNDING_PASSES = frozenset({"elide-rounding"})
+"""Passes that eager rounding does without."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -27,7 +37,10 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage("aten", ("verify-aten",)),
     Stage("functional", ("functionalize", "verify-functional")),
-    Stage("core_aten", ("convert-aten-to-core-aten", "verify-core-aten")),
+    Stage(
+        "core_aten",
+        ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
+    ),
     Stage("prims", ("convert-core-aten-to-prims", "verify-prims")),
     Stage("loop", ("convert-prims-to-loop", "canonicalize-loop", "loop-cse", "verify-loop")),
     Stage(
@@ -40,6 +53,7 @@ STAGES: tuple[Stage, ...] = (
             "fuse-gathers",
             "split-reductions",
             "fuse-kernels",
+            "elide-rounding",
             "outline-kernels",
         ),
     ),
@@ -51,23 +65,35 @@ LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
 
 
 def pipeline(
-    *, start: str = "aten", stop: str = "scheduled", target: str = "host"
+    *,
+    start: str = "aten",
+    stop: str = "scheduled",
+    target: str = "host",
+    rounding: str = ROUNDINGS[0],
 ) -> tuple[str, ...]:
     """Pass specs, as `lamina-opt -p` takes them, from a program at layer `start` to layer `stop`.
 
-    The passes of `start` itself are left out, except the contract of `aten`. Raises InputError
-    for a layer that does not exist.
+    The passes of `start` itself are left out, except the contract of `aten`. `rounding` says
+    where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
+    that does not exist.
     """
     for layer in (start, stop):
         if layer not in LAYERS:
             raise InputError(f"no layer is called '{layer}'; the layers are {', '.join(LAYERS)}")
+    if rounding not in ROUNDINGS:
+        raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(start), LAYERS.index(stop)
     names = [name for stage in STAGES[first + (first > 0) : last + 1] for name in stage.passes]
-    return tuple(_spec(name, target) for name in names)
+    left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()
+    return tuple(_spec(name, target, rounding) for name in names if name not in left_out)
 
 
-def _spec(name: str, target: str) -> str:
-    return f'{name}{{target="{target}"}}' if name in TARGET_PASSES and target != "host" else name
+def _spec(name: str, target: str, rounding: str) -> str:
+    if name in TARGET_PASSES and target != "host":
+        return f'{name}{{target="{target}"}}'
+    if name in ROUNDING_PASSES and rounding != ROUNDINGS[0]:
+        return f'{name}{{rounding="{rounding}"}}'
+    return name
 
 
 def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> None:

@@ -28,6 +28,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.loop.rounding import is_half, mark_implicit
+
 Number: TypeAlias = IntegerAttr | FloatAttr
 """A constant of an element type."""
 
@@ -60,11 +62,6 @@ def is_float(kind: Attribute) -> bool:
     return isinstance(kind, FLOATS)
 
 
-def is_half(kind: Attribute) -> bool:
-    """Whether a type is f16 or bf16, which are computed in f32."""
-    return isinstance(kind, BFloat16Type | Float16Type)
-
-
 def is_unsigned(kind: Attribute) -> bool:
     """Unsigned integers, and bools."""
     return kind == i1 or (
@@ -78,10 +75,12 @@ def widen(b: ScalarBody, value: SSAValue) -> SSAValue:
 
 
 def narrow(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
-    """Back to a half float if that is what is wanted."""
+    """Back to a half float if that is what is wanted; not a rounding that the program asks for."""
     if value.type == kind:
         return value
-    return b.add(arith.TruncFOp(value, kind))  # pyright: ignore[reportArgumentType]
+    rounded = arith.TruncFOp(value, kind)  # pyright: ignore[reportArgumentType]
+    mark_implicit(rounded)
+    return b.add(rounded)
 
 
 def compare(b: ScalarBody, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
@@ -106,6 +105,11 @@ def truth(b: ScalarBody, value: SSAValue) -> SSAValue:
     if value.type == i1:
         return value
     return compare(b, "ne", value, b.constant(0, value.type))
+
+
+def rounded(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
+    """An op's result in its own type, from the type in which it was computed."""
+    return narrow(b, value, kind) if is_half(kind) else convert(b, value, kind)
 
 
 def convert(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:

@@ -28,6 +28,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.loop.rounding import IMPLICIT
+
 Number: TypeAlias = IntegerAttr | FloatAttr
 
 
@@ -71,6 +73,7 @@ def _key(op: Operation) -> Hashable:
         op.name,
         tuple(op.operands),
         tuple(sorted(op.properties.items())),
+        IMPLICIT in op.attributes,
         tuple(r.type for r in op.results),
     )
 

@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "verify-scheduled": "lamina.passes.verify_scheduled:VerifyScheduledPass",
     # between layers
     "functionalize": "lamina.passes.functionalize:FunctionalizePass",
+    "widen-half-floats": "lamina.passes.widen_half_floats:WidenHalfFloatsPass",
     "convert-aten-to-core-aten": "lamina.lowering.aten_to_core_aten:ConvertAtenToCoreAtenPass",
     "convert-core-aten-to-prims": "lamina.lowering.core_aten_to_prims:ConvertCoreAtenToPrimsPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
@@ -31,6 +32,7 @@ PASSES: dict[str, str] = {
     "fuse-gathers": "lamina.passes.fuse_gathers:FuseGathersPass",
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
+    "elide-rounding": "lamina.passes.elide_rounding:ElideRoundingPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
     # memory and schedules
     "bufferize": "lamina.passes.bufferize:BufferizePass",

@@ -30,6 +30,7 @@ def compile_module(
     constants: Mapping[str, Any] | None = None,
     structure: Structure | None = None,
     cache: bool = True,
+    rounding: str = "kernel",
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest."""
     machine = as_target(target)
@@ -42,22 +43,26 @@ def compile_module(
     _open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     with collector_paused():
-        program = native_program(module, machine, cache=cache)
+        program = native_program(module, machine, cache=cache, rounding=rounding)
     return Compiled(
         program,
         bound,
         structure or FlatStructure(names),
-        partial(render, module, target=machine),
+        partial(render, module, target=machine, rounding=rounding),
     )
 
 
-def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
+def native_program(
+    module: ModuleOp, target: Target, *, cache: bool, rounding: str = "kernel"
+) -> Program:
     """Machine code for `module`, which stays as it is.
 
     It comes from the disk cache if it is there. Constants are no part of it, so that programs
     which differ in their weights only are the same.
     """
-    code, metadata = _cached(module, target) if cache else _compile(module, target)
+    code, metadata = (
+        _cached(module, target, rounding) if cache else _compile(module, target, rounding)
+    )
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
         Executable(code, metadata, target) if target.runs_here() else None,
@@ -67,24 +72,24 @@ def native_program(module: ModuleOp, target: Target, *, cache: bool) -> Program:
     )
 
 
-def _cached(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
+def _cached(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, ProgramMetadata]:
     """What `_compile` gives, from the disk if possible."""
     from lamina.codegen.jit import CODEGEN_VERSION, default_options
     from lamina.runtime.disk_cache import DiskCache, cache_key
 
     disk = DiskCache()
-    options = f"{CODEGEN_VERSION} {default_options()}"
+    options = f"{CODEGEN_VERSION} {default_options()} {rounding}"
     key = cache_key(str(module), target.key(), options)
     found = disk.get(key)
     if found is not None:
         with suppress(ValueError, TypeError, KeyError):  # metadata of another making
             return found[0], ProgramMetadata.from_json(found[1])
-    code, metadata = _compile(module, target)
+    code, metadata = _compile(module, target, rounding)
     disk.put(key, code, metadata.to_json())
     return code, metadata
 
 
-def _compile(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
+def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
     from lamina.codegen.jit import compile_object, default_options
     from lamina.codegen.llvm_emitter import emit_module
@@ -92,10 +97,10 @@ def _compile(module: ModuleOp, target: Target) -> tuple[bytes, ProgramMetadata]:
     lowered = module.clone()
     start = layer_of(lowered)
     if start != "scheduled":
-        lower(lowered, start, "fused", target)
+        lower(lowered, start, "fused", target, rounding)
     kernels = kernels_of(lowered)
     if start != "scheduled":
-        lower(lowered, "fused", "scheduled", target)
+        lower(lowered, "fused", "scheduled", target, rounding)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},

@@ -42,7 +42,9 @@ def layer_of(module: ModuleOp) -> str:
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
 
 
-def lower(module: ModuleOp, start: str, stop: str, target: Target) -> None:
+def lower(
+    module: ModuleOp, start: str, stop: str, target: Target, rounding: str = "kernel"
+) -> None:
     """Takes `module` from layer `start` down to layer `stop`, in place.
 
     Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
@@ -51,14 +53,15 @@ def lower(module: ModuleOp, start: str, stop: str, target: Target) -> None:
     if start == stop:
         return
     try:
-        run_pipeline(module, pipeline(start=start, stop=stop, target=target.name), Context())
+        specs = pipeline(start=start, stop=stop, target=target.name, rounding=rounding)
+        run_pipeline(module, specs, Context())
     except UnsupportedError:
         raise
     except DiagnosticException as error:
         raise InputError(describe_invalid(module, error)) from error
 
 
-def render(module: ModuleOp, layer: str, target: Target) -> str:
+def render(module: ModuleOp, layer: str, target: Target, rounding: str = "kernel") -> str:
     """The text of `module`, which stays as it is, at `layer` (see `LAYERS`).
 
     Raises InputError for an unknown layer and for one above the layer of the module.
@@ -67,7 +70,7 @@ def render(module: ModuleOp, layer: str, target: Target) -> str:
     if LAYERS.index(check_layer(layer)) < LAYERS.index(start):
         raise InputError(f"the program came in at layer {start}; there is no {layer} above it")
     lowered = module.clone()
-    lower(lowered, start, layer if layer in MODULE_LAYERS else "scheduled", target)
+    lower(lowered, start, layer if layer in MODULE_LAYERS else "scheduled", target, rounding)
     if layer in MODULE_LAYERS:
         return str(lowered)
     from lamina.codegen.jit import emit_assembly, emit_llvm_ir

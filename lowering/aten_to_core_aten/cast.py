@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import same_rounding
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
@@ -26,7 +27,8 @@ def to(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 @lowers("_to_copy", "clone", "alias")
 def same_value(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Copies are values; only a change of dtype is left."""
-    return b.cast(op.arg("self"), element_of(op.results[0]))
+    made = b.cast(op.arg("self"), element_of(op.results[0]))
+    return same_rounding(op, made)
 
 
 @lowers(

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.conversion import same_rounding
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder, lowers, truth
 from lamina.lowering.promotion import common_element
 from lamina.lowering.tensor_types import (
@@ -264,7 +265,7 @@ def clamp(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 @lowers("_to_copy", "clone", "alias")
 def convert(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """A conversion if the dtype changes."""
-    return b.convert(op.arg("self"), _element(op))
+    return same_rounding(op, b.convert(op.arg("self"), _element(op)))
 
 
 @lowers("copy")

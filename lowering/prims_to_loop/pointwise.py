@@ -6,6 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
@@ -216,6 +217,5 @@ def _where(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 @lowers("convert_element_type")
 def _convert(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     element = element_of(op.results[0])
-    return b.pointwise(
-        [op.operands[0]], element, lambda inner, a: scalar.convert(inner, a[0], element)
-    )
+    convert = scalar.rounded if IMPLICIT in op.attributes else scalar.convert
+    return b.pointwise([op.operands[0]], element, lambda i, a: convert(i, a[0], element))

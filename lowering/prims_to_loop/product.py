@@ -6,10 +6,11 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import is_half, number
+from lamina.lowering.scalar import number
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
@@ -33,7 +34,7 @@ def _sum_of_products(
     made = b.generic(domain, reads, [write], body, pads=[pad, None]).res[0]
     if wide == element:
         return made
-    return b.pointwise([made], element, lambda i, a: scalar.convert(i, a[0], element))
+    return b.pointwise([made], element, lambda i, a: scalar.rounded(i, a[0], element))
 
 
 @lowers("contract")

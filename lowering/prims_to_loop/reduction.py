@@ -8,10 +8,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import compare, is_half, select
+from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 COMBINERS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
@@ -30,7 +31,7 @@ def _accumulator(kind: Attribute) -> Attribute:
 def _narrowed(b: LoopBuilder, value: SSAValue, element: Attribute) -> SSAValue:
     if element_of(value) == element:
         return value
-    return b.pointwise([value], element, lambda i, a: scalar.convert(i, a[0], element))
+    return b.pointwise([value], element, lambda i, a: scalar.rounded(i, a[0], element))
 
 
 @lowers(*COMBINERS)
@@ -79,7 +80,7 @@ def _var(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
     def scaled(inner: Body, args: list[SSAValue]) -> SSAValue:
         value = scalar.divide(inner, args[0], inner.constant(divisor, wide))
-        return scalar.convert(inner, value, element)
+        return scalar.rounded(inner, value, element)
 
     return b.pointwise([spread], element, scaled)
 

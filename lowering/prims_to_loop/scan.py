@@ -9,11 +9,12 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.prims_to_loop.window import identity
-from lamina.lowering.scalar import compare, is_half, select
+from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 COMBINERS: dict[str, Callable[..., SSAValue]] = {
@@ -43,7 +44,7 @@ def _scan(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     made = _prefixes(b, source, dim, combiner, exclusive=False)
     if wide == element:
         return made
-    return b.pointwise([made], element, lambda i, a: scalar.convert(i, a[0], element))
+    return b.pointwise([made], element, lambda i, a: scalar.rounded(i, a[0], element))
 
 
 def _prefixes(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import is_half, number
+from lamina.lowering.scalar import number
 from lamina.lowering.tensor_types import element_of, shape_of
 
 WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
@@ -46,7 +47,7 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     ).res[0]
     if wide == element:
         return made
-    return b.pointwise([made], element, lambda i, a: scalar.convert(i, a[0], element))
+    return b.pointwise([made], element, lambda i, a: scalar.rounded(i, a[0], element))
 
 
 def identity(combiner: str, element: Attribute) -> Attribute:

@@ -1,0 +1,287 @@
+"""`widen-half-floats`: ops on f16 and bf16 compute in f32 and round their result once.
+
+That is what torch's kernels do. Every op that computes gets its half operands converted to f32,
+gives f32, and is followed by a conversion back, marked `lamina.implicit`. What the op is decomposed
+into later therefore does not round in between. Ops that only move elements stay as they are, and so
+do those whose meaning depends on the type itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f32, f64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects import aten
+from lamina.dialects.loop.rounding import is_half, mark_implicit
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.values import encode
+
+COMPUTING_TAGS = frozenset({"pointwise", "reduction"})
+"""Torch's tags of ops that compute."""
+
+COMPUTING = frozenset(
+    {
+        "_adaptive_avg_pool2d",
+        "_adaptive_avg_pool3d",
+        "_batch_norm_no_update",
+        "_batch_norm_with_update",
+        "_cdist_forward",
+        "_convolution",
+        "_euclidean_dist",
+        "_fused_rms_norm",
+        "_log_softmax",
+        "_log_softmax_backward_data",
+        "_native_batch_norm_legit",
+        "_native_batch_norm_legit_no_training",
+        "_pdist_forward",
+        "_prelu_kernel",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_softmax",
+        "_softmax_backward_data",
+        "_trilinear",
+        "_upsample_bicubic2d_aa",
+        "_upsample_bilinear2d_aa",
+        "_upsample_nearest_exact1d",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+        "adaptive_avg_pool3d",
+        "addbmm",
+        "addmm",
+        "addmv",
+        "addr",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "baddbmm",
+        "batch_norm",
+        "bilinear",
+        "bmm",
+        "cdist",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "convolution",
+        "cosine_similarity",
+        "cumprod",
+        "cumsum",
+        "cumulative_trapezoid",
+        "dist",
+        "dot",
+        "elu_backward",
+        "fake_quantize_per_tensor_affine",
+        "gelu_backward",
+        "glu",
+        "glu_backward",
+        "grid_sampler",
+        "grid_sampler_2d",
+        "grid_sampler_3d",
+        "group_norm",
+        "hardsigmoid",
+        "hardswish",
+        "hardtanh",
+        "inner",
+        "instance_norm",
+        "layer_norm",
+        "leaky_relu_backward",
+        "linalg_norm",
+        "linalg_vector_norm",
+        "linear",
+        "log_sigmoid",
+        "log_sigmoid_forward",
+        "log_softmax",
+        "logcumsumexp",
+        "logsumexp",
+        "matmul",
+        "mm",
+        "mv",
+        "native_batch_norm",
+        "native_group_norm",
+        "native_layer_norm",
+        "norm",
+        "pairwise_distance",
+        "prelu",
+        "renorm",
+        "rms_norm",
+        "rsub",
+        "scaled_dot_product_attention",
+        "softmax",
+        "softplus_backward",
+        "trapezoid",
+        "upsample_bicubic2d",
+        "upsample_bilinear2d",
+        "upsample_linear1d",
+        "upsample_trilinear3d",
+        "vdot",
+    }
+)
+"""Ops, by name without overload, that compute and have no such tag."""
+
+EXACT = frozenset(
+    {
+        "abs",
+        "amax",
+        "amin",
+        "aminmax",
+        "ceil",
+        "clone",
+        "copysign",
+        "floor",
+        "fmax",
+        "fmin",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "neg",
+        "positive",
+        "relu",
+        "round",
+        "sign",
+        "threshold",
+        "trunc",
+        "where",
+    }
+)
+"""Ops whose result is exact in any float type, so that nothing is to be rounded."""
+
+OF_THE_TYPE = frozenset({"frexp", "nan_to_num", "nextafter", "signbit"})
+"""Ops whose meaning depends on the float type itself."""
+
+STEPWISE = frozenset({"logit", "xlogy"})
+"""Ops that torch computes in several steps, each rounded to the half float."""
+
+ROUNDED_NUMBERS = frozenset({"add", "fmod", "hardshrink", "pow", "remainder", "rsub", "sub"})
+"""Ops for which eager mode rounds their numbers, and 0-d operands of another type, as well."""
+
+
+@dataclass(frozen=True)
+class WidenHalfFloatsPass(ModulePass):
+    """Compute `aten` ops on f16 and bf16 in f32; see the module's description.
+
+    With `rounding="eager"` numbers are rounded to the half float where torch's eager mode does so.
+    """
+
+    name = "widen-half-floats"
+
+    rounding: str = "kernel"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if isinstance(inner, SchemaOp) and inner.name.startswith("aten.") and _computes(inner):
+                if self.rounding == "eager" and _stem(inner) in ROUNDED_NUMBERS:
+                    _round_numbers(inner)
+                _widen(inner)
+
+
+def _stem(op: SchemaOp) -> str:
+    """An op's name without its overload."""
+    return op.overload_name.partition(".")[0]
+
+
+def _element(value: SSAValue) -> Attribute | None:
+    return value.type.element_type if isinstance(value.type, TensorType) else None
+
+
+def _halves(values: object) -> list[SSAValue]:
+    return [v for v in values if (e := _element(v)) is not None and is_half(e)]  # pyright: ignore
+
+
+def _computes(op: SchemaOp) -> bool:
+    """Whether an op's result is a half float that is rounded from something more exact."""
+    if not _halves(op.results) or not _halves(op.operands):
+        return False
+    schema = op.schema
+    name = _stem(op)
+    if name in EXACT and "decimals" not in op.overload_name:
+        return False
+    if name in OF_THE_TYPE or name in STEPWISE or _is_stepwise(op):
+        return False
+    if any(a.alias is not None and a.alias.is_write for a in schema.args):
+        return False
+    if any(is_half(p) for p in op.properties.values()) and any(
+        str(_element(v)) in ("f32", "f64") for v in op.operands
+    ):
+        # A dtype asked for, of wider operands: they are rounded before the op.
+        return False
+    return name in COMPUTING or not COMPUTING_TAGS.isdisjoint(schema.tags)
+
+
+def _is_stepwise(op: SchemaOp) -> bool:
+    """Whether torch computes this call in several steps, each rounded to the half float."""
+    if op.overload_name == "pow.Tensor_Scalar":
+        # Powers of f16 go through f32, those of bf16 are products of bf16.
+        return _element(op.results[0]) == bf16 and op.arg("exponent") in (3, -2)
+    return _stem(op) == "div" and op.schema.arg("rounding_mode") is not None
+
+
+def _round_numbers(op: SchemaOp) -> None:
+    """Numbers, and 0-d operands of another float type, in the half float of the result."""
+    kind = _element(op.results[0])
+    dtype = ml_dtypes.bfloat16 if kind == bf16 else np.float16
+    for slot in op.slots.all:
+        value = op.arg(slot.name)
+        if isinstance(value, float):
+            op.properties[slot.name] = encode(float(dtype(value)), slot.type)
+    block = op.parent
+    assert block is not None
+    for place, value in enumerate(op.operands):
+        if _element(value) in (f32, f64):
+            assert isinstance(value.type, TensorType)
+            given = TensorType(kind, value.type.get_shape())  # pyright: ignore
+            rounded = _conversion(value, given, op)
+            block.insert_op_before(rounded, op)
+            op.operands[place] = rounded.results[0]
+
+
+def _widen(op: SchemaOp) -> None:
+    block = op.parent
+    assert block is not None
+    operands = [_converted(op, v, block) if _halves([v]) else v for v in op.operands]
+    properties = {n: f32 if is_half(p) else p for n, p in op.properties.items()}
+    types = [_wide_type(r.type) for r in op.results]
+    wide = type(op).create(
+        operands=operands,
+        result_types=types,
+        properties=properties,
+        attributes=dict(op.attributes),
+        location=op.location,
+    )
+    block.insert_op_before(wide, op)
+    for old, new in zip(op.results, wide.results, strict=True):
+        new.name_hint = old.name_hint
+        if old.type == new.type:
+            old.replace_all_uses_with(new)
+        else:
+            rounded = _conversion(new, old.type, op)
+            mark_implicit(rounded)
+            block.insert_op_before(rounded, op)
+            old.replace_all_uses_with(rounded.results[0])
+    block.erase_op(op)
+
+
+def _wide_type(kind: Attribute) -> Attribute:
+    if isinstance(kind, TensorType) and is_half(kind.element_type):
+        return TensorType(f32, kind.get_shape(), kind.encoding)
+    return kind
+
+
+def _converted(op: Operation, value: SSAValue, block: Block) -> SSAValue:
+    conversion = _conversion(value, _wide_type(value.type), op)
+    block.insert_op_before(conversion, op)
+    return conversion.results[0]
+
+
+def _conversion(value: SSAValue, kind: Attribute, op: Operation) -> Operation:
+    assert isinstance(kind, TensorType)
+    return aten.op("_to_copy.default")(
+        value, dtype=kind.element_type, result_types=[kind], location=op.location
+    )

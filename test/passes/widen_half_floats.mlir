@@ -1,0 +1,63 @@
+// RUN: lamina-opt %s -p widen-half-floats | filecheck %s
+// RUN: lamina-opt %s -p 'widen-half-floats{rounding="eager"}' | filecheck %s --check-prefix=EAGER
+
+// An op that computes does so in f32; the rounding of its result is not the program's own.
+
+// CHECK-LABEL: @silu
+// CHECK:       [[X:%.*]] = aten._to_copy.default(%x, dtype = f32) : (tensor<4xbf16>) -> tensor<4xf32>
+// CHECK-NEXT:  [[Y:%.*]] = aten.silu.default([[X]]) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  aten._to_copy.default([[Y]], dtype = bf16) {lamina.implicit} : (tensor<4xf32>) -> tensor<4xbf16>
+func.func @silu(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %y = aten.silu.default(%x) : (tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %y : tensor<4xbf16>
+}
+
+// A product too; a dtype that is asked for is f32 meanwhile.
+
+// CHECK-LABEL: @product
+// CHECK:       aten.mm.default({{.*}}) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+// CHECK:       aten.sum.dim_IntList({{.*}}, dim = [1], dtype = f32) : (tensor<2x4xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  aten._to_copy.default({{.*}}, dtype = f16) {lamina.implicit}
+func.func @product(%x: tensor<2x3xf16>, %y: tensor<3x4xf16>) -> tensor<2xf16> {
+  %p = aten.mm.default(%x, %y) : (tensor<2x3xf16>, tensor<3x4xf16>) -> tensor<2x4xf16>
+  %s = aten.sum.dim_IntList(%p, dim = [1], dtype = f16) : (tensor<2x4xf16>) -> tensor<2xf16>
+  func.return %s : tensor<2xf16>
+}
+
+// Moves, exact ops, conversions, and ops of the type itself stay, and so does f32.
+
+// CHECK-LABEL: @stays
+// CHECK-NOT:   lamina.implicit
+// CHECK:       aten.relu.default(%x) : (tensor<2x3xbf16>)
+// CHECK-NEXT:  aten.t.default
+// CHECK-NEXT:  aten.nan_to_num.default({{.*}}) : (tensor<3x2xbf16>)
+// CHECK-NEXT:  aten._to_copy.default({{.*}}, dtype = f32)
+// CHECK-NEXT:  aten.exp.default({{.*}}) : (tensor<3x2xf32>)
+// CHECK-NEXT:  aten._to_copy.default({{.*}}, dtype = bf16)
+// CHECK-NEXT:  return
+func.func @stays(%x: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
+  %r = aten.relu.default(%x) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+  %t = aten.t.default(%r) : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+  %n = aten.nan_to_num.default(%t) : (tensor<3x2xbf16>) -> tensor<3x2xbf16>
+  %w = aten._to_copy.default(%n, dtype = f32) : (tensor<3x2xbf16>) -> tensor<3x2xf32>
+  %e = aten.exp.default(%w) : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %h = aten._to_copy.default(%e, dtype = bf16) : (tensor<3x2xf32>) -> tensor<3x2xbf16>
+  func.return %h : tensor<3x2xbf16>
+}
+
+// Torch rounds the number of an addition, but not that of a product. Cubes of bf16 are two
+// rounded products.
+
+// CHECK-LABEL: @numbers
+// CHECK:       other = 0.1)
+// CHECK:       other = 0.1)
+// EAGER-LABEL: @numbers
+// EAGER:       aten.add.Scalar({{.*}}, other = 0.10009765625) : (tensor<4xf32>)
+// EAGER:       aten.mul.Scalar({{.*}}, other = 0.1) : (tensor<4xf32>)
+// EAGER:       aten.pow.Tensor_Scalar({{.*}}, exponent = 3) : (tensor<4xbf16>)
+func.func @numbers(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = aten.add.Scalar(%x, other = 0.1) : (tensor<4xbf16>) -> tensor<4xbf16>
+  %m = aten.mul.Scalar(%a, other = 0.1) : (tensor<4xbf16>) -> tensor<4xbf16>
+  %p = aten.pow.Tensor_Scalar(%m, exponent = 3) : (tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %p : tensor<4xbf16>
+}
