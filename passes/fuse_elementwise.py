@@ -26,7 +26,9 @@ from lamina.dialects.loop.access import (
     producer_dims,
     substitute,
 )
+from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.fusion_cost import body_cost
 from lamina.passes.loop_rewriting import erase_if_dead
 
@@ -50,8 +52,12 @@ class FuseElementwisePass(ModulePass):
 
     def _apply_function(self, function: func.FuncOp) -> None:
         for op in list(function.body.block.ops):
-            if isinstance(op, GenericOp) and not is_contraction(op):
+            if not isinstance(op, GenericOp):
+                continue
+            if not is_contraction(op):
                 _inline_producers(op, self.recompute_limit)
+            elif PANEL not in op.attributes:
+                _inline_widening(op)
         for op in reversed(list(function.body.block.ops)):
             erase_if_dead(op)
 
@@ -65,6 +71,14 @@ def _inline_producers(op: GenericOp, recompute_limit: int) -> GenericOp:
         else:
             op = fused
     return op
+
+
+def _inline_widening(op: GenericOp) -> None:
+    """Read half floats where an unpacked product reads them widened: half the bytes."""
+    for number in range(len(op.inputs)):
+        producer = op.inputs[number].owner
+        if isinstance(producer, GenericOp) and is_widening(producer):
+            op = _try_inline(op, number, 0) or op
 
 
 def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp | None:

@@ -33,6 +33,7 @@ from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.loop_rewriting import rebuild
 
 MIN_ROWS = 4
@@ -99,9 +100,9 @@ def panel_width(columns: int, lanes: int) -> int:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is an argument bound at compile time, possibly reshaped."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
+    """Whether a value is an argument bound at compile time, possibly reshaped or widened."""
+    while isinstance(value.owner, ReshapeOp) or is_widening(value.owner):
+        value = value.owner.operands[0]
     if not isinstance(value, BlockArgument):
         return False
     function = value.block.parent_op()

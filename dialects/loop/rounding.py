@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, UnitAttr
 from xdsl.ir import Attribute, Operation
+
+from lamina.dialects.loop.generic import GenericOp
 
 IMPLICIT = "lamina.implicit"
 """Attribute of a conversion to a half float that follows an op computed in f32.
@@ -27,3 +31,11 @@ def mark_implicit(op: Operation) -> None:
 def is_implicit(op: object) -> bool:
     """Whether an op is a rounding to a half float that need not be done inside a kernel."""
     return isinstance(op, arith.TruncFOp) and IMPLICIT in op.attributes
+
+
+def is_widening(op: object) -> TypeGuard[GenericOp]:
+    """Whether a nest only converts half floats to a wider type, element by element."""
+    if not isinstance(op, GenericOp) or not op.is_pointwise or len(op.inputs) != 1:
+        return False
+    names = [inner.name for inner in op.block.ops]
+    return names == ["arith.extf", "loop.yield"] and op.pad_values == (None,)
