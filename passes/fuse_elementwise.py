@@ -78,7 +78,7 @@ def _inline_widening(op: GenericOp) -> None:
     for number in range(len(op.inputs)):
         producer = op.inputs[number].owner
         if isinstance(producer, GenericOp) and is_widening(producer):
-            op = _try_inline(op, number, 0) or op
+            op = _try_inline(op, number, 1) or op
 
 
 def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp | None:
