@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -43,15 +43,15 @@ def _initialize() -> None:
 
 
 @cache
-def target_machine(target: Target) -> binding.TargetMachine:
-    """LLVM's view of a target; position-independent code."""
+def target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
+    """LLVM's view of a target; position-independent code, selected with effort `level`."""
     _initialize()
     try:
         llvm_target = binding.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise CodegenError(f"LLVM has no code generator for {target.triple}: {error}") from None
     return llvm_target.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default"
+        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="default"
     )
 
 
@@ -61,12 +61,7 @@ def optimise(text: str, target: Target) -> binding.ModuleRef:
     The loops are scheduled and vectorised by Lamina: LLVM's own vectorisers and unroller stay off.
     """
     machine = target_machine(target)
-    try:
-        module = binding.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM does not take the code made for it: {error}") from None
-    module.data_layout = str(machine.target_data)
+    module = _parsed(text, target)
     tuning = binding.create_pipeline_tuning_options(speed_level=1)
     tuning.loop_vectorization = False
     tuning.slp_vectorization = False
@@ -74,6 +69,17 @@ def optimise(text: str, target: Target) -> binding.ModuleRef:
     tuning.loop_interleaving = False
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _parsed(text: str, target: Target) -> binding.ModuleRef:
+    machine = target_machine(target)
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM does not take the code made for it: {error}") from None
+    module.data_layout = str(machine.target_data)
     return module
 
 
@@ -119,9 +125,11 @@ def compile_assembly(text: str, target: Target) -> str:
         return target_machine(target).emit_assembly(optimise(text, target))
 
 
-def compile_object(text: str, target: Target) -> bytes:
-    """Object file of LLVM IR text."""
+def compile_object(text: str, target: Target, level: int | None = None) -> bytes:
+    """Object file of LLVM IR text: optimised, or translated as it is with effort `level`."""
     with _lock:
+        if level is not None:
+            return target_machine(target, level).emit_object(_parsed(text, target))
         return target_machine(target).emit_object(optimise(text, target))
 
 
@@ -139,9 +147,15 @@ class LoadedObject:
 
 
 def load_object(
-    code: bytes, symbols: Sequence[str], target: Target, needs_openmp: bool
+    code: bytes,
+    symbols: Sequence[str],
+    target: Target,
+    needs_openmp: bool,
+    provided: Mapping[str, int] | None = None,
 ) -> LoadedObject:
     """Loads an object file; gives the addresses of `symbols`.
+
+    It may call the functions `provided`, by their addresses, beside OpenMP's and a few of C's.
 
     ExecutionError if the code is for another CPU, needs an OpenMP runtime that is not there, or
     calls a function that nobody defines.
@@ -149,7 +163,7 @@ def load_object(
     if not target.runs_here():
         raise ExecutionError(f"code for {target.name} ({target.cpu}) cannot run on this CPU")
     library = binding.JITLibraryBuilder().add_object_img(code)
-    for name, where in _resolve(code, needs_openmp).items():
+    for name, where in _resolve(code, needs_openmp, provided or {}).items():
         library.import_symbol(name, where)
     for name in symbols:
         library.export_symbol(name)
@@ -161,7 +175,7 @@ def load_object(
     return LoadedObject({name: tracker[name] for name in symbols}, tracker)
 
 
-def _resolve(code: bytes, needs_openmp: bool) -> dict[str, int]:
+def _resolve(code: bytes, needs_openmp: bool, provided: Mapping[str, int]) -> dict[str, int]:
     """Addresses of all that the object file calls outside itself."""
     runtime = openmp_symbols() if needs_openmp else {}
     if runtime is None:
@@ -170,7 +184,7 @@ def _resolve(code: bytes, needs_openmp: bool) -> dict[str, int]:
         wanted = undefined_symbols(code)
     except ObjectFormatError as error:
         raise ExecutionError(f"the code cannot be loaded: {error}") from None
-    known = {**_libc(), **runtime}
+    known = {**_libc(), **runtime, **provided}
     # The linker makes this one itself.
     missing = [n for n in wanted if n not in known and n != "_GLOBAL_OFFSET_TABLE_"]
     if missing:

@@ -63,9 +63,14 @@ class Slot:
     target: str | None = None
 
     @property
+    def elements(self) -> int:
+        """Number of elements behind the pointer."""
+        return prod(self.shape)
+
+    @property
     def size(self) -> int:
         """Bytes of memory behind the pointer."""
-        return prod(self.shape) * _SIZES[self.dtype]
+        return self.elements * _SIZES[self.dtype]
 
     @property
     def storage_dtype(self) -> np.dtype[Any]:
