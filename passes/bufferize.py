@@ -21,12 +21,13 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i8,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.loop import ExternOp, GenericOp, ReshapeOp
+from lamina.dialects.loop import LONE_OPS, ExternOp, GenericOp, ReshapeOp, SortOp
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.outline_kernels import KERNEL
 
 ENTRY = "lamina.entry"
@@ -92,9 +93,9 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
     _retype_arguments(function)
     owners = _destinations(block)
     for op in list(block.ops):
-        if isinstance(op, GenericOp):
+        if isinstance(op, (GenericOp, *LONE_OPS)):
             outs: list[SSAValue] = []
-            for result in op.res:
+            for result in op.results:
                 destination = owners.get(result)
                 if destination is None:
                     allocation = _allocate(result.type)
@@ -105,26 +106,35 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
     function.update_function_type()
 
 
-def _write_into(op: GenericOp, outs: list[SSAValue]) -> None:
+def _write_into(op: GenericOp | OrderedNest | SortOp, outs: list[SSAValue]) -> None:
+    if isinstance(op, SortOp):
+        new = SortOp(op.input, descending=op.descending is not None, outs=outs)
+    elif isinstance(op, OrderedNest):
+        new = op.into_memory(outs, _body_on_buffers(op))
+    else:
+        new = GenericOp(
+            op.extents,
+            list(op.inputs),
+            op.read_maps,
+            op.write_maps,
+            op.combiner_names,
+            [],
+            _body_on_buffers(op),
+            sources=list(op.sources),
+            outs=outs,
+            pads=op.pad_values,
+        )
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    Rewriter.replace_op(op, new, outs)
+
+
+def _body_on_buffers(op: GenericOp | OrderedNest) -> Region:
     body = op.detach_region(op.body)
     for argument in body.block.args:
         if isinstance(argument.type, TensorType):
             Rewriter.replace_value_with_new_type(argument, buffer_type(argument.type))
-    new = GenericOp(
-        op.extents,
-        list(op.inputs),
-        op.read_maps,
-        op.write_maps,
-        op.combiner_names,
-        [],
-        body,
-        sources=list(op.sources),
-        outs=outs,
-        pads=op.pad_values,
-    )
-    new.attributes.update(op.attributes)
-    new.location = op.location
-    Rewriter.replace_op(op, new, outs)
+    return body
 
 
 def _bufferize_entry(function: func.FuncOp) -> None:

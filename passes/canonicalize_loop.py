@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
 from lamina.dialects.loop.access import is_copy
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.body_folding import Number, constant_of, simplify_body
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
@@ -48,6 +49,8 @@ def _canonicalize(block: Block) -> None:
                     op.operands[0] = op.source.owner.source
                 if op.source.type == op.result.type:
                     op.result.replace_all_uses_with(op.source)
+            case OrderedNest():
+                simplify_body(op.block)
             case KernelOp():
                 _canonicalize(op.block)
             case _:

@@ -13,12 +13,20 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import ComplexType, DenseArrayBase, ModuleOp, StringAttr, TensorType, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, ReturnOp, YieldOp
+from lamina.dialects.loop import (
+    LONE_OPS,
+    ExternOp,
+    GenericOp,
+    KernelOp,
+    ReshapeOp,
+    ReturnOp,
+    YieldOp,
+)
 from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
 
 
@@ -27,8 +35,8 @@ class Group:
     """Nests that become one kernel; `rows` gives each nest's row dimensions, outermost first."""
 
     number: int
-    ops: list[GenericOp]
-    rows: dict[GenericOp, tuple[int, ...]]
+    ops: list[Operation]
+    rows: dict[Operation, tuple[int, ...]]
     needs: int = 0
     """Bit set of the groups that must run before this one, transitively."""
     refusals: list[str] = field(default_factory=list)
@@ -65,9 +73,10 @@ def materialize_returns(function: func.FuncOp) -> None:
     for index, value in enumerate(terminator.operands):
         root = _root(value)
         if isinstance(root, BlockArgument) or root in seen:
-            copy = _copy(value)
-            block.insert_op_before(copy, terminator)
-            terminator.operands[index] = root = copy.res[0]
+            copies = _copy(value)
+            block.insert_ops_before(copies, terminator)
+            terminator.operands[index] = copies[-1].results[0]
+            root = _root(copies[-1].results[0])
         seen.add(root)
 
 
@@ -77,15 +86,21 @@ def _root(value: SSAValue) -> SSAValue:
     return value
 
 
-def _copy(value: SSAValue) -> GenericOp:
+def _copy(value: SSAValue) -> list[Operation]:
+    """Ops that copy a tensor, the last of which gives the copy."""
     assert isinstance(value.type, TensorType)
-    shape = value.type.get_shape()
-    body = Block(arg_types=[value.type.element_type])
+    shape, element = value.type.get_shape(), value.type.element_type
+    if isinstance(element, ComplexType):
+        pairs = TensorType(element.element_type, [*shape, 2])
+        parts = ReshapeOp(value, pairs)
+        made = _copy(parts.result)
+        return [parts, *made, ReshapeOp(made[-1].results[0], value.type)]
+    body = Block(arg_types=[element])
     body.add_op(YieldOp([body.args[0]]))
     identity = AffineMap.identity(len(shape))
     op = GenericOp(shape, [value], [identity], [identity], ["store"], [value.type], Region(body))
     op.attributes["lamina.op"] = StringAttr("copy")
-    return op
+    return [op]
 
 
 class _Grouping:
@@ -100,6 +115,8 @@ class _Grouping:
         for op in self.block.ops:
             if isinstance(op, GenericOp):
                 self._place(op)
+            elif isinstance(op, (*LONE_OPS, ExternOp)):
+                self._place_alone(op)
         self._emit()
 
     # Growing
@@ -123,9 +140,16 @@ class _Grouping:
         self.groups.append(group)
         self.group_of[op] = group
 
-    def _producers(self, op: GenericOp) -> list[Group]:
+    def _place_alone(self, op: Operation) -> None:
+        """A group that no nest joins: it only says what must run before what."""
+        group = Group(len(self.groups), [op], {})
+        group.needs = self._closure(self._producers(op))
+        self.groups.append(group)
+        self.group_of[op] = group
+
+    def _producers(self, op: Operation) -> list[Group]:
         owners = [_root(v).owner for v in op.operands]
-        return [self.group_of[o] for o in owners if isinstance(o, GenericOp)]
+        return [self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of]
 
     @staticmethod
     def _closure(producers: list[Group]) -> int:
@@ -146,7 +170,7 @@ class _Grouping:
         )
         if through_reshape:
             return Refusal("a reshape between them has no linear index map")
-        return align_rows(group.ops, group.rows, op)
+        return align_rows(group.ops, group.rows, op)  # pyright: ignore - nests, others stay alone
 
     def _add(
         self,
@@ -196,12 +220,12 @@ class _Grouping:
 
     def _items(self) -> list[Group | Operation]:
         """Groups at the place of their last op, other ops at their own; the return comes last."""
-        last = {group.ops[-1]: group for group in self.groups}
+        last: dict[Operation, Group] = {group.ops[-1]: group for group in self.groups}
         items: list[Group | Operation] = []
         for op in self.block.ops:
             if op in last:
-                items.append(last[op])  # pyright: ignore[reportArgumentType]
-            elif not isinstance(op, GenericOp):
+                items.append(last[op])
+            elif op not in self.group_of:
                 items.append(op)
         return items
 
@@ -219,15 +243,24 @@ class _Grouping:
         return needed
 
     def _emit_kernel(self, group: Group) -> None:
+        if isinstance(group.ops[0], ExternOp):
+            group.ops[0].detach()
+            self.block.add_op(group.ops[0])
+            return
         members = set(group.ops)
         inputs: dict[SSAValue, None] = {}
         outputs: list[SSAValue] = []
         for op in group.ops:
-            op.attributes[ROWS] = DenseArrayBase.from_list(i64, group.rows[op])
+            if op in group.rows:
+                op.attributes[ROWS] = DenseArrayBase.from_list(i64, group.rows[op])
             for operand in op.operands:
                 if operand.owner not in members:
                     inputs[operand] = None
-            outputs += [r for r in op.res if any(u.operation not in members for u in r.uses)]
+            # What an op on its own makes besides what is read is its working memory.
+            alone = isinstance(op, LONE_OPS)
+            outputs += [
+                r for r in op.results if alone or any(u.operation not in members for u in r.uses)
+            ]
         body = Block(arg_types=[v.type for v in inputs])
         kernel = KernelOp(list(inputs), [v.type for v in outputs], Region(body))
         kernel.location = group.ops[-1].location
@@ -246,7 +279,7 @@ class _Grouping:
         self.block.add_op(kernel)
 
 
-def _name(op: GenericOp) -> str:
+def _name(op: Operation) -> str:
     attribute = op.attributes.get("lamina.op")
     return attribute.data if isinstance(attribute, StringAttr) else op.name
 

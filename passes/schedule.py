@@ -12,16 +12,21 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.fusion_cost import body_cost
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.lone_ops import lone_work, schedule_lone_op
 from lamina.passes.scheduling.memory import Memory
 from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
+from lamina.passes.scheduling.streaming import streamed_arguments
+from lamina.passes.scheduling.streaming import streamed_arguments
+from lamina.passes.scheduling.streaming import streamed_arguments
+from lamina.passes.scheduling.streaming import streamed_arguments
 
 PROGRAM_WORK = 1 << 18
 """Cost units below which a whole program runs on one thread: some ten microseconds of work, less
@@ -39,9 +44,14 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
         forks = program_work(op) >= PROGRAM_WORK
+        streamed = streamed_arguments(op, target)
+        streamed = streamed_arguments(op, target)
+        streamed = streamed_arguments(op, target)
+        streamed = streamed_arguments(op, target)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                schedule_kernel(function, target, forks=forks)
+                past = streamed.get(function.sym_name.data, frozenset())
+                schedule_kernel(function, target, forks=forks, streamed=past)
 
 
 def program_work(module: ModuleOp) -> int:
@@ -54,8 +64,9 @@ def program_work(module: ModuleOp) -> int:
         if KERNEL in function.attributes:
             kernels[function.sym_name.data] = sum(
                 prod(nest.extents) * (1 + body_cost(nest))
-                for nest in function.body.walk()
                 if isinstance(nest, GenericOp)
+                else lone_work(nest)
+                for nest in function.body.walk()
             )
         else:
             entries.append(function)
@@ -70,18 +81,26 @@ def program_work(module: ModuleOp) -> int:
     return max(totals or kernels.values(), default=0)
 
 
-def schedule_kernel(function: func.FuncOp, target: Target, *, forks: bool = True) -> None:
+def schedule_kernel(
+    function: func.FuncOp,
+    target: Target,
+    *,
+    forks: bool = True,
+    streamed: frozenset[int] = frozenset(),
+) -> None:
     """Replace the body of one bufferized kernel function by its schedule.
 
-    Without `forks` it runs on the calling thread alone.
+    Without `forks` it runs on the calling thread alone. The arguments whose numbers are in
+    `streamed` are written past the caches.
     """
     old = function.body.block
     nests = [op for op in old.ops if isinstance(op, GenericOp)]
-    if not nests:
+    alone = [op for op in old.ops if isinstance(op, LONE_OPS)]
+    if not nests and not alone:
         return
     new = Block(arg_types=[a.type for a in old.args])
     emit = Emitter(new)
-    memory = Memory(forks=forks)
+    memory = Memory(forks=forks, streamed=frozenset(old.args[n] for n in streamed))
     for argument, replacement in zip(old.args, new.args, strict=True):
         replacement.name_hint = argument.name_hint
         kind = argument.type
@@ -91,6 +110,8 @@ def schedule_kernel(function: func.FuncOp, target: Target, *, forks: bool = True
             count *= extent
         flat = ReshapeOp(replacement, MemRefType(kind.element_type, [count]))
         memory.flat[argument] = emit.add(flat)
+    for op in alone:
+        schedule_lone_op(emit, op, memory)
     for nest in nests:
         if 0 in nest.extents:
             fill_with_identity(emit, nest, memory)

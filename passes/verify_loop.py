@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import (
+    LONE_OPS,
     ExternOp,
     GenericOp,
     IndexOp,
@@ -31,12 +32,25 @@ from lamina.dialects.loop import (
     ReturnOp,
     YieldOp,
 )
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
 BODY_DIALECTS = frozenset({"arith", "math"})
 BODY_OPS = (IndexOp, ReadOp, YieldOp)
-TENSOR_OPS = (GenericOp, ExternOp, ReshapeOp, KernelOp, ReturnOp, func.CallOp, func.ReturnOp)
+TENSOR_OPS = (
+    GenericOp,
+    *LONE_OPS,
+    ExternOp,
+    ReshapeOp,
+    KernelOp,
+    ReturnOp,
+    func.CallOp,
+    func.ReturnOp,
+)
+COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
+"""Ops that hand complex numbers on; all computing is done on their parts."""
+
 BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 
@@ -62,7 +76,7 @@ class VerifyLoopPass(ModulePass):
             if not isinstance(op, TENSOR_OPS) and not (self.buffers and isinstance(op, BUFFER_OPS)):
                 raise invalid(op, "is not an op of the loop layer")
             self._check_types(op, *(v.type for v in (*op.operands, *op.results)))
-            if isinstance(op, GenericOp):
+            if isinstance(op, GenericOp | OrderedNest):
                 _check_body(op)
             elif isinstance(op, KernelOp):
                 self._check_block(op.block)
@@ -73,16 +87,18 @@ class VerifyLoopPass(ModulePass):
         for kind in types:
             if not isinstance(kind, allowed) or any(e < 0 for e in kind.get_shape()):
                 raise invalid(op, f"{kind} is not a {kinds} of static shape")
-            if isinstance(kind.element_type, ComplexType):
+            if isinstance(kind.element_type, ComplexType) and not isinstance(op, COMPLEX_OPS):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
-def _check_body(op: GenericOp) -> None:
+def _check_body(op: GenericOp | OrderedNest) -> None:
     for inner in op.block.ops:
         if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
             raise invalid(inner, "bodies hold only arith, math, loop.index and loop.read")
         if inner.regions:
             raise invalid(inner, "ops of a body have no regions")
+    if isinstance(op, OrderedNest):
+        return
     for combiner, value in zip(op.combiner_names, op.yielded, strict=True):
         kind = value.type
         unsigned = isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED

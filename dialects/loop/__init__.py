@@ -10,7 +10,10 @@ from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
+from lamina.dialects.loop.scan import ScanOp
+from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
+from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
@@ -24,6 +27,9 @@ Loop = Dialect(
         ExternOp,
         ReturnOp,
         ReshapeOp,
+        ScatterOp,
+        ScanOp,
+        SortOp,
         GatherOp,
         PrefetchOp,
         *VECTOR_OPS,
@@ -31,7 +37,11 @@ Loop = Dialect(
     [],
 )
 
+LONE_OPS = (ScatterOp, ScanOp, SortOp)
+"""What is no nest of independent points: each makes a kernel of its own."""
+
 __all__ = [
+    "LONE_OPS",
     "ExternOp",
     "GatherOp",
     "GenericOp",
@@ -42,5 +52,8 @@ __all__ = [
     "ReadOp",
     "ReshapeOp",
     "ReturnOp",
+    "ScanOp",
+    "ScatterOp",
+    "SortOp",
     "YieldOp",
 ]

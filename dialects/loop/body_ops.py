@@ -74,7 +74,7 @@ class IndexOp(IRDLOperation):
 
     def verify_(self) -> None:
         parent = self.parent_op()
-        while parent is not None and parent.name != "loop.generic":
+        while parent is not None and "domain" not in parent.properties:
             parent = parent.parent_op()
         if parent is None:
             return

@@ -180,7 +180,7 @@ class GenericOp(IRDLOperation):
             raise VerifyException("loop.generic: one map and one pad entry for each read")
         reads = zip(self.inputs, self.read_maps, self.pad_values, strict=True)
         for number, (value, index_map, pad) in enumerate(reads):
-            _verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
+            verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
             if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
                 raise VerifyException(f"loop.generic: pad of read {number} is not a number")
             if pad is not None and pad.type != element_type(value.type):
@@ -195,7 +195,7 @@ class GenericOp(IRDLOperation):
             raise VerifyException("loop.generic: one map and one combiner for each write")
         writes = zip(types, self.write_maps, self.combiner_names, strict=True)
         for number, (written, index_map, combiner) in enumerate(writes):
-            _verify_map(f"write {number}", written, index_map, extents, padded=False)
+            verify_map(f"write {number}", written, index_map, extents, padded=False)
             if combiner not in COMBINERS:
                 raise VerifyException(
                     f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
@@ -342,20 +342,26 @@ class GenericOp(IRDLOperation):
         return op
 
 
-def _verify_map(
-    what: str, shaped: Attribute, index_map: AffineMap, extents: Sequence[int], *, padded: bool
+def verify_map(
+    what: str,
+    shaped: Attribute,
+    index_map: AffineMap,
+    extents: Sequence[int],
+    *,
+    padded: bool,
+    op: str = "loop.generic",
 ) -> None:
     """Check the map's rank and, for unpadded accesses, that it stays inside the shape."""
     assert isinstance(shaped, Shaped)
     shape = shaped.get_shape()
     if index_map.num_dims != len(extents):
         raise VerifyException(
-            f"loop.generic: the map of {what} has {index_map.num_dims} dimensions, the domain "
+            f"{op}: the map of {what} has {index_map.num_dims} dimensions, the domain "
             f"{len(extents)}"
         )
     if len(index_map.results) != len(shape):
         raise VerifyException(
-            f"loop.generic: the map of {what} gives {len(index_map.results)} indices for {shaped}"
+            f"{op}: the map of {what} gives {len(index_map.results)} indices for {shaped}"
         )
     if padded or 0 in extents:
         return
@@ -366,7 +372,7 @@ def _verify_map(
             low, high = value_range(expr, extents)
         if low < 0 or high >= extent:
             raise VerifyException(
-                f"loop.generic: index {axis} of {what} runs over [{low}, {high}] but the extent "
+                f"{op}: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"
             )
 

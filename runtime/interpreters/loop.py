@@ -14,21 +14,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.interpreter import impl as implements
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
+    LONE_OPS,
     ExternOp,
     GenericOp,
     IndexOp,
@@ -41,6 +34,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.access import is_contraction
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
+from lamina.runtime.interpreters.loop_access import evaluate_expr, grids, indirect, read
 from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
 from lamina.runtime.interpreters.values import is_floating, numpy_dtype
 
@@ -72,7 +66,8 @@ class LoopFunctions(InterpreterFunctions):
         kind = op.result.type
         assert isinstance(kind, TensorType | MemRefType)
         # Memrefs are contiguous, so that their reshape sees the same memory.
-        return (np.ascontiguousarray(args[0]).reshape(kind.get_shape()),)
+        flat = np.ascontiguousarray(args[0]).reshape(-1)
+        return (flat.view(numpy_dtype(kind.element_type)).reshape(kind.get_shape()),)
 
     @implements(ExternOp)
     def extern(self, interpreter: Interpreter, op: ExternOp, args: PythonValues) -> PythonValues:
@@ -123,6 +118,8 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
     modules: dict[tuple[str, str], None] = {}
     if any(op_class.name.startswith("loop.") for op_class in op_classes):
         modules["loop_memory", "MemoryFunctions"] = None
+    if any(op_class in LONE_OPS for op_class in op_classes):
+        modules["loop_ordered", "OrderedFunctions"] = None
     for op_class in op_classes:
         dialect = op_class.name.partition(".")[0]
         if dialect in ("arith", "math") or op_class.name in EVALUATED:
@@ -176,12 +173,12 @@ def _run(
 def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     extents = op.extents
     names = "abcdefghijklmnopqrstuvwxyz"
-    grids = _grids(extents, 0, extents[0])
+    grid = grids(extents, 0, extents[0])
     operands: list[Any] = []
     spec: list[str] = []
     for value, index_map, pad in zip(inputs, op.read_maps, op.pad_values, strict=True):
         used = sorted(index_map.used_dims())
-        gathered = np.asarray(_read(value, index_map, pad, grids))
+        gathered = np.asarray(read(value, index_map, pad, grid))
         operands.append(gathered.reshape([extents[d] for d in used]))
         spec.append("".join(names[d] for d in used))
     kept = sorted(op.write_maps[0].used_dims())
@@ -189,7 +186,7 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     made = np.einsum(f"{spec[0]},{spec[1]}->{target}", *operands, optimize=True)
     full = made.reshape([extents[d] if d in kept else 1 for d in range(len(extents))])
     result = _initial("add", op.written_types[0])
-    where = [_evaluate_expr(e, grids) for e in op.write_maps[0].results]
+    where = [evaluate_expr(e, grid) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()
     result[tuple(where)] = full.reshape(shape).astype(result.dtype)
     return result
@@ -215,59 +212,6 @@ def _initial(combiner: str, kind: Attribute) -> Any:
     return np.full(shape, lowest if combiner == "max" else (1 << bits) - 1, dtype)
 
 
-def _grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
-    """An index array for each dimension, shaped to broadcast over the domain."""
-    rank = len(extents)
-    grids: dict[int, Any] = {}
-    for dim, extent in enumerate(extents):
-        run = np.arange(low, high) if dim == 0 else np.arange(extent)
-        grids[dim] = run.reshape([-1 if p == dim else 1 for p in range(rank)])
-    return grids
-
-
-def _evaluate_expr(expr: AffineExpr, grids: dict[int, Any]) -> Any:
-    """An affine expression over index arrays."""
-    match expr:
-        case AffineConstantExpr():
-            return np.asarray(expr.value)
-        case AffineDimExpr():
-            return grids[expr.position]
-        case AffineBinaryOpExpr():
-            left, right = _evaluate_expr(expr.lhs, grids), _evaluate_expr(expr.rhs, grids)
-            match expr.kind:
-                case AffineBinaryOpKind.Add:
-                    return left + right
-                case AffineBinaryOpKind.Mul:
-                    return left * right
-                case AffineBinaryOpKind.FloorDiv:
-                    return left // right
-                case AffineBinaryOpKind.CeilDiv:
-                    return -(-left // right)
-                case AffineBinaryOpKind.Mod:
-                    return left % right
-        case _:
-            raise ValueError(f"no value for {expr}")
-
-
-def _read(value: Any, index_map: AffineMap, pad: Attribute | None, grids: dict[int, Any]) -> Any:
-    indices = [_evaluate_expr(e, grids) for e in index_map.results]
-    if not indices:
-        return value
-    if pad is None:
-        return value[tuple(indices)]
-    assert isinstance(pad, FloatAttr | IntegerAttr)
-    inside = np.asarray(True)
-    safe: list[Any] = []
-    for index, extent in zip(indices, value.shape, strict=True):
-        fits = (index >= 0) & (index < extent)
-        inside = inside & fits
-        safe.append(np.where(fits, index, 0))
-    fill = np.asarray(pad.value.data).astype(value.dtype)
-    if 0 in value.shape:
-        return np.broadcast_to(fill, inside.shape)
-    return np.where(inside, value[tuple(safe)], fill)
-
-
 def _run_chunk(
     op: GenericOp,
     inputs: Sequence[Any],
@@ -277,41 +221,32 @@ def _run_chunk(
     high: int,
 ) -> None:
     extents = op.extents
-    grids = _grids(extents, low, high)
+    grid = grids(extents, low, high)
     shape = (high - low, *extents[1:]) if extents else ()
     values: dict[SSAValue, Any] = {}
     reads = zip(inputs, op.read_maps, op.pad_values, strict=True)
     for argument, (value, index_map, pad) in zip(op.block.args, reads, strict=False):
-        values[argument] = _read(value, index_map, pad, grids)
+        values[argument] = read(value, index_map, pad, grid)
     values.update(zip(op.block.args[len(inputs) :], sources, strict=True))
     for inner in op.block.ops:
         match inner:
             case YieldOp():
                 break
             case IndexOp():
-                values[inner.result] = grids[inner.dim.value.data]
+                values[inner.result] = grid[inner.dim.value.data]
             case ReadOp():
-                values[inner.result] = _indirect(inner, values)
+                values[inner.result] = indirect(inner, values)
             case _:
                 given = [values[o] for o in inner.operands]
                 values[inner.results[0]] = evaluate(inner, given)
     # All values before any write: what is written may be what was read.
     yielded = [np.array(np.broadcast_to(values[v], shape)) for v in op.yielded]
     for number, full in enumerate(yielded):
-        _write(results[number], full, op.combiner_names[number], op.write_maps[number], grids)
-
-
-def _indirect(op: ReadOp, values: dict[SSAValue, Any]) -> Any:
-    source = values[op.source]
-    indices = [np.asarray(values[i]) for i in op.indices]
-    for index, extent in zip(indices, source.shape, strict=True):
-        if index.size and (index.min() < 0 or index.max() >= extent):
-            raise ExecutionError(f"index out of range: must be at least 0 and below {extent}")
-    return source[tuple(indices)]
+        _write(results[number], full, op.combiner_names[number], op.write_maps[number], grid)
 
 
 def _write(
-    result: Any, values: Any, combiner: str, index_map: AffineMap, grids: dict[int, Any]
+    result: Any, values: Any, combiner: str, index_map: AffineMap, grid: dict[int, Any]
 ) -> None:
     """Combine values over the domain into the result, in place."""
     rank = values.ndim
@@ -319,7 +254,7 @@ def _write(
     rest = tuple(d for d in range(rank) if d not in kept)
     if combiner != "store" and rest:
         values = REDUCE[combiner].reduce(values, axis=rest, dtype=result.dtype, keepdims=True)
-    indices = [_evaluate_expr(e, grids) for e in index_map.results]
+    indices = [evaluate_expr(e, grid) for e in index_map.results]
     # Dimensions outside the map are 1 now: reduced, or of extent 1.
     where = tuple(np.broadcast_to(index, values.shape) for index in indices) or ...
     values = values if indices else values.reshape(())

@@ -70,3 +70,54 @@ func.func @extern(%a: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3x3xf32>) {
   %q, %r = loop.extern "linalg.qr" {mode = "reduced", sizes = [1, 2]} (%a : tensor<4x3xf32>) : tensor<4x3xf32>, tensor<3x3xf32>
   func.return %q, %r : tensor<4x3xf32>, tensor<3x3xf32>
 }
+
+// CHECK-LABEL: func.func @scatter
+func.func @scatter(%at: tensor<5xi64>, %x: tensor<5x4xf32>, %t: tensor<10x4xf32>)
+    -> tensor<10x4xf32> {
+  // CHECK: loop.scatter (d0, d1) in [5, 4]
+  // CHECK-SAME: reads(%{{.*}}[d0] : tensor<5xi64>, %{{.*}}[d0, d1] : tensor<5x4xf32>)
+  // CHECK-SAME: into(%{{.*}} : tensor<10x4xf32>)
+  %r = loop.scatter (a, b) in [5, 4] reads(%at[a] : tensor<5xi64>, %x[a, b] : tensor<5x4xf32>)
+      into(%t : tensor<10x4xf32>) {
+  ^bb0(%i: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %i : i64 to index
+    %column = loop.index 1 : index
+    %sum = arith.addf %old, %v : f32
+    loop.yield %row, %column, %sum : index, index, f32
+  }
+  func.return %r : tensor<10x4xf32>
+}
+
+// CHECK-LABEL: func.func @scatter_memory
+func.func @scatter_memory(%at: memref<5xi64>, %t: memref<10xf32>, %out: memref<10xf32>) {
+  // CHECK: into(%{{.*}} : memref<10xf32> -> %{{.*}} : memref<10xf32>)
+  loop.scatter (a) in [5] reads(%at[a] : memref<5xi64>)
+      into(%t : memref<10xf32> -> %out : memref<10xf32>) {
+  ^bb0(%i: i64, %old: f32):
+    %place = arith.index_cast %i : i64 to index
+    loop.yield %place, %old : index, f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @scan
+func.func @scan(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
+  // CHECK: loop.scan (d0, d1) in [4, 10] along 1 reads(%{{.*}}[d0, d1] : tensor<4x10xf32>)
+  // CHECK-SAME: carries(0.000000e+00 : f64) gives(tensor<4x10xf32>)
+  %r = loop.scan (d0, d1) in [4, 10] along 1 reads(%x[d0, d1] : tensor<4x10xf32>)
+      carries(0.0 : f64) gives(tensor<4x10xf32>) {
+  ^bb0(%v: f32, %sum: f64):
+    %wide = arith.extf %v : f32 to f64
+    %next = arith.addf %sum, %wide : f64
+    %out = arith.truncf %next : f64 to f32
+    loop.yield %next, %out : f64, f32
+  }
+  func.return %r : tensor<4x10xf32>
+}
+
+// CHECK-LABEL: func.func @sort
+func.func @sort(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<4x10xi64>) {
+  // CHECK: loop.sort %{{.*}} {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  %v, %i, %w, %j = loop.sort %x {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %v, %i : tensor<4x10xf32>, tensor<4x10xi64>
+}

@@ -1,0 +1,179 @@
+"""What `loop.scatter` and `loop.scan` share with `loop.generic`: a domain, reads and a scalar body.
+
+Reads have affine index maps without pads; tensors that the body indexes itself are sources.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    base,
+    prop_def,
+    region_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.body_ops import YieldOp, element_type
+from lamina.dialects.loop.generic import verify_map
+from lamina.dialects.loop.syntax import parse_map, print_map
+
+
+class OrderedNest(IRDLOperation, ABC):
+    """A nest whose points depend on one another: they take effect in row-major order."""
+
+    inputs = var_operand_def(base(TensorType) | base(MemRefType))
+    sources = var_operand_def(base(TensorType) | base(MemRefType))
+    outs = var_operand_def(MemRefType)
+    domain = prop_def(DenseArrayBase)
+    input_maps = prop_def(ArrayAttr[AffineMapAttr])
+    res = var_result_def(TensorType)
+    body = region_def("single_block")
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Extents of the domain."""
+        return tuple(self.domain.get_values())  # pyright: ignore
+
+    @property
+    def read_maps(self) -> tuple[AffineMap, ...]:
+        """The index map of each read."""
+        return tuple(m.data for m in self.input_maps)
+
+    @property
+    def block(self) -> Block:
+        """The body."""
+        return self.body.block
+
+    @property
+    def yielded(self) -> tuple[SSAValue, ...]:
+        """What the body gives at each point."""
+        terminator = self.block.last_op
+        assert isinstance(terminator, YieldOp)
+        return tuple(terminator.values)
+
+    @abstractmethod
+    def into_memory(self, outs: Sequence[SSAValue], body: Region) -> OrderedNest:
+        """The same nest writing into memrefs."""
+
+    def verify_reads(self, carried: Sequence[Attribute]) -> None:
+        """Check maps and body arguments: elements of the reads, sources, then `carried`."""
+        if any(e < 0 for e in self.extents):
+            raise VerifyException(f"{self.name}: negative extent in domain {list(self.extents)}")
+        if self.outs and self.res:
+            raise VerifyException(f"{self.name} writes into memrefs or gives tensors, not both")
+        if len(self.inputs) != len(self.input_maps):
+            raise VerifyException(f"{self.name}: one map for each read")
+        for number, (value, index_map) in enumerate(zip(self.inputs, self.read_maps, strict=True)):
+            verify_map(
+                f"read {number}", value.type, index_map, self.extents, padded=False, op=self.name
+            )
+        expected = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
+        expected += carried
+        actual = [a.type for a in self.block.args]
+        if expected != actual:
+            raise VerifyException(
+                f"{self.name}: body arguments must be ({', '.join(map(str, expected))}), "
+                f"got ({', '.join(map(str, actual))})"
+            )
+        if not isinstance(self.block.last_op, YieldOp):
+            raise VerifyException(f"{self.name}: the body must end in loop.yield")
+
+    def verify_yield(self, wanted: Sequence[Attribute]) -> None:
+        """Check the types of what the body gives."""
+        given = [v.type for v in self.yielded]
+        if list(wanted) != given:
+            raise VerifyException(
+                f"{self.name}: the body must yield ({', '.join(map(str, wanted))}), "
+                f"it yields ({', '.join(map(str, given))})"
+            )
+
+
+def nest_properties(domain: Sequence[int], maps: Sequence[AffineMap]) -> dict[str, Attribute]:
+    """The properties that every ordered nest has."""
+    return {
+        "domain": DenseArrayBase.from_list(i64, list(domain)),
+        "input_maps": ArrayAttr([AffineMapAttr(m) for m in maps]),
+    }
+
+
+def print_typed(printer: Printer, value: SSAValue) -> None:
+    """Print `%x : type`."""
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+def parse_typed(parser: Parser) -> SSAValue:
+    """Parse `%x : type`."""
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return parser.resolve_operand(operand, parser.parse_type())
+
+
+def print_reads(printer: Printer, op: OrderedNest) -> None:
+    """Print ` reads(...) sources(...)`, each only if there are any."""
+
+    def print_read(read: tuple[SSAValue, AffineMap]) -> None:
+        printer.print_ssa_value(read[0])
+        print_map(printer, read[1])
+        printer.print_string(" : ")
+        printer.print_attribute(read[0].type)
+
+    if op.inputs:
+        printer.print_string(" reads(")
+        printer.print_list(list(zip(op.inputs, op.read_maps, strict=True)), print_read)
+        printer.print_string(")")
+    if op.sources:
+        printer.print_string(" sources(")
+        printer.print_list(op.sources, lambda v: print_typed(printer, v))
+        printer.print_string(")")
+
+
+def parse_reads(
+    parser: Parser, names: Sequence[str]
+) -> tuple[list[SSAValue], list[AffineMap], list[SSAValue]]:
+    """Parse `reads(...) sources(...)`: values read, their maps, and sources."""
+    inputs: list[SSAValue] = []
+    maps: list[AffineMap] = []
+
+    def parse_read() -> None:
+        operand = parser.parse_unresolved_operand()
+        maps.append(parse_map(parser, names))
+        parser.parse_punctuation(":")
+        inputs.append(parser.resolve_operand(operand, parser.parse_type()))
+
+    if parser.parse_optional_keyword("reads"):
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_read)
+    sources: list[SSAValue] = []
+    if parser.parse_optional_keyword("sources"):
+        sources = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parse_typed(parser)
+        )
+    return inputs, maps, sources
+
+
+def print_body(printer: Printer, op: OrderedNest) -> None:
+    """Print attributes and body."""
+    if op.attributes:
+        printer.print_op_attributes(op.attributes, print_keyword=True)
+    printer.print_string(" ")
+    printer.print_region(op.body, print_empty_block=False)

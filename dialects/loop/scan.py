@@ -1,0 +1,156 @@
+"""`loop.scan`: values handed from point to point along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, i64
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.body_ops import Shaped, element_type
+from lamina.dialects.loop.nest import (
+    OrderedNest,
+    nest_properties,
+    parse_reads,
+    parse_typed,
+    print_body,
+    print_reads,
+    print_typed,
+)
+from lamina.dialects.loop.scatter import NestMemoryEffect
+from lamina.dialects.loop.syntax import parse_domain, print_domain
+
+
+@irdl_op_definition
+class ScanOp(OrderedNest):
+    """Running values along a dimension: sums so far, the largest so far and where it was.
+
+    `carries` are the values before the first point. The body gets them after its reads and
+    sources, and yields the next ones, then an element for each result; results have the domain's
+    shape.
+
+    ```mlir
+    %r = loop.scan (d0, d1) in [4, 10] along 1 reads(%x[d0, d1] : tensor<4x10xf32>)
+        carries(0.0 : f64) gives(tensor<4x10xf32>) {
+    ^bb0(%v: f32, %sum: f64):
+      %wide = arith.extf %v : f32 to f64
+      %next = arith.addf %sum, %wide : f64
+      %out = arith.truncf %next : f64 to f32
+      loop.yield %next, %out : f64, f32
+    }
+    ```
+    """
+
+    name = "loop.scan"
+    along = prop_def(IntegerAttr)
+    carries = prop_def(ArrayAttr)
+    traits = traits_def(NestMemoryEffect())
+
+    def __init__(
+        self,
+        domain: Sequence[int],
+        along: int,
+        inputs: Sequence[SSAValue],
+        input_maps: Sequence[AffineMap],
+        carries: Sequence[Attribute],
+        result_types: Sequence[Attribute],
+        body: Region,
+        *,
+        sources: Sequence[SSAValue] = (),
+        outs: Sequence[SSAValue] = (),
+    ) -> None:
+        properties = nest_properties(domain, input_maps)
+        properties["along"] = IntegerAttr(along, i64)
+        properties["carries"] = ArrayAttr(list(carries))
+        super().__init__(
+            operands=[list(inputs), list(sources), list(outs)],
+            result_types=[list(result_types)],
+            properties=properties,
+            regions=[body],
+        )
+
+    @property
+    def dim(self) -> int:
+        """The dimension along which values are handed on."""
+        return self.along.value.data
+
+    @property
+    def starts(self) -> tuple[FloatAttr | IntegerAttr, ...]:
+        """The carried values before the first point."""
+        return tuple(self.carries.data)  # pyright: ignore[reportReturnType]
+
+    def into_memory(self, outs: Sequence[SSAValue], body: Region) -> ScanOp:
+        """The same on memrefs."""
+        return ScanOp(
+            self.extents,
+            self.dim,
+            list(self.inputs),
+            self.read_maps,
+            self.starts,
+            [],
+            body,
+            sources=list(self.sources),
+            outs=outs,
+        )
+
+    def verify_(self) -> None:
+        if not 0 <= self.dim < len(self.extents):
+            raise VerifyException(f"loop.scan: the domain has no dimension {self.dim}")
+        if not all(isinstance(c, FloatAttr | IntegerAttr) for c in self.carries):
+            raise VerifyException("loop.scan carries numbers")
+        carried = [c.type for c in self.starts]
+        self.verify_reads(carried)
+        written = [v.type for v in (self.outs or self.res)]
+        for kind in written:
+            assert isinstance(kind, Shaped)
+            if kind.get_shape() != self.extents:
+                raise VerifyException(
+                    f"loop.scan: results have the domain's shape {list(self.extents)}, not {kind}"
+                )
+        self.verify_yield(carried + [element_type(kind) for kind in written])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_domain(printer, self.extents)
+        printer.print_string(f" along {self.dim}")
+        print_reads(printer, self)
+        printer.print_string(" carries(")
+        printer.print_list(self.carries, printer.print_attribute)
+        printer.print_string(")")
+        if self.outs:
+            printer.print_string(" outs(")
+            printer.print_list(self.outs, lambda v: print_typed(printer, v))
+        else:
+            printer.print_string(" gives(")
+            printer.print_list(self.res, lambda r: printer.print_attribute(r.type))
+        printer.print_string(")")
+        print_body(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScanOp:
+        names, extents = parse_domain(parser)
+        parser.parse_keyword("along")
+        along = parser.parse_integer(allow_negative=False)
+        inputs, maps, sources = parse_reads(parser, names)
+        parser.parse_keyword("carries")
+        carries = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
+        outs: list[SSAValue] = []
+        types: list[Attribute] = []
+        if parser.parse_optional_keyword("outs"):
+            outs = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: parse_typed(parser)
+            )
+        else:
+            parser.parse_keyword("gives")
+            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        op = cls(extents, along, inputs, maps, carries, types, body, sources=sources, outs=outs)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op

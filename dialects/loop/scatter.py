@@ -1,0 +1,156 @@
+"""`loop.scatter`: writes at places that the body computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, MemRefType, TensorType
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import base, irdl_op_definition, operand_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.body_ops import IndexOp, Shaped
+from lamina.dialects.loop.nest import (
+    OrderedNest,
+    nest_properties,
+    parse_reads,
+    parse_typed,
+    print_body,
+    print_reads,
+    print_typed,
+)
+from lamina.dialects.loop.syntax import parse_domain, print_domain
+
+
+class NestMemoryEffect(MemoryEffect):
+    """No effects on tensors; unknown effects once the nest writes into memrefs."""
+
+    @classmethod
+    def get_effects(cls, op: object) -> set[EffectInstance] | None:
+        """None (unknown) for nests on memrefs."""
+        assert isinstance(op, OrderedNest)
+        return None if op.outs else set()
+
+
+@irdl_op_definition
+class ScatterOp(OrderedNest):
+    """A copy of `into` in which each point of the domain replaces one element.
+
+    The body yields the element's index in each dimension, then its new value, and gets the element
+    as it is as its last argument: that way it adds, multiplies or takes the larger one. Indices
+    must not depend on that argument; they are checked at run time. Points that write the same
+    element do so in row-major order of the domain.
+
+    ```mlir
+    %r = loop.scatter (d0, d1) in [5, 4] reads(%at[d0] : tensor<5xi64>, %x[d0, d1] : tensor<5x4xf32>)
+        into(%table : tensor<10x4xf32>) {
+    ^bb0(%i: i64, %v: f32, %old: f32):
+      %row = arith.index_cast %i : i64 to index
+      %column = loop.index 1 : index
+      %sum = arith.addf %old, %v : f32
+      loop.yield %row, %column, %sum : index, index, f32
+    }
+    ```
+
+    On memrefs it copies `into` to the memref after `->` and writes there.
+    """  # noqa: E501 - an op on one line
+
+    name = "loop.scatter"
+    into = operand_def(base(TensorType) | base(MemRefType))
+    traits = traits_def(NestMemoryEffect())
+
+    def __init__(
+        self,
+        domain: Sequence[int],
+        inputs: Sequence[SSAValue],
+        input_maps: Sequence[AffineMap],
+        into: SSAValue,
+        body: Region,
+        *,
+        sources: Sequence[SSAValue] = (),
+        outs: Sequence[SSAValue] = (),
+    ) -> None:
+        super().__init__(
+            operands=[into, list(inputs), list(sources), list(outs)],
+            result_types=[[] if outs else [into.type]],
+            properties=nest_properties(domain, input_maps),
+            regions=[body],
+        )
+
+    @property
+    def places(self) -> tuple[SSAValue, ...]:
+        """The index values that the body yields."""
+        return self.yielded[:-1]
+
+    @property
+    def distinct_dims(self) -> tuple[int, ...]:
+        """Dimensions that are themselves an index: their points never meet at one element."""
+        found = {v.owner.dim.value.data for v in self.places if isinstance(v.owner, IndexOp)}
+        return tuple(sorted(found))
+
+    def into_memory(self, outs: Sequence[SSAValue], body: Region) -> ScatterOp:
+        """The same on memrefs."""
+        return ScatterOp(
+            self.extents,
+            list(self.inputs),
+            self.read_maps,
+            self.into,
+            body,
+            sources=list(self.sources),
+            outs=outs,
+        )
+
+    def verify_(self) -> None:
+        kind = self.into.type
+        assert isinstance(kind, Shaped)
+        self.verify_reads([kind.element_type])
+        self.verify_yield([IndexType()] * kind.get_num_dims() + [kind.element_type])
+        if [v.type for v in (self.outs or self.res)] != [kind]:
+            raise VerifyException("loop.scatter gives one result of the type it scatters into")
+        if self._old_reaches_places():
+            raise VerifyException("loop.scatter: the index depends on the element it finds")
+
+    def _old_reaches_places(self) -> bool:
+        reached: set[SSAValue] = {self.block.args[-1]}
+        for op in self.block.ops:
+            if any(o in reached for o in op.operands):
+                reached.update(op.results)
+        return any(v in reached for v in self.places)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_domain(printer, self.extents)
+        print_reads(printer, self)
+        printer.print_string(" into(")
+        print_typed(printer, self.into)
+        if self.outs:
+            printer.print_string(" -> ")
+            print_typed(printer, self.outs[0])
+        printer.print_string(")")
+        print_body(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScatterOp:
+        names, extents = parse_domain(parser)
+        inputs, maps, sources = parse_reads(parser, names)
+        parser.parse_keyword("into")
+        parser.parse_punctuation("(")
+        into = parse_typed(parser)
+        outs = [parse_typed(parser)] if parser.parse_optional_punctuation("->") else []
+        parser.parse_punctuation(")")
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(extents, inputs, maps, into, parser.parse_region(), sources=sources, outs=outs)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+
+def written_element(op: ScatterOp) -> Attribute:
+    """The element type of what a scatter writes."""
+    kind = op.into.type
+    assert isinstance(kind, Shaped)
+    return kind.element_type

@@ -1,0 +1,85 @@
+"""Reads of the loop layer over NumPy: index arrays, index maps and indirect reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from lamina.dialects.errors import ExecutionError
+from lamina.dialects.loop import ReadOp
+
+
+def grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
+    """An index array for each dimension, shaped to broadcast over the domain."""
+    rank = len(extents)
+    grid: dict[int, Any] = {}
+    for dim, extent in enumerate(extents):
+        run = np.arange(low, high) if dim == 0 else np.arange(extent)
+        grid[dim] = run.reshape([-1 if p == dim else 1 for p in range(rank)])
+    return grid
+
+
+def evaluate_expr(expr: AffineExpr, grid: dict[int, Any]) -> Any:
+    """An affine expression over index arrays."""
+    match expr:
+        case AffineConstantExpr():
+            return np.asarray(expr.value)
+        case AffineDimExpr():
+            return grid[expr.position]
+        case AffineBinaryOpExpr():
+            left, right = evaluate_expr(expr.lhs, grid), evaluate_expr(expr.rhs, grid)
+            match expr.kind:
+                case AffineBinaryOpKind.Add:
+                    return left + right
+                case AffineBinaryOpKind.Mul:
+                    return left * right
+                case AffineBinaryOpKind.FloorDiv:
+                    return left // right
+                case AffineBinaryOpKind.CeilDiv:
+                    return -(-left // right)
+                case AffineBinaryOpKind.Mod:
+                    return left % right
+        case _:
+            raise ValueError(f"no value for {expr}")
+
+
+def read(value: Any, index_map: AffineMap, pad: Attribute | None, grid: dict[int, Any]) -> Any:
+    """The elements that a map reads over index arrays; `pad` outside of the tensor."""
+    indices = [evaluate_expr(e, grid) for e in index_map.results]
+    if not indices:
+        return value
+    if pad is None:
+        return value[tuple(indices)]
+    assert isinstance(pad, FloatAttr | IntegerAttr)
+    inside = np.asarray(True)
+    safe: list[Any] = []
+    for index, extent in zip(indices, value.shape, strict=True):
+        fits = (index >= 0) & (index < extent)
+        inside = inside & fits
+        safe.append(np.where(fits, index, 0))
+    fill = np.asarray(pad.value.data).astype(value.dtype)
+    if 0 in value.shape:
+        return np.broadcast_to(fill, inside.shape)
+    return np.where(inside, value[tuple(safe)], fill)
+
+
+def indirect(op: ReadOp, values: dict[SSAValue, Any]) -> Any:
+    """What `loop.read` finds. Raises ExecutionError for an index outside of the source."""
+    source = values[op.source]
+    indices = [np.asarray(values[i]) for i in op.indices]
+    for index, extent in zip(indices, source.shape, strict=True):
+        if index.size and (index.min() < 0 or index.max() >= extent):
+            raise ExecutionError(f"index out of range: must be at least 0 and below {extent}")
+    return source[tuple(indices)]
