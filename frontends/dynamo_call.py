@@ -11,6 +11,7 @@ from lamina.dialects.errors import ArgumentError
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.runtime.arguments import FlatStructure
 from lamina.runtime.compiled import Compiled, Program
+from lamina.runtime.dispatch.binding import Layout
 from lamina.runtime.layers import render
 
 WEIGHT_MODES = ("checked", "passed", "frozen")
@@ -22,9 +23,9 @@ class _ListStructure(FlatStructure):
 
     native_kind = "torch"
 
-    def unflatten(self, results: Any) -> Any:
+    def layout(self, outputs: int) -> Layout:
         """The results as they are."""
-        return results
+        return Layout("list", tuple(range(outputs)), native_kind=self.native_kind)
 
 
 class DynamoCall:

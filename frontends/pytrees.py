@@ -7,6 +7,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from lamina.dialects.errors import ArgumentError
+from lamina.runtime.dispatch.binding import Layout
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,22 @@ class TorchStructure:
             if not isinstance(entry, Fixed)
         ]
 
-    def unflatten(self, results: Sequence[object]) -> object:
-        """What the module returns, from the compiled outputs."""
+    def layout(self, outputs: int) -> Layout:
+        """What the module returns: its one result, a plain tuple of tensors, or a nest of them."""
+        entries = tuple(None if isinstance(entry, Fixed) else entry for entry in self.outputs)
         if self.single_output:
-            return results[0]
+            return Layout("single", entries, native_kind=self.native_kind)
+        plain = self.output_spec.type is tuple and all(
+            child.is_leaf() for child in self.output_spec.children()
+        )
+        fixed = any(isinstance(entry, Fixed) and entry.value is not None for entry in self.outputs)
+        finish = None if plain and not fixed else self._nest
+        return Layout("tuple", entries, finish, native_kind=self.native_kind)
+
+    def _nest(self, results: Sequence[object]) -> object:
         leaves = [
-            entry.value if isinstance(entry, Fixed) else results[entry] for entry in self.outputs
+            entry.value if isinstance(entry, Fixed) else result
+            for entry, result in zip(self.outputs, results, strict=True)
         ]
         return pytree.tree_unflatten(leaves, self.output_spec)
 

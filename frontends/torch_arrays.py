@@ -1,17 +1,35 @@
 """torch tensors as arguments and results of compiled programs, without a copy."""
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
-from lamina.dialects.errors import ArgumentError
+from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.frontends.torch_types import DTYPES
-from lamina.runtime.arguments import Maker, Reader, describe, shape_error, wrong_kind
+from lamina.runtime.arguments import Reader, describe, shape_error, wrong_kind
+from lamina.runtime.dispatch.native import capsule_pointer
 from lamina.runtime.entry import Slot, element_name
 
 _DTYPES: dict[str, torch.dtype] = {element_name(k): v for k, v in DTYPES.items()}
+
+_DLPACK_MAJOR = 1
+
+
+class _Exchange(ctypes.Structure):
+    """DLPack's table of functions: DLPackExchangeAPI in dlpack.h, from version 1.2 on."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("export", ctypes.c_void_p),
+        ("wrap", ctypes.c_void_p),
+        ("describe", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
+    )
 
 
 class TorchArrays:
@@ -21,42 +39,33 @@ class TorchArrays:
 
     def reader(self, slot: Slot, position: int) -> Reader:
         """Checks device, dtype, shape, strides and autograd of one tensor."""
-        dtype, shape = _DTYPES[slot.dtype], slot.shape
-        complex_ = dtype.is_complex
 
         def read(tensor: Any) -> int:
-            try:
-                if (
-                    tensor.dtype is dtype
-                    and tensor.shape == shape
-                    and tensor.is_cpu
-                    and tensor.is_contiguous()
-                    and not tensor.requires_grad
-                    and not tensor.is_neg()
-                    and not (complex_ and tensor.is_conj())
-                ):
-                    return tensor.data_ptr()
-            except (AttributeError, RuntimeError):
-                pass
             _check_tensor(tensor, slot, position)
-            return tensor.data_ptr()
+            address = tensor.data_ptr()
+            if slot.size and not address:
+                raise ArgumentError(f"{describe(position, slot)}: the tensor has no memory")
+            return address
 
         return read
 
-    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
-        """Outputs are tensors over the allocated arrays' memory."""
-        from_numpy = torch.from_numpy
-        dtype = _DTYPES[slot.dtype]
-
-        def make() -> tuple[Any, int]:
-            tensor = from_numpy(allocate())
-            return tensor, tensor.data_ptr()
-
-        def make_other() -> tuple[Any, int]:  # NumPy has integers of the same width only
-            tensor = from_numpy(allocate()).view(dtype)
-            return tensor, tensor.data_ptr()
-
-        return make if slot.storage_dtype == slot.numpy_dtype else make_other
+    def native_api(self) -> Mapping[str, object]:
+        """torch's DLPack functions, and what DLPack says nothing about: lazy bits and gradients."""
+        capsule: Any = torch.Tensor.__dlpack_c_exchange_api__  # pyright: ignore
+        table = capsule_pointer(capsule, b"dlpack_exchange_api")
+        exchange = _Exchange.from_address(table)
+        if exchange.major != _DLPACK_MAJOR:
+            raise ExecutionError(f"torch speaks DLPack {exchange.major}, not {_DLPACK_MAJOR}")
+        return {
+            "tensor": torch.Tensor,
+            "parameter": torch.nn.Parameter,
+            "describe": exchange.describe,
+            "wrap": exchange.wrap,
+            "is_grad_enabled": torch.is_grad_enabled,
+            "requires_grad": "requires_grad",
+            "is_neg": torch.Tensor.is_neg,
+            "is_conj": torch.Tensor.is_conj,
+        }
 
     def contiguous(self, array: Any) -> Any:
         """Detached, contiguous, with lazy conjugation and negation carried out."""

@@ -1,6 +1,5 @@
 """Arrays that users pass and get back: checks with messages that say what would be right."""
 
-import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -8,13 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from lamina.dialects.errors import ArgumentError
+from lamina.runtime.dispatch.binding import Layout
 from lamina.runtime.entry import Slot
 
 Reader = Callable[[Any], int]
 """Checks one argument and gives the address of its first element."""
-
-Maker = Callable[[], tuple[Any, int]]
-"""Makes one output and gives it with the address of its first element."""
 
 
 class ArrayKind(Protocol):
@@ -26,8 +23,8 @@ class ArrayKind(Protocol):
         """The check of the argument at `position`, which raises ArgumentError."""
         ...
 
-    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
-        """How an output of `slot` is made of the arrays that `allocate` gives."""
+    def native_api(self) -> Mapping[str, object]:
+        """Fields of `Api` (see `dispatch.records`) that let native calls take these arrays."""
         ...
 
     def contiguous(self, array: Any) -> Any:
@@ -36,16 +33,20 @@ class ArrayKind(Protocol):
 
 
 class Structure(Protocol):
-    """How a call's arguments nest; see `FlatStructure` for the plain one."""
+    """How a call's arguments nest; see `FlatStructure` for the plain one.
+
+    `is_flat` says that calls by position need no flattening.
+    """
 
     native_kind: str
+    is_flat: bool
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a call, in the order of the compiled inputs."""
         ...
 
-    def unflatten(self, results: Sequence[Any]) -> Any:
-        """What a call returns, from the compiled outputs."""
+    def layout(self, outputs: int) -> Layout:
+        """What a call returns, of a program with that many outputs."""
         ...
 
 
@@ -53,6 +54,7 @@ class FlatStructure:
     """Inputs by position, or by name after the last position; one output alone, else a tuple."""
 
     native_kind = "numpy"
+    is_flat = True
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -73,9 +75,10 @@ class FlatStructure:
             raise ArgumentError(f"missing arguments: {_listed(missing)}")
         return [by_name[name] for name in self.names]
 
-    def unflatten(self, results: Sequence[Any]) -> Any:
+    def layout(self, outputs: int) -> Layout:
         """The one result, or a tuple of all."""
-        return results[0] if len(results) == 1 else tuple(results)
+        form = "single" if outputs == 1 else "tuple"
+        return Layout(form, tuple(range(outputs)), native_kind=self.native_kind)
 
 
 _KINDS: dict[str, str] = {
@@ -154,37 +157,16 @@ class NumpyArrays:
 
     def reader(self, slot: Slot, position: int) -> Reader:
         """Checks dtype, shape and strides of one array; no copy is made."""
-        dtype, shape = slot.numpy_dtype, slot.shape
-        one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
-        empty = 0 in shape or dtype != slot.storage_dtype  # its buffer has no format letter
 
         def read(array: Any) -> int:
-            try:
-                fits = array.dtype == dtype and array.shape == shape and array.flags.carray
-            except AttributeError:
-                fits = False
-            if fits and not empty:
-                return address_of(one_byte(array))
             _check_array(array, slot, position)
             return array.__array_interface__["data"][0]
 
         return read
 
-    def maker(self, slot: Slot, allocate: Callable[[], np.ndarray]) -> Maker:
-        """Outputs are the allocated arrays themselves."""
-        one_byte, address_of = ctypes.c_char.from_buffer, ctypes.addressof
-        empty = 0 in slot.shape
-        dtype = slot.numpy_dtype
-
-        def make() -> tuple[Any, int]:
-            array = allocate()
-            return array, 0 if empty else address_of(one_byte(array))  # pyright: ignore
-
-        def make_other() -> tuple[Any, int]:  # allocated as integers of the same width
-            array, address = make()
-            return array.view(dtype), address
-
-        return make if dtype == slot.storage_dtype else make_other
+    def native_api(self) -> Mapping[str, object]:
+        """Nothing: native calls know NumPy from the start."""
+        return {}
 
     def contiguous(self, array: Any) -> Any:
         """NumPy's own rule; also makes arrays of Python numbers."""

@@ -1,111 +1,88 @@
-"""Memory for arenas and outputs: aligned, and recycled so that its pages are already mapped.
+"""Memory that is ours: aligned, counted, and so laid out that it can be recycled.
 
-Fresh pages for a 32 MB output cost more than the kernel that fills it.
+Fresh pages for a 32 MB output cost more than the kernel that fills it: outputs come from blocks
+that native call code keeps and gives out again.
 """
 
+import ctypes
 import threading
-from collections.abc import Callable, Sequence
-from math import prod
-from sys import getrefcount
+from functools import cache
+from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
+from lamina.runtime.dispatch.records import HEADER_BYTES, SLOTS
 
 #: Bytes: a cache line, and the widest vector register.
 ALIGNMENT = 64
 
-#: How many blocks of one size the pool keeps; more than that live at a time are plain memory.
 BLOCKS_PER_SIZE = 4
+"""How many large blocks of one size are kept for later outputs."""
+
+SMALL_BYTES = 1 << 16
+"""Below this size, more of them."""
+
+_HUGE_PAGE = 1 << 21
+_ADVISE_HUGE_PAGES = 14
+
+_lock = threading.Lock()
+_live = 0
 
 
-def aligned_bytes(size: int) -> np.ndarray:
-    """`size` uninitialised bytes that start on a multiple of `ALIGNMENT`."""
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    return raw[_offset(raw) :][:size]
+class AlignedMemory:
+    """Uninitialised bytes that start on a multiple of `ALIGNMENT`, given back when it dies."""
 
-
-def _offset(raw: np.ndarray) -> int:
-    return -raw.ctypes.data % ALIGNMENT
-
-
-class Arena:
-    """The scratch memory of one program, made when first asked for."""
-
-    __slots__ = ("_block", "size")
+    __slots__ = ("_free", "address", "size")
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self._block: np.ndarray | None = None
+        """Takes `size` bytes, rounded up to `ALIGNMENT`; MemoryError if there are none."""
+        global _live
+        self.size = rounded(max(size, 1), ALIGNMENT)
+        alignment = _HUGE_PAGE if self.size >= 2 * _HUGE_PAGE else ALIGNMENT
+        self.address, self._free = 0, _library().free
+        address = _library().aligned_alloc(alignment, rounded(self.size, alignment))
+        if not address:
+            raise MemoryError(f"no memory for {self.size} bytes")
+        if alignment == _HUGE_PAGE:
+            _library().madvise(address, self.size, _ADVISE_HUGE_PAGES)
+        self.address = address
+        with _lock:
+            _live += self.size
 
-    @property
-    def address(self) -> int:
-        """Where it starts; the memory lives as long as this object."""
-        if self._block is None:
-            self._block = aligned_bytes(max(self.size, 1))
-        return self._block.ctypes.data
+    def __del__(self) -> None:
+        global _live
+        if self.address:
+            self._free(self.address)
+            with _lock:
+                _live -= self.size
 
 
-class OutputPool:
-    """Gives arrays over recycled memory.
+def live_bytes() -> int:
+    """Bytes of all `AlignedMemory` alive: arenas, prepared constants, mutation buffers."""
+    return _live
 
-    A block is given out again only when nothing refers to it: every view of it, NumPy's or
-    torch's, keeps a reference to the one array that owns the memory, and that array's reference
-    count tells. At most `BLOCKS_PER_SIZE` blocks of a size are kept, the longest unused forgotten.
+
+def block_layout(size: int) -> tuple[int, int, int]:
+    """(bytes with header, alignment, most to keep) of the blocks for outputs of `size` bytes.
+
+    Sizes have sixteen steps between two powers of two, so that outputs of about one size share
+    blocks, and are whole cache lines; large ones are whole huge pages.
     """
-
-    def __init__(self) -> None:
-        self._blocks: dict[int, list[tuple[np.ndarray, int]]] = {}
-        self._lock = threading.Lock()
-
-    def array(self, shape: Sequence[int], dtype: DTypeLike) -> np.ndarray:
-        """A row-major array with undefined contents, aligned to `ALIGNMENT`."""
-        return self.maker(shape, dtype)()
-
-    def maker(self, shape: Sequence[int], dtype: DTypeLike) -> Callable[[], np.ndarray]:
-        """A function that gives what `array` gives, with everything known beforehand settled."""
-        kind, extents = np.dtype(dtype), tuple(shape)
-        size = kind.itemsize * prod(extents)
-        lock, free_block, ndarray = self._lock, self._free_block, np.ndarray
-
-        def make() -> np.ndarray:
-            with lock:
-                raw, offset = free_block(size)
-                # Made under the lock: from here on the reference count says that it is taken.
-                return ndarray(extents, kind, raw, offset)
-
-        return make
-
-    def _free_block(self, size: int) -> tuple[np.ndarray, int]:
-        blocks = self._blocks.get(size)
-        if blocks is None:
-            blocks = self._blocks[size] = []
-        for position in range(len(blocks)):
-            if getrefcount(blocks[position][0]) <= _UNUSED_COUNT:
-                if position != len(blocks) - 1:
-                    blocks.append(blocks.pop(position))
-                return blocks[-1]
-        raw = np.empty(size + ALIGNMENT, np.uint8)
-        blocks.append((raw, _offset(raw)))
-        if len(blocks) > BLOCKS_PER_SIZE:
-            del blocks[0]
-        return blocks[-1]
-
-    @property
-    def bytes_held(self) -> int:
-        """Bytes of all blocks that the pool keeps, in use or not."""
-        with self._lock:
-            return sum(raw.nbytes for blocks in self._blocks.values() for raw, _ in blocks)
-
-    def clear(self) -> None:
-        """Forgets all blocks; memory in use lives on with its arrays."""
-        with self._lock:
-            self._blocks.clear()
+    step = max(ALIGNMENT, 1 << max(size.bit_length() - 5, 0))
+    total = rounded(max(size, 1), step) + HEADER_BYTES
+    if total >= 2 * _HUGE_PAGE:
+        return rounded(total, _HUGE_PAGE), _HUGE_PAGE, BLOCKS_PER_SIZE
+    return total, ALIGNMENT, SLOTS if size < SMALL_BYTES else BLOCKS_PER_SIZE
 
 
-def _measure_unused_count() -> int:
-    """What `getrefcount` gives, asked as in `_free_block`, for a block only the pool holds."""
-    blocks = [(np.empty(1, np.uint8), 0)]
-    return getrefcount(blocks[0][0])
+def rounded(size: int, step: int) -> int:
+    """`size` rounded up to a multiple of `step`."""
+    return -(-size // step) * step
 
 
-_UNUSED_COUNT = _measure_unused_count()
+@cache
+def _library() -> Any:
+    library = ctypes.CDLL(None)
+    library.aligned_alloc.restype = ctypes.c_void_p
+    library.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+    library.free.restype, library.free.argtypes = None, [ctypes.c_void_p]
+    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return library

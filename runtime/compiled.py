@@ -1,18 +1,14 @@
 """`Compiled`: a program as native code, called like a function."""
 
-import ctypes
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import (
-    ArrayKind,
-    Maker,
     Reader,
     Structure,
     array_kind,
@@ -21,14 +17,16 @@ from lamina.runtime.arguments import (
     kind_name,
     wrong_kind,
 )
-from lamina.runtime.buffers import OutputPool, aligned_bytes
+from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.dispatch.binding import BoundProgram, Layout
+from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.memory_use import MemoryUse, memory_use
 
-_POOLED_BYTES = 1 << 16
-"""Outputs from this size on come from the pool; below, the C library's own recycling is faster."""
-
-_pool = OutputPool()
+_SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
+"""Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
+give it up and take it again may cost more than they do."""
 
 
 class NativeCode(Protocol):
@@ -36,6 +34,14 @@ class NativeCode(Protocol):
 
     def call(self, entry: str, pointers: Sequence[int]) -> None:
         """Runs an entry point on its pointers; ExecutionError when a check inside it fails."""
+        ...
+
+    def address(self, entry: str) -> int:
+        """Where an entry point starts: `int32_t entry(void **pointers)`."""
+        ...
+
+    def error(self, status: int) -> ExecutionError:
+        """What a status other than 0 means."""
         ...
 
 
@@ -50,6 +56,16 @@ class Program:
     main: Entry
     setup: Entry | None
     kernels: Kernels
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a run surely takes a few microseconds only, all of them in machine code."""
+        if any(slot.kind == "extern" for slot in self.main.slots):
+            return False
+        kernels = list(self.kernels)
+        traffic = sum(kernel.calls * kernel.bytes for kernel in kernels)
+        flops = sum(kernel.calls * kernel.flops for kernel in kernels)
+        return bool(kernels) and traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS
 
 
 class Compiled:
@@ -71,54 +87,50 @@ class Compiled:
         render: Callable[[str], str],
     ) -> None:
         self._program = program
-        self._structure = structure
         self._render = render
-        self._lock = threading.Lock()
-        self._plans: dict[type, _Plan] = {}
-        self._kept: list[Any] = []  # what the addresses in self._pointers point into
         slots = program.main.slots
-        self._pointers = [0] * len(slots)
-        self._inputs = _numbered(slots, "input")
-        self._outputs = _numbered(slots, "output")
+        self._inputs = tuple(slot for slot in slots if slot.kind == "input")
+        self._outputs = tuple(slot for slot in slots if slot.kind == "output")
+        call: Callable[..., Any] = _refuse
         if program.code is not None:
-            self._run = program.code.call
-            self._bind(program.code, constants)
+            call = self._bind(program.code, constants, structure)
+        # A builtin function as `__call__` of the object's own type is what Python calls fastest.
+        own_type: Any = type("Compiled", (Compiled,), {"__call__": staticmethod(call)})
+        self.__class__ = own_type
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see the class for what it takes and gives."""
-        values = self._structure.flatten(args, kwargs)
-        plan = self._plans.get(type(values[0])) if values else self._plans.get(type(None))
-        if plan is None:
-            plan = self._plan_for(values)
-        if len(values) != len(plan.readers):
-            check_count([slot for _, slot in self._inputs], len(values))
-        with self._lock:
-            pointers = self._pointers
-            for (index, read), value in zip(plan.readers, values, strict=True):
-                pointers[index] = read(value)
-            results: list[Any] = []
-            for index, make in plan.makers:
-                result, pointers[index] = make()
-                results.append(result)
-            self._run("main", pointers)
-            for source, target, size in self._mutations:
-                ctypes.memmove(pointers[target], pointers[source], size)
-        return self._structure.unflatten(results)
+        raise NotImplementedError  # every object has its own, see __init__
+
+    def __del__(self) -> None:
+        # Types are freed by the cycle collector only: let go of the memory now.
+        if type(self) is not Compiled:
+            type(self).__call__ = Compiled.__call__
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
         """Name, dtype and shape of each input, in order."""
-        return tuple(slot for _, slot in self._inputs)
+        return self._inputs
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
         """Name, dtype and shape of each output, in order."""
-        return tuple(slot for _, slot in self._outputs)
+        return self._outputs
 
     @property
     def kernels(self) -> Kernels:
         """The native kernels, each with the ops fused into it; prints as a table."""
         return self._program.kernels
+
+    @property
+    def memory(self) -> MemoryUse:
+        """What the program takes while it runs, by what it is for; prints as a line."""
+        return memory_use(self._program.main.slots)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of arena, outputs and constants together."""
+        return self.memory.peak
 
     @property
     def runs_here(self) -> bool:
@@ -137,103 +149,160 @@ class Compiled:
         gives = ", ".join(slot.type_text for slot in self.outputs)
         return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.kernels)} kernels>"
 
-    # Binding
+    def _bind(
+        self, code: NativeCode, constants: Mapping[str, Any], structure: Structure
+    ) -> Callable[..., Any]:
+        self._bound = bind(self._program, code, constants)
+        layout = structure.layout(len(self._outputs))
+        checked = CheckedCall(self._bound, layout)
+        direct = self._bound.function(layout, checked)
+        flatten = structure.flatten
 
-    def _bind(self, code: NativeCode, constants: Mapping[str, Any]) -> None:
-        held: dict[str, int] = {}
-        prepared = self._run_setup(code, constants, held)
-        slots = self._program.main.slots
-        for index, slot in enumerate(slots):
-            if slot.kind in ("parameter", "buffer", "constant"):
-                self._pointers[index] = _hold(slot, constants, held, self._kept)
-            elif slot.kind == "prepared":
-                self._pointers[index] = prepared[slot.name]
-            elif slot.kind in ("arena", "mutation"):
-                self._pointers[index] = self._scratch(slot)
-            elif slot.kind == "extern":
-                self._pointers[index] = self._bound(slot)
-        positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
-        self._mutations = [
-            (index, positions[slot.target or ""], slot.size)
-            for index, slot in enumerate(slots)
-            if slot.kind == "mutation"
-        ]
-        self._mutated_inputs = {slots[target].name for _, target, _ in self._mutations}
+        def nested(*args: Any, **kwargs: Any) -> Any:
+            return direct(*flatten(args, kwargs))
 
-    def _run_setup(
-        self, code: NativeCode, constants: Mapping[str, Any], held: dict[str, int]
-    ) -> dict[str, int]:
-        entry = self._program.setup
-        if entry is None:
-            return {}
-        pointers = [0] * len(entry.slots)
-        prepared: dict[str, int] = {}
-        needed = {slot.name for slot in self._program.main.slots}
-        only_here: list[Any] = []  # packed weights replace what they are made from
-        arena: np.ndarray | None = None
-        for index, slot in enumerate(entry.slots):
-            if slot.kind == "prepared":
-                pointers[index] = prepared[slot.name] = self._scratch(slot)
-            elif slot.kind == "arena":
-                arena = aligned_bytes(slot.size)
-                pointers[index] = arena.ctypes.data
-            elif slot.kind == "extern":
-                pointers[index] = self._bound(slot)
-            else:
-                keep = self._kept if slot.name in needed else only_here
-                pointers[index] = _hold(slot, constants, held, keep)
-        code.call("setup", pointers)
-        return prepared
-
-    def _bound(self, slot: Slot) -> int:
-        from lamina.runtime.extern_kernels.binding import Binding
-
-        binding = Binding(slot.target or "")
-        self._kept.append(binding)
-        return binding.address
-
-    def _scratch(self, slot: Slot) -> int:
-        memory = aligned_bytes(slot.size)
-        self._kept.append(memory)
-        return memory.ctypes.data
-
-    # Plans
-
-    def _plan_for(self, values: Sequence[Any]) -> "_Plan":
-        """How calls with this type of first argument read their inputs and make their outputs."""
-        if self._program.code is None:
-            raise ExecutionError("the program is compiled for another machine and cannot run here")
-        name = kind_name(values[0]) if values else self._structure.native_kind
-        if name is None:
-            check_count(self.inputs, len(values))
-            raise wrong_kind(0, self.inputs[0], values[0], None)
-        plan = _Plan(array_kind(name), self._inputs, self._outputs)
-        for position, (_, slot) in enumerate(self._inputs):
-            if slot.name in self._mutated_inputs:
-                index, read = plan.readers[position]
-                plan.readers[position] = index, _writable(read, position, slot)
-        self._plans[type(values[0]) if values else type(None)] = plan
-        return plan
+        return self._bound.function(layout, nested) if structure.is_flat else nested
 
 
-class _Plan:
-    """Readers of all inputs and makers of all outputs for one kind of arrays."""
-
-    def __init__(
-        self,
-        kind: ArrayKind,
-        inputs: Sequence[tuple[int, Slot]],
-        outputs: Sequence[tuple[int, Slot]],
-    ) -> None:
-        self.readers: list[tuple[int, Reader]] = [
-            (index, kind.reader(slot, position)) for position, (index, slot) in enumerate(inputs)
-        ]
-        self.makers: list[tuple[int, Maker]] = [
-            (index, kind.maker(slot, _allocator(slot))) for index, slot in outputs
-        ]
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise ExecutionError("the program is compiled for another machine and cannot run here")
 
 
-def _hold(slot: Slot, constants: Mapping[str, Any], held: dict[str, int], keep: list[Any]) -> int:
+class CheckedCall:
+    """Calls of a program whose arguments are not the plain arrays that native code reads.
+
+    Each argument is checked in Python, with an error that says what is wrong with it. Subclasses of
+    arrays and tensors that need no gradient just now pass.
+    """
+
+    def __init__(self, bound: BoundProgram, layout: Layout) -> None:
+        self._layout = layout
+        self._inputs = [(i, slot) for i, slot in enumerate(bound.slots) if slot.kind == "input"]
+        self._mutated = {target for _, target, _ in bound.copies}
+        self._template = bound.template
+        self._record, self._kept = bound.record(layout, self._never)
+        self._readers: dict[str, list[tuple[int, Reader]]] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        """Runs the program on arrays in the order of its inputs; ArgumentError if one is unfit."""
+        name = kind_name(values[0]) if values else self._layout.native_kind
+        slots = [slot for _, slot in self._inputs]
+        if name is None or len(values) != len(slots):
+            check_count(slots, len(values))
+            raise wrong_kind(0, slots[0], values[0], None)
+        provide(name)
+        readers = self._readers.get(name) or self._make_readers(name)
+        pointers = type(self._template)(*self._template)
+        for (index, read), value in zip(readers, values, strict=True):
+            pointers[index] = read(value)
+        return native_calls().complete(_content(self._record), pointers, name == "torch")
+
+    def _make_readers(self, name: str) -> list[tuple[int, Reader]]:
+        kind = array_kind(name)
+        readers: list[tuple[int, Reader]] = []
+        for position, (index, slot) in enumerate(self._inputs):
+            read = kind.reader(slot, position)
+            readers.append(
+                (index, _writable(read, position, slot) if index in self._mutated else read)
+            )
+        self._readers[name] = readers
+        return readers
+
+    @staticmethod
+    def _never(*_: Any) -> None:
+        raise AssertionError("native code completes a call that has been checked")
+
+
+@cache
+def provide(kind: str) -> None:
+    """Makes native calls take the arrays of a library."""
+    native_calls().provide(array_kind(kind).native_api())
+
+
+def _content(data: bytes) -> int:
+    """The address of the first byte."""
+    return np.frombuffer(data, np.uint8).ctypes.data
+
+
+def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> BoundProgram:
+    """Gives a program its memory: constants, prepared by its setup, and scratch."""
+    kept: list[object] = [code]
+    held: dict[str, int] = {}
+    prepared = _run_setup(program, code, constants, held, kept)
+    slots = program.main.slots
+    pointers = [0] * len(slots)
+    for index, slot in enumerate(slots):
+        if slot.kind in ("parameter", "buffer", "constant"):
+            pointers[index] = _hold(slot, constants, held, kept)
+        elif slot.kind == "prepared":
+            pointers[index] = prepared[slot.name]
+        elif slot.kind in ("arena", "mutation"):
+            pointers[index] = _scratch(slot, kept)
+        elif slot.kind == "extern":
+            pointers[index] = _extern(slot, kept)
+    positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
+    copies = [
+        (index, positions[slot.target or ""], slot.size)
+        for index, slot in enumerate(slots)
+        if slot.kind == "mutation"
+    ]
+
+    def failed(status: int) -> None:
+        raise code.error(status)
+
+    return BoundProgram(
+        code.address("main"), slots, pointers, copies, failed, program.is_short, kept
+    )
+
+
+def _run_setup(
+    program: Program,
+    code: NativeCode,
+    constants: Mapping[str, Any],
+    held: dict[str, int],
+    kept: list[object],
+) -> dict[str, int]:
+    """Addresses of prepared constants."""
+    if program.setup is None:
+        return {}
+    prepared: dict[str, int] = {}
+    pointers: list[int] = []
+    needed = {slot.name for slot in program.main.slots}
+    only_here: list[object] = []  # packed weights replace what they are made from
+    for slot in program.setup.slots:
+        if slot.kind == "prepared":
+            prepared[slot.name] = _scratch(slot, kept)
+            pointers.append(prepared[slot.name])
+        elif slot.kind == "arena":
+            pointers.append(_scratch(slot, only_here))
+        elif slot.kind == "extern":
+            pointers.append(_extern(slot, only_here))
+        else:
+            keep = kept if slot.name in needed else only_here
+            pointers.append(_hold(slot, constants, held, keep))
+    code.call("setup", pointers)
+    return prepared
+
+
+def _extern(slot: Slot, kept: list[object]) -> int:
+    from lamina.runtime.extern_kernels.binding import Binding
+
+    binding = Binding(slot.target or "")
+    kept.append(binding)
+    return binding.address
+
+
+def _scratch(slot: Slot, kept: list[object]) -> int:
+    if not slot.size:
+        return 0
+    memory = AlignedMemory(slot.size)
+    kept.append(memory)
+    return memory.address
+
+
+def _hold(
+    slot: Slot, constants: Mapping[str, Any], held: dict[str, int], keep: list[object]
+) -> int:
     """The address of a constant; the array, or a contiguous copy of it, goes into `keep`."""
     address = held.get(slot.name)
     if address is None:
@@ -243,14 +312,6 @@ def _hold(slot: Slot, constants: Mapping[str, Any], held: dict[str, int], keep: 
         address = held[slot.name] = kind.reader(slot, -1)(kept)
         keep.append(kept)
     return address
-
-
-def _allocator(slot: Slot) -> Callable[[], np.ndarray]:
-    """Makes the memory of an output: small ones afresh, large ones over recycled pages."""
-    shape, dtype = slot.shape, slot.storage_dtype
-    if slot.size < _POOLED_BYTES:
-        return partial(np.empty, shape, dtype)
-    return partial(_pool.array, shape, dtype)
 
 
 def _writable(read: Reader, position: int, slot: Slot) -> Reader:
@@ -265,7 +326,3 @@ def _writable(read: Reader, position: int, slot: Slot) -> Reader:
         return address
 
     return checked
-
-
-def _numbered(slots: Sequence[Slot], kind: str) -> list[tuple[int, Slot]]:
-    return [(index, slot) for index, slot in enumerate(slots) if slot.kind == kind]

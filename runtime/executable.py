@@ -70,6 +70,14 @@ class Executable:
         }
         self._lock = threading.Lock()
 
+    def address(self, entry: str) -> int:
+        """Where the machine code of an entry starts; KeyError for an unknown one."""
+        return self._loaded.addresses[f"lamina_{entry}"]
+
+    def error(self, status: int) -> ExecutionError:
+        """What a status other than 0 means."""
+        return ExecutionError(explained(self.metadata.messages[status - 1]))
+
     def call(self, entry: str, pointers: Sequence[int]) -> None:
         """Runs an entry on data pointers, one per argument, in order.
 
@@ -84,4 +92,4 @@ class Executable:
                 native.array[:] = pointers
             status = native.function(native.address)
         if status:
-            raise ExecutionError(explained(self.metadata.messages[status - 1]))
+            raise self.error(status)

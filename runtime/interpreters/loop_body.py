@@ -22,6 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop.special import SpecialOp
+from lamina.runtime.interpreters import array_math
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.values import numpy_dtype
 
@@ -176,6 +178,8 @@ def evaluate(op: Operation, operands: list[Any]) -> Any:
         return np.asarray(made).astype(dtype, copy=False)
     if name in CASTS:
         return _cast(name, element_type(op.operands[0].type), operands[0], dtype)
+    if isinstance(op, SpecialOp):
+        return array_math.evaluate(op.function.data, operands)
     if name == "arith.select":
         return np.where(*operands)
     if name in ("math.fma", "vector.fma"):

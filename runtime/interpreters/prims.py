@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.runtime.extern_kernels.binding import call_of
-from lamina.runtime.interpreters import special
+from lamina.runtime.interpreters import prims_order, special
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
@@ -43,8 +43,16 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 }
 """On one tensor."""
 
+
+def _complex(real: Array, imag: Array) -> Array:
+    made = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    made.real, made.imag = real, imag
+    return made
+
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
+    "complex": _complex,
     "atan2": np.arctan2,
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,
@@ -266,6 +274,7 @@ def scan(a: Call) -> Array:
         "or": np.logical_or,
         "max": np.maximum,
         "min": np.minimum,
+        "logaddexp": np.logaddexp,
     }
     return functions[a["combiner"]].accumulate(wide(a["a"]), axis=a["dim"])
 
@@ -286,6 +295,7 @@ FUNCTIONS: dict[str, Function] = (
     {name: _unary(function) for name, function in UNARY.items()}
     | {name: _binary(function) for name, function in BINARY.items()}
     | {name: _reduction(function) for name, function in REDUCTIONS.items()}
+    | prims_order.FUNCTIONS
     | {
         "argmax": index_of_extremum,
         "argmin": index_of_extremum,

@@ -47,6 +47,8 @@ def as_type(value: object, declared: Attribute) -> object:
     dtype = numpy_dtype(declared.get_element_type())
     array = np.asarray(value)
     if array.dtype != dtype:
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
+            raise ValueError(f"computed complex numbers, declared {declared}")
         array = array.astype(dtype)
     shape: Sequence[int] = declared.get_shape()
     fits = len(shape) == array.ndim and all(

@@ -160,7 +160,9 @@ def test_nested_inputs_and_outputs_round_trip() -> None:
     leaves = structure.flatten(((x, y), {"a": a}, 3), {})
     assert [id(leaf) for leaf in leaves] == [id(x), id(y), id(a)]
     assert structure.flatten(((x, y),), {"scale": 3, "options": {"a": a}})[2] is a
-    assert structure.unflatten(["T", "R"]) == {"total": "T", "rest": ["R", None, 7]}
+    layout = structure.layout(2)
+    assert layout.entries == (0, 1, None, None) and layout.finish is not None
+    assert layout.finish(("T", "R", None, None)) == {"total": "T", "rest": ["R", None, 7]}
 
 
 class TwoArguments(torch.nn.Module):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.errors import ArgumentError, ExecutionError, InputError
 from lamina.runtime.arguments import FlatStructure
 from lamina.runtime.compiled import Compiled, Program
 from lamina.runtime.entry import NUMPY_DTYPES, Entry, Slot
@@ -27,6 +27,24 @@ class NumpyCode:
 
     def __init__(self, main: Entry, body: Body, setup: Entry | None = None, prepare: Any = None):
         self._main, self._body, self._setup, self._prepare = main, body, setup, prepare
+        self._error: BaseException | None = None
+        native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+        self._callback = native(self._run)
+
+    def _run(self, pointers: Any) -> int:
+        try:
+            self._body(*_views(self._main, pointers[: len(self._main.slots)]))
+        except Exception as error:
+            self._error = error
+            return 1
+        return 0
+
+    def address(self, entry: str) -> int:
+        assert entry == "main"
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def error(self, status: int) -> ExecutionError:
+        return ExecutionError(f"status {status}: {self._error}")
 
     def call(self, entry: str, pointers: Any) -> None:
         if entry == "main":
@@ -108,13 +126,7 @@ def test_bfloat16_of_torch_and_of_ml_dtypes() -> None:
         out[...] = x
 
     slots = [tensor("x", 2, dtype="bf16"), tensor("out0", 2, kind="output", dtype="bf16")]
-    main = Entry(tuple(slots))
-
-    class Copy:
-        def call(self, entry: str, pointers: Any) -> None:
-            ctypes.memmove(pointers[1], pointers[0], 4)
-
-    program = Compiled(Program(Copy(), main, None, Kernels(())), {}, FlatStructure(["x"]), render)
+    program = compiled(slots, body)
     x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
     assert torch.equal(program(x), x)
     array = np.array([1.5, -2.0], ml_dtypes.bfloat16)

@@ -1,4 +1,4 @@
-"""Executables: calls, errors, metadata; arenas and the output pool."""
+"""Executables: calls, errors, metadata."""
 
 import subprocess
 import sys
@@ -10,7 +10,6 @@ import pytest
 from lamina.codegen import jit
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
-from lamina.runtime.buffers import ALIGNMENT, BLOCKS_PER_SIZE, Arena, OutputPool, aligned_bytes
 from lamina.runtime.executable import Executable, ProgramMetadata
 
 ADD_ONE = """
@@ -113,51 +112,3 @@ def test_openmp_runtime_of_torch_is_shared() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
-
-
-def test_memory_is_aligned() -> None:
-    for size in (1, 63, 64, 4097):
-        assert aligned_bytes(size).ctypes.data % ALIGNMENT == 0
-        assert aligned_bytes(size).nbytes == size
-        assert OutputPool().array((size,), np.uint8).ctypes.data % ALIGNMENT == 0
-    arena = Arena(100)
-    assert arena.address % ALIGNMENT == 0 and arena.address == arena.address
-
-
-def test_pool_reuses_memory_that_nobody_views() -> None:
-    pool = OutputPool()
-    first = pool.array((4, 8), np.float32)
-    where = first.ctypes.data
-    del first
-    assert pool.array((8, 4), np.int32).ctypes.data == where
-
-
-def test_pool_leaves_memory_that_a_view_still_has() -> None:
-    torch = pytest.importorskip("torch")
-    makers = {
-        "slice": lambda a: a[1:, ::2],
-        "other dtype": lambda a: a.view(np.int8),
-        "memoryview": memoryview,
-        "tensor": torch.from_numpy,
-        "view of a tensor": lambda a: torch.from_numpy(a)[0].reshape(-1),
-        "dlpack": lambda a: torch.from_dlpack(a),
-    }
-    for name, make in makers.items():
-        pool = OutputPool()
-        array = pool.array((4, 8), np.float32)
-        where = array.ctypes.data
-        view = make(array)
-        del array
-        assert pool.array((4, 8), np.float32).ctypes.data != where, name
-        del view
-        assert where in {pool.array((4, 8), np.float32).ctypes.data for _ in range(3)}, name
-
-
-def test_pool_keeps_few_blocks() -> None:
-    pool = OutputPool()
-    held = [pool.array((1000,), np.uint8) for _ in range(20)]
-    assert len({a.ctypes.data for a in held}) == 20
-    assert pool.bytes_held <= BLOCKS_PER_SIZE * (1000 + ALIGNMENT)
-    pool.clear()
-    assert pool.bytes_held == 0
-    held[0][:] = 1  # memory in use outlives the pool's interest in it

@@ -14,6 +14,8 @@ from lamina.runtime.interpreters.values import Array
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 

@@ -46,8 +46,15 @@ class Call:
         return value
 
     def cast(self, name: str) -> Array:
-        """The argument `name`, tensor or number, as an array of the result's dtype."""
-        return np.asarray(self[name]).astype(self.dtype)
+        """The argument `name`, tensor or number, as an array of the result's dtype.
+
+        Complex numbers stay complex: what has a real result (`abs`) makes it of both parts.
+        """
+        array = np.asarray(self[name])
+        dtype = self.dtype
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
+            return array.astype(np.complex64 if dtype.itemsize <= 4 else np.complex128)
+        return array.astype(dtype)
 
     @property
     def dtype(self) -> np.dtype[np.generic]:

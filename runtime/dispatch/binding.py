@@ -1,0 +1,143 @@
+"""A program bound to memory, as a builtin function: the tables that native call code reads."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+from lamina.runtime.dispatch.native import Lock, bucket, native_calls
+from lamina.runtime.dispatch.records import structure
+from lamina.runtime.entry import NUMPY_DTYPES, Slot
+
+_DLPACK_CODES = {"i": 0, "ui": 1, "f": 2, "bf": 4, "complex<f": 5}
+_ONE_LANE = 1 << 16
+_BOOL = 6 | 8 << 8 | _ONE_LANE
+
+FORMS = {"single": 0, "tuple": 1, "list": 2}
+"""What a call gives: the only result itself, or all of them."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a call's arguments and results are packed.
+
+    `form` is one of `FORMS`. `entries` has an output's number for each entry of the result, or None
+    where it is None. `finish` makes what the call gives of the packed results. `boxed` has each
+    input's place in a list of `boxed_count` arguments, which is the only argument then; the caller
+    vouches that tensors in it are neither lazily negated nor conjugated, and may need gradients.
+    """
+
+    form: str
+    entries: tuple[int | None, ...]
+    finish: Callable[[Any], Any] | None = None
+    boxed: tuple[int, ...] | None = None
+    boxed_count: int = 0
+    native_kind: str = "numpy"
+
+
+@dataclass
+class BoundProgram:
+    """What a native call needs: an entry point, its pointers, and who takes over when it cannot.
+
+    `pointers` has an address for each slot, those of inputs and outputs being filled in by calls.
+    `copies` are (source, target, bytes): new values of what the program mutates. `keeps_gil` says
+    that a run is short enough to keep other threads of Python waiting. `kept` is what the addresses
+    point into.
+    """
+
+    main: int
+    slots: Sequence[Slot]
+    pointers: Sequence[int]
+    copies: Sequence[tuple[int, int, int]]
+    failed: Callable[[int], None]
+    keeps_gil: bool
+    kept: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        mutated = {target for _, target, _ in self.copies}
+        copies = [(target, source, size) for source, target, size in self.copies]
+        self._lock = None if self.keeps_gil else Lock()
+        self.template = (ctypes.c_void_p * max(len(self.pointers), 1))(*self.pointers)
+        self._copies = (structure("Copy") * max(len(copies), 1))(*copies)
+        self._values = {
+            kind: [
+                self._value(index, slot, index in mutated)
+                for index, slot in enumerate(self.slots)
+                if slot.kind == kind
+            ]
+            for kind in ("input", "output")
+        }
+        self._tables = {
+            kind: (structure("Value") * max(len(values), 1))(*values)
+            for kind, values in self._values.items()
+        }
+        self.kept += [self.template, self._copies, self._tables, self._lock, self.failed]
+
+    def function(self, layout: Layout, slow: Callable[..., Any]) -> Any:
+        """The builtin function that calls the program, and `slow` for calls that do not fit."""
+        record, kept = self.record(layout, slow)
+        owner = (record, kept)
+        return native_calls().function(owner, boxed=layout.boxed is not None)
+
+    def record(self, layout: Layout, slow: Callable[..., Any]) -> tuple[bytes, list[object]]:
+        """The `Program` record, and what has to live as long as it."""
+        entries = [-1 if number is None else number for number in layout.entries]
+        table = (ctypes.c_int32 * max(len(entries), 1))(*entries)
+        boxed = None
+        if layout.boxed is not None:
+            boxed = (ctypes.c_int32 * max(len(layout.boxed), 1))(*layout.boxed)
+        record = structure("Program")(
+            main=self.main,
+            slow=id(slow),
+            failed=id(self.failed),
+            finish=id(layout.finish) if layout.finish is not None else None,
+            lock=self._lock.address if self._lock is not None else None,
+            pointers=ctypes.addressof(self.template),
+            inputs=ctypes.addressof(self._tables["input"]),
+            outputs=ctypes.addressof(self._tables["output"]),
+            copies=ctypes.addressof(self._copies),
+            boxed=ctypes.addressof(boxed) if boxed is not None else None,
+            layout=ctypes.addressof(table),
+            pointer_count=len(self.pointers),
+            input_count=len(self._values["input"]),
+            output_count=len(self._values["output"]),
+            copy_count=len(self.copies),
+            boxed_count=layout.boxed_count,
+            result_count=len(entries),
+            form=FORMS[layout.form],
+            native_kind=int(layout.native_kind == "torch"),
+            guarded=int(boxed is not None),
+        )
+        return bytes(record), [self, layout, slow, table, boxed]
+
+    def _value(self, index: int, slot: Slot, mutated: bool) -> Any:
+        shape = slot.shape
+        strides = [1, *accumulate(reversed(shape[1:]), mul)][::-1] if shape else []
+        extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
+        numpy_dtype = NUMPY_DTYPES.get(slot.dtype)
+        self.kept += [extents, steps, numpy_dtype]
+        return structure("Value")(
+            pointer=index,
+            dtype=dlpack_dtype(slot.dtype),
+            rank=len(shape),
+            flags=int(mutated) | 2 * slot.dtype.startswith("complex"),
+            elements=slot.elements,
+            bytes=slot.size,
+            shape=ctypes.addressof(extents),
+            strides=ctypes.addressof(steps),
+            numpy_dtype=id(numpy_dtype) if numpy_dtype is not None else None,
+            bucket=bucket(slot.size) if slot.kind == "output" else None,
+        )
+
+
+def dlpack_dtype(name: str) -> int:
+    """An element type as the four bytes of DLPack's DLDataType."""
+    if name == "i1":
+        return _BOOL
+    letters = name.rstrip("0123456789>")
+    bits = int(name.removeprefix(letters).rstrip(">"))
+    bits *= 2 if letters.startswith("complex") else 1
+    return _DLPACK_CODES[letters] | bits << 8 | _ONE_LANE

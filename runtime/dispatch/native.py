@@ -1,0 +1,207 @@
+"""The native call code in this process, and what array libraries give it."""
+
+import ctypes
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from lamina.codegen.target import Target
+from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, FUNCTIONS, native_source, structure
+
+DEFAULT_KEPT_BYTES = 1 << 30
+"""Bound on unused output memory, where LAMINA_POOL_BYTES says nothing."""
+
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+_NEW_ARRAY, _SET_BASE = 94, 282
+"""Places of PyArray_NewFromDescr and PyArray_SetBaseObject in NumPy's table of C functions."""
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@dataclass(frozen=True)
+class NativeCalls:
+    """Entry points of the native call code; see `records.ENTRIES`."""
+
+    addresses: Mapping[str, int]
+    api: Any
+    methods: Mapping[str, _MethodDef]
+    complete: Any
+    kept_alive: list[object]
+
+    def function(self, owner: tuple[object, ...], *, boxed: bool = False) -> Any:
+        """A builtin function over a program record, which is the first entry of `owner`, as bytes.
+
+        The function keeps `owner` alive.
+        """
+        method = self.methods["lamina_call_boxed" if boxed else "lamina_call"]
+        return _new_function()(ctypes.addressof(method), owner, None)
+
+    def counter(self, name: str) -> int:
+        """One of `records.COUNTERS`."""
+        return ctypes.c_int64.from_address(self.addresses[name]).value
+
+    def provide(self, values: Mapping[str, object]) -> None:
+        """Fills in fields of the `Api` record: numbers as they are, other objects by address."""
+        for name, value in values.items():
+            if not isinstance(value, int) or isinstance(value, bool):
+                self.kept_alive.append(value)
+                value = id(value)
+            setattr(self.api, name, value)
+
+
+@cache
+def native_calls() -> NativeCalls:
+    """Loads the native call code, which is compiled once a process at most."""
+    from lamina.codegen.jit import load_object
+
+    loaded = load_object(_object_code(), ENTRIES, Target.host(), False, _functions())
+    addresses = loaded.addresses
+    methods = {
+        name: _MethodDef(b"__call__", addresses[name], _FASTCALL_KEYWORDS, None)
+        for name in ("lamina_call", "lamina_call_boxed")
+    }
+    complete = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    calls = NativeCalls(
+        addresses,
+        structure("Api").from_address(addresses["lamina_api"]),
+        methods,
+        complete(addresses["lamina_complete"]),
+        [loaded],
+    )
+    calls.provide(_python_and_numpy())
+    return calls
+
+
+def _object_code() -> bytes:
+    """The code for this machine, from the disk cache if it is there.
+
+    It is compiled as it is written: LLVM's passes would cost more time than they could save.
+    """
+    from lamina.codegen.jit import compile_object
+    from lamina.dialects.errors import CacheError
+    from lamina.runtime.disk_cache import DiskCache, cache_key
+
+    target = Target.host()
+    text = native_source()
+    key = cache_key("native calls", text, target.key())
+    try:
+        disk = DiskCache()
+    except CacheError:
+        return compile_object(text, target, level=0)
+    found = disk.get(key)
+    if found is not None:
+        return found[0]
+    code = compile_object(text, target, level=0)
+    disk.put(key, code, "")
+    return code
+
+
+def _functions() -> dict[str, int]:
+    library = ctypes.CDLL(None)
+    return {
+        name: _address(getattr(library, name)) for name in FUNCTIONS if not name.startswith("llvm.")
+    }
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _python_and_numpy() -> dict[str, object]:
+    from numpy._core import _multiarray_umath  # pyright: ignore - where its capsule is
+
+    table = capsule_pointer(_multiarray_umath._ARRAY_API, None)
+    functions = (ctypes.c_void_p * (_SET_BASE + 1)).from_address(table)
+    head = object.__basicsize__
+    return {
+        "ndarray": np.ndarray,
+        "new_array": functions[_NEW_ARRAY] or 0,
+        "set_base": functions[_SET_BASE] or 0,
+        "array_fields": head,
+        "true": True,
+        "none": None,
+        "type_field": head - ctypes.sizeof(ctypes.c_void_p),  # an object ends with its type
+        "kept_limit": int(os.environ.get("LAMINA_POOL_BYTES", DEFAULT_KEPT_BYTES)),
+    }
+
+
+def capsule_pointer(capsule: object, name: bytes | None) -> int:
+    """The pointer in a PyCapsule; ValueError if it has another name."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, name)
+
+
+@cache
+def _new_function() -> Any:
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
+    return new
+
+
+class Lock:
+    """A lock of CPython's that native code can take."""
+
+    def __init__(self) -> None:
+        allocate = ctypes.pythonapi.PyThread_allocate_lock
+        allocate.restype = ctypes.c_void_p
+        self.address: int = allocate()
+        self._free = ctypes.pythonapi.PyThread_free_lock
+        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
+
+    def __del__(self) -> None:
+        self._free(self.address)
+
+
+# Output memory
+
+_buckets: dict[int, Any] = {}
+_bucket_lock = threading.Lock()
+
+
+def bucket(size: int) -> int:
+    """The address of the bucket for outputs of `size` bytes; buckets live as long as the process.
+
+    Sizes are rounded up a little, so that outputs of about one size share memory.
+    """
+    from lamina.runtime.buffers import block_layout
+
+    total, alignment, count = block_layout(size)
+    with _bucket_lock:
+        found = _buckets.get(total)
+        if found is None:
+            found = _buckets[total] = structure("Bucket")(total, alignment, count)
+        return ctypes.addressof(found)
+
+
+@dataclass(frozen=True)
+class OutputMemory:
+    """Output memory of the whole process: bytes unused, bytes of all blocks, blocks ever made."""
+
+    kept_bytes: int
+    block_bytes: int
+    blocks_made: int
+
+
+def output_memory() -> OutputMemory:
+    """What outputs hold now; NumPy outputs below 64 KiB are NumPy's own memory."""
+    calls = native_calls()
+    return OutputMemory(*(calls.counter(name) for name in COUNTERS))

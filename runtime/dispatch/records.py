@@ -1,0 +1,210 @@
+"""The records that native call code and Python share, and the text of that code.
+
+Each record is one row of `RECORDS`: it becomes a ctypes structure and an LLVM type. In the `.ll.in`
+files, `%x = get Record.field %p`, `set Record.field %p, value` and `%q = at Record.field %p` load,
+store and address a field by its name; the rest is LLVM IR as it is.
+"""
+
+import ctypes
+import re
+from functools import cache
+from importlib.resources import files
+
+Fields = tuple[tuple[str, str], ...]
+
+SLOTS = 8
+"""Most blocks that a bucket keeps."""
+
+HEADER_BYTES = 128
+"""In front of the data of a block: its DLPack record, up to the alignment of the data."""
+
+RECORDS: dict[str, Fields] = {
+    # DLPack's own two, see dlpack.h
+    "DLTensor": (
+        ("data", "ptr"),
+        ("device", "i32"),
+        ("device_id", "i32"),
+        ("rank", "i32"),
+        ("dtype", "i32"),  # code, bits and lanes in one
+        ("shape", "ptr"),
+        ("strides", "ptr"),
+        ("offset", "i64"),
+    ),
+    "DLManaged": (
+        ("major", "i32"),
+        ("minor", "i32"),
+        ("context", "ptr"),  # the bucket
+        ("deleter", "ptr"),
+        ("flags", "i64"),
+        ("tensor", "DLTensor"),
+    ),
+    # what array libraries gave us: NumPy's, then torch's
+    "Api": (
+        ("ndarray", "ptr"),
+        ("new_array", "ptr"),  # PyArray_NewFromDescr
+        ("set_base", "ptr"),  # PyArray_SetBaseObject
+        ("array_fields", "i64"),  # where the fields of an array object begin
+        ("tensor", "ptr"),
+        ("parameter", "ptr"),
+        ("describe", "ptr"),  # dltensor_from_py_object_no_sync
+        ("wrap", "ptr"),  # managed_tensor_to_py_object_no_sync
+        ("is_grad_enabled", "ptr"),
+        ("requires_grad", "ptr"),  # the name, a string
+        ("is_neg", "ptr"),
+        ("is_conj", "ptr"),
+        ("true", "ptr"),
+        ("none", "ptr"),
+        ("type_field", "i64"),  # where an object's type is
+        ("kept_limit", "i64"),  # bytes of unused blocks to keep at most
+    ),
+    # an input or an output
+    "Value": (
+        ("pointer", "i32"),  # its place among the program's pointers
+        ("dtype", "i32"),  # as DLPack has it
+        ("rank", "i32"),
+        ("flags", "i32"),  # 1: the program writes to it, 2: complex
+        ("elements", "i64"),
+        ("bytes", "i64"),
+        ("shape", "ptr"),
+        ("strides", "ptr"),  # in elements
+        ("numpy_dtype", "ptr"),  # null where NumPy has none
+        ("bucket", "ptr"),
+    ),
+    "Program": (
+        ("main", "ptr"),  # the native entry point
+        ("slow", "ptr"),  # takes calls that do not fit
+        ("failed", "ptr"),  # raises the error of a status
+        ("finish", "ptr"),  # nests the results; null if they are given as they are
+        ("lock", "ptr"),  # held while the GIL is given up; null keeps the GIL
+        ("pointers", "ptr"),  # those of inputs and outputs are filled in by each call
+        ("inputs", "ptr"),
+        ("outputs", "ptr"),
+        ("copies", "ptr"),  # after the run
+        ("boxed", "ptr"),  # the place of each input in a list of arguments
+        ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
+        ("pointer_count", "i32"),
+        ("input_count", "i32"),
+        ("output_count", "i32"),
+        ("copy_count", "i32"),
+        ("boxed_count", "i32"),  # length of the list of arguments
+        ("result_count", "i32"),
+        ("form", "i32"),  # 0: the only result itself, 1: a tuple, 2: a list
+        ("native_kind", "i32"),  # without inputs: 0 gives NumPy arrays, 1 tensors
+        ("guarded", "i32"),  # 1: the caller knows that no input is lazily negated or conjugated
+    ),
+    # the new value of a mutated input, carried back after the run
+    "Copy": (("target", "i32"), ("source", "i32"), ("bytes", "i64")),
+    # memory of one size that outputs gave back; slots are exchanged atomically, since deleters run
+    # on any thread and without the GIL
+    "Bucket": (
+        ("bytes", "i64"),  # of a block, with its header
+        ("alignment", "i64"),
+        ("count", "i64"),  # slots in use
+        ("slots", f"[{SLOTS} x ptr]"),
+    ),
+}
+
+FUNCTIONS: dict[str, str] = {
+    # CPython's, all of which keep their names and meanings from 3.11 on
+    "PyBytes_AsString": "ptr (ptr)",
+    "PyTuple_GetItem": "ptr (ptr, i64)",
+    "PyTuple_New": "ptr (i64)",
+    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+    "PyList_New": "ptr (i64)",
+    "PyList_Size": "i64 (ptr)",
+    "PyList_GetItem": "ptr (ptr, i64)",
+    "PyList_SetItem": "i32 (ptr, i64, ptr)",
+    "PyList_SetSlice": "i32 (ptr, i64, i64, ptr)",
+    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyObject_GetAttr": "ptr (ptr, ptr)",
+    "PyLong_FromLong": "ptr (i64)",
+    "PyCapsule_New": "ptr (ptr, ptr, ptr)",
+    "PyCapsule_GetPointer": "ptr (ptr, ptr)",
+    "PyErr_NoMemory": "ptr ()",
+    "PyErr_Clear": "void ()",
+    "Py_IncRef": "void (ptr)",
+    "Py_DecRef": "void (ptr)",
+    "PyEval_SaveThread": "ptr ()",
+    "PyEval_RestoreThread": "void (ptr)",
+    "PyThread_acquire_lock": "i32 (ptr, i32)",
+    "PyThread_release_lock": "void (ptr)",
+    # the C library's
+    "aligned_alloc": "ptr (i64, i64)",
+    "free": "void (ptr)",
+    "madvise": "i32 (ptr, i64, i32)",
+    # LLVM's
+    "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
+    "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",
+}
+
+COUNTERS = ("lamina_kept_bytes", "lamina_block_bytes", "lamina_blocks_made")
+"""Bytes of unused blocks, bytes of all blocks, and how many were made since the start."""
+
+ENTRIES = ("lamina_call", "lamina_call_boxed", "lamina_complete", "lamina_api", *COUNTERS)
+
+_SOURCES = ("memory.ll.in", "arguments.ll.in", "call.ll.in")
+_FIELD = re.compile(
+    r"^  (?:(?P<name>%[\w.]+) = (?P<verb>get|at)|set) (?P<field>\w+(?:\.\w+)+) (?P<base>[%@][\w.]+)"
+    r"(?:, (?P<value>\S+))?"
+)
+
+
+def structure(name: str) -> type[ctypes.Structure]:
+    """A record as a ctypes structure; pointers are addresses."""
+    return _structure(name)
+
+
+@cache
+def _structure(name: str) -> type[ctypes.Structure]:
+    fields = [(field, _ctype(kind)) for field, kind in RECORDS[name]]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+def _ctype(kind: str) -> type:
+    plain = {"ptr": ctypes.c_void_p, "i32": ctypes.c_int32, "i64": ctypes.c_int64}
+    if kind in plain:
+        return plain[kind]
+    return structure(kind) if kind in RECORDS else ctypes.c_void_p * SLOTS
+
+
+def native_source() -> str:
+    """The native call code as LLVM IR."""
+    parts = [f"%{name} = type {{ {_llvm_fields(row)} }}" for name, row in RECORDS.items()]
+    for name, kind in FUNCTIONS.items():
+        result, arguments = kind.split(" ", 1)
+        parts.append(f"declare {result} @{name}{arguments}")
+    parts.append("@lamina_api = global %Api zeroinitializer")
+    parts += [f"@{name} = global i64 0" for name in COUNTERS]
+    for source in _SOURCES:
+        text = files(__name__.rpartition(".")[0]).joinpath(source).read_text()
+        parts += [_expand(line) for line in text.splitlines()]
+    return "\n".join(parts) + "\n"
+
+
+def _llvm_fields(row: Fields) -> str:
+    return ", ".join(f"%{kind}" if kind in RECORDS else kind for _, kind in row)
+
+
+def _expand(line: str) -> str:
+    """The LLVM IR of a line of a source file, which may name a field."""
+    match = _FIELD.match(line)
+    if match is None:
+        return line
+    record, *path = match["field"].split(".")
+    steps, kind = "", record
+    for field in path:
+        names = [name for name, _ in RECORDS[kind]]
+        steps += f", i32 {names.index(field)}"
+        kind = RECORDS[kind][names.index(field)][1]
+    name = match["name"]
+    address = name if match["verb"] == "at" else f"{name}.field" if name else _unique(match)
+    lines = [f"  {address} = getelementptr %{record}, ptr {match['base']}, i32 0{steps}"]
+    if match["verb"] == "get":
+        lines.append(f"  {name} = load {kind}, ptr {address}")
+    elif name is None:
+        lines.append(f"  store {kind} {match['value']}, ptr {address}")
+    return "\n".join(lines)
+
+
+def _unique(match: re.Match[str]) -> str:
+    return f"%{match['field']}.set"

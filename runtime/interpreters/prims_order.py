@@ -1,0 +1,112 @@
+"""NumPy functions of the primitives that scatter, sort and scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lamina.runtime.interpreters.aten_ops.registry import Call
+from lamina.runtime.interpreters.values import Array
+
+JOIN: dict[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def _checked(index: Array, extent: int) -> Array:
+    if index.size and (index.min() < 0 or index.max() >= extent):
+        raise IndexError(f"index outside [0, {extent})")
+    return index
+
+
+def _join(result: Array, where: tuple[Any, ...], values: Array, combiner: str) -> Array:
+    """One value after the other, so that repeated places meet all of theirs."""
+    if combiner == "store":
+        result[where] = values
+    elif result.dtype == np.bool_:
+        function = np.logical_and if combiner in ("mul", "min") else np.logical_or
+        function.at(result, where, values)
+    else:
+        JOIN[combiner].at(result, where, values)
+    return result
+
+
+def put(a: Call) -> Array:
+    """The inverse of take."""
+    result, index, dim = np.array(a["a"]), a["index"], a["dim"]
+    where = (slice(None),) * dim + (_checked(index, result.shape[dim]),)
+    return _join(result, where, a["values"], a["combiner"])
+
+
+def scatter(a: Call) -> Array:
+    """The inverse of gather."""
+    result, index, dim = np.array(a["a"]), a["index"], a["dim"]
+    where: list[Any] = list(np.indices(index.shape, sparse=True))
+    where[dim] = _checked(index, result.shape[dim])
+    return _join(result, tuple(where), a["values"], a["combiner"])
+
+
+def order_of(x: Array, descending: bool) -> Array:
+    """Places of the sorted elements along the last dimension; stable, NaN largest."""
+    if not descending:
+        return np.argsort(x, axis=-1, kind="stable")
+    turned = np.argsort(np.flip(x, -1), axis=-1, kind="stable")
+    return x.shape[-1] - 1 - np.flip(turned, -1)
+
+
+def sort(a: Call) -> list[Array]:
+    """Values and places."""
+    x = np.moveaxis(a["a"], a["dim"], -1)
+    order = order_of(x, a["descending"])
+    made = [np.take_along_axis(x, order, -1), order]
+    return [np.moveaxis(m, -1, a["dim"]) for m in made]
+
+
+def scan_extreme(a: Call) -> list[Array]:
+    """The extreme so far, and its last place."""
+    x = np.moveaxis(a["a"], a["dim"], -1)
+    best = (np.maximum if a["combiner"] == "max" else np.minimum).accumulate(x, -1)
+    here = (x == best) | (x != x)
+    places = np.maximum.accumulate(np.where(here, np.arange(x.shape[-1]), 0), -1)
+    return [np.moveaxis(m, -1, a["dim"]) for m in (best, places)]
+
+
+def searchsorted(a: Call) -> Array:
+    """How many elements go before each value; all of them go before NaN."""
+    rows, values = a["sorted"], a["values"]
+    rows = rows.reshape(*rows.shape[:-1], *[1] * (rows.ndim > 1), rows.shape[-1])
+    behind = rows > values[..., None] if a["right"] else rows >= values[..., None]
+    return (~behind).sum(-1)
+
+
+def window_index(a: Call) -> Array:
+    """Place of the first largest, or of the last NaN, in each window."""
+    x, dims = a["a"], len(a["window"])
+    shape = x.shape[-dims:]
+    result = np.zeros(a.shape, np.int64)
+    for at in np.ndindex(a.shape):
+        spans: list[list[int]] = []
+        for p, extent in enumerate(shape):
+            first = at[len(at) - dims + p] * a["stride"][p] - a["padding"][p]
+            steps = (first + k * a["dilation"][p] for k in range(a["window"][p]))
+            spans.append([s for s in steps if 0 <= s < extent])
+        block = x[at[:-dims]][np.ix_(*spans)].ravel()
+        flat = np.ravel_multi_index(np.ix_(*spans), shape).ravel()
+        nan = np.flatnonzero(block != block)
+        result[at] = flat[nan[-1] if len(nan) else block.argmax()]
+    return result
+
+
+FUNCTIONS: dict[str, Callable[[Call], Any]] = {
+    "put": put,
+    "scan_extreme": scan_extreme,
+    "scatter": scatter,
+    "searchsorted": searchsorted,
+    "sort": sort,
+    "window_index": window_index,
+}
