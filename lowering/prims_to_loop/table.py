@@ -25,6 +25,9 @@ from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
 
+COMPLEX = frozenset({"prims.complex", "prims.extern", "prims.imag", "prims.real"})
+"""What hands complex tensors on; `split-complex` leaves nothing else."""
+
 Map = Sequence[AffineExpr | int] | None
 """An index map by its expressions; None is the identity over the whole domain."""
 
@@ -80,8 +83,8 @@ class LoopBuilder(Builder):
         """Refuse what no nest computes with: sizes as values, complex numbers, dynamic shapes."""
         if not isinstance(kind, TensorType):
             raise self.refuse(f"a value of type {kind} (sizes must be known when compiling)")
-        if isinstance(kind.element_type, ComplexType):
-            raise self.refuse("complex numbers have no loop nest yet", "real and imaginary parts")
+        if isinstance(kind.element_type, ComplexType) and self.anchor.name not in COMPLEX:
+            raise self.refuse("loop nests hold no complex numbers", "split-complex before it")
         if DYNAMIC_INDEX in kind.get_shape():
             raise self.refuse("dynamic dimensions have no loop nest yet", "static shapes")
 
@@ -110,8 +113,8 @@ class LoopBuilder(Builder):
         op = GenericOp(
             domain,
             [v for v, _ in reads],
-            [_map(m, rank) for _, m in reads],
-            [_map(m, rank) for m, *_ in writes],
+            [index_map(m, rank) for _, m in reads],
+            [index_map(m, rank) for m, *_ in writes],
             [combiner for _, combiner, *_ in writes],
             [TensorType(element, shape) for *_, shape, element in writes],
             Region(block),
@@ -174,7 +177,8 @@ class LoopBuilder(Builder):
         return op.result
 
 
-def _map(exprs: Map, rank: int) -> AffineMap:
+def index_map(exprs: Map, rank: int) -> AffineMap:
+    """An affine map over `rank` dimensions from its expressions."""
     if exprs is None:
         return AffineMap.identity(rank)
     as_exprs = [AffineExpr.constant(e) if isinstance(e, int) else e for e in exprs]
@@ -206,7 +210,10 @@ LOWERINGS = Conversion(
         "product",
         "window",
         "indexing",
+        "scatter",
+        "sort",
         "extern",
+        "complex",
     ),
     builder=LoopBuilder,
     limitations=limitations,

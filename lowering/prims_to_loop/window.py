@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, f32, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
-from lamina.lowering.prims_to_loop.table import LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import number
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
+from lamina.lowering.scalar import compare, number, select
 from lamina.lowering.tensor_types import element_of, shape_of
 
 WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
@@ -18,19 +19,9 @@ WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
 @lowers("reduce_window")
 def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     source = op.operands[0]
-    element = element_of(source)
-    shape, out = shape_of(source), shape_of(op.results[0])
-    window, stride = op.arg("window"), op.arg("stride")
-    padding, dilation = op.arg("padding"), op.arg("dilation")
-    kept = len(shape) - len(window)
+    element, out = element_of(source), shape_of(op.results[0])
+    domain, exprs, beyond = _walk(op, source, out)
     rank = len(out)
-    exprs: Map = [d(p) for p in range(kept)]
-    beyond = False
-    for p, size in enumerate(window):
-        expr = d(kept + p) * stride[p] + d(rank + p) * dilation[p]
-        exprs.append(expr - padding[p] if padding[p] else expr)
-        last = (out[kept + p] - 1) * stride[p] + (size - 1) * dilation[p] - padding[p]
-        beyond = beyond or padding[p] > 0 or last >= shape[kept + p]
     combiner = WINDOW_COMBINERS.get(op.arg("combiner"))
     if combiner is None:
         known = ", ".join(WINDOW_COMBINERS)
@@ -39,7 +30,7 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     pad = identity(combiner, element) if beyond else None
     write = ([d(p) for p in range(rank)], combiner, out, wide)
     made = b.generic(
-        [*out, *window],
+        domain,
         [(source, exprs)],
         [write],
         lambda i, a: [scalar.convert(i, a[0], wide)],
@@ -48,6 +39,21 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     if wide == element:
         return made
     return b.pointwise([made], element, lambda i, a: scalar.rounded(i, a[0], element))
+
+
+def _walk(op: SchemaOp, source: SSAValue, out: list[int]) -> tuple[list[int], Map, bool]:
+    """Domain of windows and places within, the read's map, and whether it leaves the source."""
+    shape, window, stride = shape_of(source), op.arg("window"), op.arg("stride")
+    padding, dilation = op.arg("padding"), op.arg("dilation")
+    kept, rank = len(shape) - len(window), len(out)
+    exprs: Map = [d(p) for p in range(kept)]
+    beyond = False
+    for p, size in enumerate(window):
+        expr = d(kept + p) * stride[p] + d(rank + p) * dilation[p]
+        exprs.append(expr - padding[p] if padding[p] else expr)
+        last = (out[kept + p] - 1) * stride[p] + (size - 1) * dilation[p] - padding[p]
+        beyond = beyond or padding[p] > 0 or last >= shape[kept + p]
+    return [*out, *window], exprs, beyond
 
 
 def identity(combiner: str, element: Attribute) -> Attribute:
@@ -60,3 +66,77 @@ def identity(combiner: str, element: Attribute) -> Attribute:
         bits = element.width.data
         return number(-(1 << bits - 1) if combiner == "max" else (1 << bits - 1) - 1, element)
     return number(float("-inf") if combiner == "max" else float("inf"), element)
+
+
+@lowers("window_index")
+def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    """The extreme of each window first, then the least place that holds it.
+
+    A place that holds NaN counts as one less than minus itself, so that the last NaN is least.
+    """
+    source = op.operands[0]
+    element, out = element_of(source), shape_of(op.results[0])
+    dims = len(op.arg("window"))
+    shape = shape_of(source)[-dims:]
+    domain, exprs, beyond = _walk(op, source, out)
+    wide = f32 if is_half(element) else element
+    if scalar.is_unsigned(element):
+        wide = i64
+    pad = identity("max", element) if beyond else None
+    rank = len(out)
+    kept: Map = [d(p) for p in range(rank)]
+
+    def value(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
+        return [scalar.convert(inner, args[0], wide)]
+
+    best = b.generic(domain, [(source, exprs)], [(kept, "max", out, wide)], value, pads=[pad]).res[
+        0
+    ]
+
+    def place(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
+        at = scalar.convert(inner, args[0], wide)
+        found = compare(inner, "eq", at, args[1])
+        flat: SSAValue = inner.constant(0, i64)
+        inside: SSAValue = inner.constant(1, i1)
+        for p, extent in enumerate(shape):
+            where = _coordinate(inner, op, rank, dims, p)
+            fits = scalar.bitwise_and(
+                inner,
+                compare(inner, "ge", where, inner.constant(0, i64)),
+                compare(inner, "lt", where, inner.constant(extent, i64)),
+            )
+            inside = scalar.bitwise_and(inner, inside, fits)
+            flat = scalar.add(inner, scalar.mul(inner, flat, inner.constant(extent, i64)), where)
+        made = flat
+        if scalar.is_float(wide):
+            nan = compare(inner, "ne", at, at)
+            found = scalar.bitwise_or(inner, found, nan)
+            turned = scalar.sub(inner, inner.constant(-1, i64), flat)
+            made = select(inner, nan, turned, flat)
+        found = scalar.bitwise_and(inner, found, inside)
+        return [select(inner, found, made, inner.constant((1 << 63) - 1, i64))]
+
+    least = b.generic(
+        domain,
+        [(source, exprs), (best, kept)],
+        [(kept, "min", out, i64)],
+        place,
+        pads=[pad, None],
+    ).res[0]
+
+    def decoded(inner: Body, args: list[SSAValue]) -> SSAValue:
+        negative = compare(inner, "lt", args[0], inner.constant(0, i64))
+        turned = scalar.sub(inner, inner.constant(-1, i64), args[0])
+        return select(inner, negative, turned, args[0])
+
+    return b.pointwise([least], i64, decoded)
+
+
+def _coordinate(inner: Body, op: SchemaOp, rank: int, dims: int, p: int) -> SSAValue:
+    """Position in trailing dimension `p` of the source, as i64; outside in the border."""
+    stride, dilation, padding = (op.arg(n)[p] for n in ("stride", "dilation", "padding"))
+    window = inner.add(arith.IndexCastOp(inner.index(rank - dims + p), i64))
+    within = inner.add(arith.IndexCastOp(inner.index(rank + p), i64))
+    at = scalar.mul(inner, window, inner.constant(stride, i64))
+    at = scalar.add(inner, at, scalar.mul(inner, within, inner.constant(dilation, i64)))
+    return scalar.sub(inner, at, inner.constant(padding, i64))

@@ -87,19 +87,15 @@ func.func @refused(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A short scan is one masked reduction; a long one goes by blocks and the totals before them.
-func.func @scan(%x: tensor<8xf32>, %y: tensor<100xf32>) -> (tensor<8xf32>, tensor<100xf32>) {
+// Sums of f32 are carried as f64; of half floats, as f32.
+func.func @scan(%x: tensor<8xf32>, %y: tensor<100xf16>) -> (tensor<8xf32>, tensor<100xf16>) {
   %a = prims.scan(%x, combiner = "add", dim = 0) : (tensor<8xf32>) -> tensor<8xf32>
-  %b = prims.scan(%y, combiner = "add", dim = 0) : (tensor<100xf32>) -> tensor<100xf32>
-  func.return %a, %b : tensor<8xf32>, tensor<100xf32>
+  %b = prims.scan(%y, combiner = "add", dim = 0) : (tensor<100xf16>) -> tensor<100xf16>
+  func.return %a, %b : tensor<8xf32>, tensor<100xf16>
 }
 // CHECK-LABEL: func.func @scan
-// CHECK: %a = loop.generic (d0, d1) in [8, 8] reads(%x[d1]
-// CHECK: arith.cmpi sle
-// CHECK: loop.generic (d0, d1) in [10, 10] reads(%y[(d0 * 10) + d1]
-// CHECK: loop.generic (d0, d1, d2) in [10, 10, 10]
-// CHECK: loop.generic (d0, d1) in [10, 10]
-// CHECK: arith.cmpi slt
+// CHECK: %a = loop.scan (d0) in [8] along 0 reads(%x[d0] : tensor<8xf32>) carries(0.000000e+00 : f64)
+// CHECK: %b = loop.scan (d0) in [100] along 0 reads(%y[d0] : tensor<100xf16>) carries(0.000000e+00 : f32)
 
 // -----
 

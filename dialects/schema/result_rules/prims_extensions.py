@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import ComplexType, TensorType, f32, f64, i64
+from xdsl.ir import Attribute
 
 from lamina.dialects.schema.result_rules.convolution import window_count
 from lamina.dialects.schema.result_rules.indexing import need_index
@@ -42,6 +43,16 @@ def contract(args: Args) -> Types:
         *(size for dim, size in enumerate(right) if dim not in used_right),
     ]
     return [tensor(shape, common_dtype(a, b))]
+
+
+def complex_of_parts(args: Args) -> Types:
+    """Two tensors of one shape, both f32 or both f64."""
+    real, imag = args["real"], args["imag"]
+    if real.element_type not in (f32, f64):
+        raise ValueError(f"needs parts of f32 or f64, got {real}")
+    if real != imag:
+        raise ValueError(f"parts of different types: {real} and {imag}")
+    return [tensor(real.get_shape(), ComplexType(real.element_type))]
 
 
 def _pairs(
@@ -88,7 +99,7 @@ def convolution(args: Args) -> Types:
     return [tensor((shape[0], kernel[0], *out), common_dtype(value, weight))]
 
 
-COMBINERS = frozenset({"add", "mul", "max", "min", "and", "or"})
+COMBINERS = frozenset({"add", "mul", "max", "min", "and", "or", "logaddexp", "store"})
 
 
 def _need_combiner(args: Args) -> None:
@@ -160,3 +171,61 @@ def scan(args: Args) -> Types:
     if not 0 <= args["dim"] < len(value.get_shape()):
         raise ValueError(f"dim {args['dim']} is out of range for {value}")
     return [value]
+
+
+def put(args: Args) -> Types:
+    """a's type; values have the shape that `take` would give."""
+    _need_combiner(args)
+    made = take(args)[0]
+    _need_values(args, made)
+    return [args["a"]]
+
+
+def scatter(args: Args) -> Types:
+    """a's type; values have the index's shape."""
+    _need_combiner(args)
+    _need_values(args, gather(args)[0])
+    return [args["a"]]
+
+
+def _need_values(args: Args, made: Attribute) -> None:
+    values: TensorType = args["values"]
+    assert isinstance(made, TensorType)
+    shape, given = made.get_shape(), values.get_shape()
+    fits = len(shape) == len(given) and all(map(same_size, shape, given))
+    if values.element_type != made.element_type or not fits:
+        raise ValueError(f"values must be {made}, got {values}")
+
+
+def sort(args: Args) -> Types:
+    """a's type, and places as i64."""
+    value: TensorType = args["a"]
+    if not 0 <= args["dim"] < len(value.get_shape()):
+        raise ValueError(f"dim {args['dim']} is out of range for {value}")
+    return [value, tensor(value.get_shape(), i64)]
+
+
+def scan_extreme(args: Args) -> Types:
+    """a's type, and places as i64."""
+    if args["combiner"] not in ("max", "min"):
+        raise ValueError(f"unknown combiner '{args['combiner']}'; max or min")
+    return sort(args)
+
+
+def searchsorted(args: Args) -> Types:
+    """The shape of the values, as i64; one row for all, or one for each of theirs."""
+    rows, values = args["sorted"], args["values"]
+    shape, wanted = rows.get_shape(), values.get_shape()
+    if not shape or (len(shape) > 1 and not all(map(same_size, shape[:-1], wanted[:-1]))):
+        raise ValueError(f"rows of {rows} do not fit {values}")
+    if len(shape) > 1 and len(shape) != len(wanted):
+        raise ValueError(f"rows of {rows} do not fit {values}")
+    common_dtype(rows, values)
+    return [tensor(wanted, i64)]
+
+
+def window_index(args: Args) -> Types:
+    """i64, one for each window."""
+    made = reduce_window({**args, "combiner": "max"})[0]
+    assert isinstance(made, TensorType)
+    return [tensor(made.get_shape(), i64)]

@@ -501,6 +501,7 @@ _PRIMS: dict[str, str] = {
     "prims:convert": "convert_element_type",
     "prims:view_of_dtype": "view_of_dtype",
     "prims:complex_part": "real imag",
+    "prims_extensions:complex_of_parts": "complex",
     "prims:broadcast_in_dim": "broadcast_in_dim",
     "prims:transpose": "transpose",
     "prims:reshape": "reshape",
@@ -536,6 +537,12 @@ _PRIMS: dict[str, str] = {
     "prims_extensions:pad": "pad",
     "prims_extensions:index_of_extreme": "argmax argmin",
     "prims_extensions:scan": "scan",
+    "prims_extensions:put": "put",
+    "prims_extensions:scatter": "scatter",
+    "prims_extensions:sort": "sort",
+    "prims_extensions:scan_extreme": "scan_extreme",
+    "prims_extensions:searchsorted": "searchsorted",
+    "prims_extensions:window_index": "window_index",
 }
 
 

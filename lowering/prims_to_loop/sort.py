@@ -1,0 +1,87 @@
+"""Order: sorts, and places in sorted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, StringAttr, f32, i1, i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import SortOp
+from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering import scalar
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
+from lamina.lowering.scalar import compare, select
+from lamina.lowering.tensor_types import element_of, normalized, shape_of
+
+
+@lowers("sort")
+def _sort(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
+    """Rows along the last dimension; half floats as f32, which holds them all."""
+    source = op.operands[0]
+    element, shape = element_of(source), shape_of(source)
+    dim = normalized(op.arg("dim"), len(shape))
+    if is_half(element):
+        source = b.pointwise([source], f32, lambda i, a: scalar.widen(i, a[0]))
+    made = SortOp(_swapped(b, source, dim), descending=op.arg("descending"))
+    made.attributes["lamina.op"] = StringAttr(op.name)
+    b.insert(made)
+    values, places = (_swapped(b, v, dim) for v in made.res[:2])
+    if is_half(element):
+        values = b.pointwise([values], element, lambda i, a: scalar.convert(i, a[0], element))
+    return [values, places]
+
+
+def _swapped(b: LoopBuilder, source: SSAValue, dim: int) -> SSAValue:
+    """`dim` and the last dimension change places."""
+    shape = shape_of(source)
+    last = len(shape) - 1
+    if dim == last:
+        return source
+    order = list(range(len(shape)))
+    order[dim], order[last] = last, dim
+    return b.copy(source, [d(p) for p in order], [shape[p] for p in order])
+
+
+@lowers("searchsorted")
+def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    """Binary search, one read for each halving: all values take the same number of steps."""
+    table, values = op.operands
+    length = shape_of(table)[-1]
+    batched = len(shape_of(table)) > 1
+    right = op.arg("right")
+    shape = shape_of(values)
+
+    def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
+        wanted, source = args
+        outer = [inner.index(p) for p in range(len(shape) - 1)] if batched else []
+        low = inner.constant(0, IndexType())
+        # Everything before `low` goes before the value; `span` elements from there are open.
+        span = length
+        while span:
+            half = (span + 1) // 2
+            middle = scalar.add(inner, low, inner.constant(half - 1, IndexType()))
+            # The last steps may look behind the row, where nothing goes before the value.
+            end = inner.constant(length - 1, IndexType())
+            fits = compare(inner, "le", middle, end)
+            found = inner.read(source, [*outer, select(inner, fits, middle, end)])
+            before = _goes_before(inner, found, wanted, right)
+            both = scalar.bitwise_and(inner, fits, before)
+            following = scalar.add(inner, low, inner.constant(half, IndexType()))
+            low = select(inner, both, following, low)
+            span = span - half
+        return [inner.add(arith.IndexCastOp(low, i64))]
+
+    reads: list[tuple[SSAValue, Map]] = [(values, None)]
+    if not length:
+        return b.pointwise([], i64, lambda i, _: i.constant(0, i64), shape)
+    return b.generic(shape, reads, [(None, "store", shape, i64)], body, sources=[table]).res[0]
+
+
+def _goes_before(inner: Body, found: SSAValue, wanted: SSAValue, right: bool) -> SSAValue:
+    """Whether an element stands before the place of the value; false only where a comparison is
+    true, so that everything goes before NaN."""
+    behind = compare(inner, "gt" if right else "ge", found, wanted)
+    return inner.add(arith.XOrIOp(behind, inner.constant(1, i1)))
