@@ -112,5 +112,4 @@ def _compile_graph(
         program = native_program(imported.module, target, cache=cache, rounding=rounding)
     if program.code is None:
         raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
-    check = weights == "checked"
-    return DynamoCall(imported, program, target, static, check=check, rounding=rounding)
+    return DynamoCall(imported, program, check=weights == "checked")

@@ -32,7 +32,7 @@ class DynamoGraph:
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     strided: list[int] = field(default_factory=list)
     mutated: list[int] = field(default_factory=list)
-    outputs: list[object] = field(default_factory=list)
+    outputs: list[int | None] = field(default_factory=list)
 
 
 def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int]) -> DynamoGraph:
