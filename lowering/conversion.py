@@ -18,10 +18,12 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.refusal import unsupported
 
 
@@ -57,6 +59,29 @@ class Builder:
     def refuse(self, reason: str, nearest: str | None = None) -> UnsupportedError:
         """The error to raise when the anchor cannot go down."""
         return unsupported(self.anchor, reason, nearest)
+
+
+CONVERSIONS = frozenset(
+    {
+        "_autocast_to_full_precision",
+        "_autocast_to_reduced_precision",
+        "_to_copy",
+        "alias",
+        "clone",
+        "convert_element_type",
+        "copy",
+        "to",
+        "type_as",
+    }
+)
+"""Ops, by name without overload, that convert because the program says so."""
+
+
+def drops_imaginary(op: Operation, x: SSAValue, element: Attribute) -> bool:
+    """Whether converting `x` for `op` would lose imaginary parts that nobody gave up."""
+    if not is_complex(element_of(x)) or is_complex(element) or element == i1:
+        return False
+    return op.name.split(".")[1] not in CONVERSIONS
 
 
 def same_rounding(op: Operation, made: SSAValue) -> SSAValue:

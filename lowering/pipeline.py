@@ -42,7 +42,16 @@ STAGES: tuple[Stage, ...] = (
         ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ),
     Stage("prims", ("convert-core-aten-to-prims", "verify-prims")),
-    Stage("loop", ("convert-prims-to-loop", "canonicalize-loop", "loop-cse", "verify-loop")),
+    Stage(
+        "loop",
+        (
+            "split-complex",
+            "convert-prims-to-loop",
+            "canonicalize-loop",
+            "loop-cse",
+            "verify-loop",
+        ),
+    ),
     Stage(
         "fused",
         (

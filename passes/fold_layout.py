@@ -120,9 +120,9 @@ def _step(
 ) -> tuple[SSAValue, Forms, Attribute | None] | None:
     producer = value.owner
     if isinstance(producer, ReshapeOp):
-        if pad is not None:
-            return None
         source = producer.source
+        if pad is not None or element_of(source) != element_of(value):
+            return None
         folded = through_reshape(forms, shape_of(value), shape_of(source), extents)
         return None if folded is None else (source, folded, None)
     if not isinstance(producer, GenericOp) or not is_copy(producer):
@@ -190,11 +190,19 @@ def _sink_copy(op: GenericOp) -> None:
     _retarget(producer, tuple(substitute(f, position) for f in target), op)
 
 
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor."""
+    assert isinstance(value.type, TensorType)
+    return value.type.element_type
+
+
 def _fold_reshape(op: ReshapeOp) -> None:
     if isinstance(op.source.owner, ReshapeOp):
         op.operands[0] = op.source.owner.source
     if op.source.type == op.result.type:
         op.result.replace_all_uses_with(op.source)
+        return
+    if element_of(op.source) != element_of(op.result):
         return
     producer = _single_reduction(op.source)
     assert isinstance(op.result.type, TensorType)

@@ -51,6 +51,9 @@ TENSOR_OPS = (
 COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
 """Ops that hand complex numbers on; all computing is done on their parts."""
 
+COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
+"""Ops that hand complex numbers on; all computing is done on their parts."""
+
 BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 

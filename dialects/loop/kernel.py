@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -113,9 +113,22 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[list(values)])
 
 
+def _part(element: Attribute) -> Attribute:
+    return element.element_type if isinstance(element, ComplexType) else element
+
+
+def _floats(kind: TensorType | MemRefType) -> int:
+    """Elements, complex ones counted twice."""
+    return prod(kind.get_shape()) * (2 if isinstance(kind.element_type, ComplexType) else 1)
+
+
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; costs nothing at run time."""
+    """The same elements in row-major order under another shape; costs nothing at run time.
+
+    Complex numbers may be seen as pairs of floats in a last dimension of 2, and the other way
+    around: `loop.reshape %z : tensor<4xcomplex<f32>> -> tensor<4x2xf32>`.
+    """
 
     name = "loop.reshape"
     source = operand_def(base(TensorType) | base(MemRefType))
@@ -129,9 +142,9 @@ class ReshapeOp(IRDLOperation):
     def verify_(self) -> None:
         source, result = self.source.type, self.result.type
         assert isinstance(source, Shaped) and isinstance(result, Shaped)
-        if source.element_type != result.element_type:
+        if _part(source.element_type) != _part(result.element_type):
             raise VerifyException(f"loop.reshape may not change the dtype: {source} to {result}")
-        if prod(source.get_shape()) != prod(result.get_shape()):
+        if _floats(source) != _floats(result):
             raise VerifyException(
                 f"loop.reshape may not change the element count: {source} to {result}"
             )

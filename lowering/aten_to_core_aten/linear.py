@@ -56,7 +56,7 @@ def matmul_values(b: CoreBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.view(b("bmm", x, y), result)
 
 
-@lowers("mv", "dot", "vdot", "inner")
+@lowers("mv", "dot", "inner")
 def vector_product(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Products with vectors; `inner` contracts the last dimension of both."""
     x, y = op.operands

@@ -32,7 +32,6 @@ ALIASES = {
     "multiply": "mul",
     "negative": "neg",
     "not_equal": "ne",
-    "sgn": "sign",
     "subtract": "sub",
     "true_divide": "div",
 }

@@ -12,6 +12,7 @@ from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import (
     element_of,
+    is_complex,
     is_bool,
     is_float,
     normalized_dims,
@@ -59,10 +60,15 @@ def vector_norm(
     return b("pow.Tensor_Scalar", b("sum.dim_IntList", powers, dims, keep), 1 / order)
 
 
+def magnitude(b: CoreBuilder, x: SSAValue) -> SSAValue:
+    """|x| of complex numbers, whose norms are those of their sizes; others as they are."""
+    return b("abs", x) if is_complex(element_of(x)) else x
+
+
 @lowers("linalg_vector_norm")
 def linalg_vector_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The norm of order `ord` over `dim` (all if None)."""
-    x = b.cast(op.arg("self"), element_of(op.results[0]))
+    x = b.cast(magnitude(b, op.arg("self")), element_of(op.results[0]))
     return vector_norm(b, x, op.arg("ord"), op.arg("dim"), op.arg("keepdim"))
 
 
@@ -84,7 +90,7 @@ def norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     count = len(normalized_dims(dims, rank_of(x)))
     if op.overload_name.startswith("linalg_norm") and order is not None and count != 1:
         raise b.refuse("matrix norms", "linalg_vector_norm")
-    x = b.cast(x, element_of(op.results[0]))
+    x = b.cast(magnitude(b, x), element_of(op.results[0]))
     return vector_norm(b, x, 2 if order is None else order, dims, keep)
 
 

@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import core_aten
 from lamina.dialects.schema.dialect import UnknownOpError
-from lamina.lowering.conversion import Builder, Conversion, Lowering
+from lamina.lowering.conversion import Builder, Conversion, Lowering, drops_imaginary
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
@@ -41,7 +41,12 @@ class CoreBuilder(Builder):
         return self.permute(x, dims)
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """`x` with another element type; nothing if it has that type."""
+        """`x` with another element type; nothing if it has that type.
+
+        Complex numbers lose their imaginary parts only in conversions that the program asks for.
+        """
+        if drops_imaginary(self.anchor, x, element):
+            raise self.refuse("is not decomposed for complex numbers", "real tensors")
         return x if element_of(x) == element else self("_to_copy", x, dtype=element)
 
     def full(self, shape: list[int], value: float | int | bool, element: Attribute) -> SSAValue:
@@ -74,6 +79,7 @@ DECOMPOSITIONS = Conversion(
         "activation",
         "attention",
         "cast",
+        "complex",
         "convolution",
         "creation",
         "indexing",

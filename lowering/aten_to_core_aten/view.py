@@ -58,7 +58,7 @@ def transpose(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b.swap(x, normalized(first, rank), normalized(second, rank))
 
 
-@lowers("t", "numpy_T", "mT", "adjoint", "matrix_H", "mH", "t_copy")
+@lowers("t", "numpy_T", "mT", "t_copy")
 def transpose_matrix(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """`t`, `mT`: the last two dimensions; `numpy_T`: all dimensions reversed."""
     x = op.operands[0]

@@ -21,7 +21,6 @@ from lamina.lowering.tensor_types import (
 )
 
 UNARY = [
-    "abs",
     "acos",
     "acosh",
     "asin",
@@ -101,6 +100,12 @@ def unary(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """The prims op of the same name."""
     (x,) = operands(op, b, "self")
     return b(op.overload_name.partition(".")[0], x)
+
+
+@lowers("abs")
+def absolute(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """prims.abs, which is real for complex numbers."""
+    return b("abs", op.arg("self"))
 
 
 @lowers(*ROUNDING)
@@ -235,7 +240,8 @@ def isinf(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """|x| == inf."""
     x = op.arg("self")
     if is_complex(element_of(x)):
-        raise b.refuse("complex numbers", "real tensors")
+        sizes = [b("abs", b(name, x)) for name in ("real", "imag")]
+        return b("bitwise_or", *(b.with_number("eq", size, float("inf")) for size in sizes))
     if not is_float(element_of(x)):
         return b.full(_shape(op), False, i1)
     return b.with_number("eq", b("abs", x), float("inf"))

@@ -91,20 +91,26 @@ def extremum_with_index(op: SchemaOp, b: PrimsBuilder) -> Replacement:
 def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """Two passes: the mean, then the mean of squared distances, by count - correction."""
     result = element_of(op.results[0])
-    if is_complex(element_of(op.arg("self"))):
-        raise b.refuse("variance of complex numbers", "real tensors")
     if op.overload_name == "var.dim":
         correction = 1 if op.arg("unbiased") else 0
     else:
         correction = 1 if op.arg("correction") is None else op.arg("correction")
-    x, dims = b.convert(op.arg("self"), accumulation_type(result)), dims_of(op)
+    x, dims = op.arg("self"), dims_of(op)
     count = 1
     for dim in dims:
         count *= shape_of(x)[dim]
-    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape_of(x), dims))
-    squares = b.reduce("sum", b("mul", distance, distance), dims)
-    value = b.with_number("div", squares, max(count - correction, 0))
+    # The squared distance of complex numbers is the sum of those of their parts.
+    parts = [b("real", x), b("imag", x)] if is_complex(element_of(x)) else [x]
+    squares = [_squares(b, b.convert(part, accumulation_type(result)), dims) for part in parts]
+    total = b("add", *squares) if len(squares) == 2 else squares[0]
+    value = b.with_number("div", total, max(count - correction, 0))
     return shaped(op, b, b.convert(value, result))
+
+
+def _squares(b: PrimsBuilder, x: SSAValue, dims: list[int]) -> SSAValue:
+    """The sum of squared distances from the mean."""
+    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape_of(x), dims))
+    return b.reduce("sum", b("mul", distance, distance), dims)
 
 
 @lowers("cumsum")

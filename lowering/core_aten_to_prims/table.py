@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import prims
-from lamina.lowering.conversion import Builder, Conversion
+from lamina.lowering.conversion import Builder, Conversion, drops_imaginary
 from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
@@ -57,7 +57,9 @@ class PrimsBuilder(Builder):
     # Types and shapes
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """`x` with another element type."""
+        """`x` with another element type; drops imaginary parts only if the program asks for it."""
+        if drops_imaginary(self.anchor, x, element):
+            raise self.refuse("is not lowered for complex numbers", "real tensors")
         return x if element_of(x) == element else self("convert_element_type", x, element)
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -180,6 +182,7 @@ LOWERINGS = Conversion(
     package=__package__,
     families=(
         "activation",
+        "complex",
         "convolution",
         "creation",
         "indexing",

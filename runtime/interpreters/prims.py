@@ -50,8 +50,15 @@ def _complex(real: Array, imag: Array) -> Array:
     return made
 
 
+def _complex(real: Array, imag: Array) -> Array:
+    made = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    made.real, made.imag = real, imag
+    return made
+
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
+    "complex": _complex,
     "complex": _complex,
     "atan2": np.arctan2,
     "bitwise_and": np.bitwise_and,

@@ -60,6 +60,9 @@ class _Calls:
     def h(self, *shape: int) -> torch.Tensor:
         return self.f(*shape).half()
 
+    def c(self, *shape: int) -> torch.Tensor:
+        return torch.complex(self.f(*shape), self.f(*shape))
+
     def i(self, *shape: int, low: int = -3, high: int = 4) -> torch.Tensor:
         return torch.randint(low, high, shape, generator=self.random)
 

@@ -148,5 +148,21 @@ func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
       : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   func.return %a : tensor<4xcomplex<f32>>
 }
-// CHECK: prims.add: complex numbers have no loop nest yet
-// CHECK: nearest supported: real and imaginary parts
+// CHECK: prims.add: loop nests hold no complex numbers
+// CHECK: nearest supported: split-complex before it
+
+// -----
+
+// Parts are views, put together in turn.
+func.func @parts(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %r = prims.real(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %i = prims.imag(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %z = prims.complex(%i, %r) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  func.return %z : tensor<4xcomplex<f32>>
+}
+// CHECK-LABEL: func.func @parts
+// CHECK:       [[P:%\S+]] = loop.reshape %x : tensor<4xcomplex<f32>> -> tensor<4x2xf32>
+// CHECK:       loop.generic (d0) in [4] reads([[P]][d0, 0] : tensor<4x2xf32>)
+// CHECK:       loop.generic (d0) in [4] reads({{%\S+}}[d0, 1] : tensor<4x2xf32>)
+// CHECK:       [[Z:%\S+]] = loop.generic (d0, d1) in [4, 2] reads(%i[d0] : tensor<4xf32>, %r[d0] : tensor<4xf32>)
+// CHECK:       loop.reshape [[Z]] : tensor<4x2xf32> -> tensor<4xcomplex<f32>>

@@ -502,6 +502,7 @@ _PRIMS: dict[str, str] = {
     "prims:view_of_dtype": "view_of_dtype",
     "prims:complex_part": "real imag",
     "prims_extensions:complex_of_parts": "complex",
+    "prims_extensions:complex_of_parts": "complex",
     "prims:broadcast_in_dim": "broadcast_in_dim",
     "prims:transpose": "transpose",
     "prims:reshape": "reshape",

@@ -16,6 +16,8 @@ def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
@@ -37,6 +39,11 @@ def power(x: Array, y: Array) -> Array:
 def round_half_even(x: Array) -> Array:
     """To the nearest integer, halves to even."""
     return np.round(x)
+
+
+def sign(x: Array) -> Array:
+    """-1, 0 or 1; 0 for NaN. Complex numbers are brought to size 1."""
+    return np.where(np.isnan(x), np.zeros_like(x), np.sign(x))
 
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -68,7 +75,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "round": round_half_even,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": sigmoid,
-    "sign": np.sign,
+    "sign": sign,
     "sin": np.sin,
     "sinh": np.sinh,
     "sqrt": np.sqrt,
