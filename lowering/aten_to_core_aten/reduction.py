@@ -12,8 +12,8 @@ from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import (
     element_of,
-    is_complex,
     is_bool,
+    is_complex,
     is_float,
     normalized_dims,
     rank_of,

@@ -70,7 +70,6 @@ def _names() -> dict[str, Any]:
         "h": lambda *s: f(*s).half(),
         "b": lambda *s: i(*s) > 0,
         "c": lambda *s: torch.complex(f(*s), f(*s)),
-        "c": lambda *s: torch.complex(f(*s), f(*s)),
         "i8": lambda *s: i(*s).to(torch.int8),
         "i16": lambda *s: i(*s).to(torch.int16),
         "i32": lambda *s: i(*s).int(),

@@ -55,16 +55,6 @@ def complex_of_parts(args: Args) -> Types:
     return [tensor(real.get_shape(), ComplexType(real.element_type))]
 
 
-def complex_of_parts(args: Args) -> Types:
-    """Two tensors of one shape, both f32 or both f64."""
-    real, imag = args["real"], args["imag"]
-    if real.element_type not in (f32, f64):
-        raise ValueError(f"needs parts of f32 or f64, got {real}")
-    if real != imag:
-        raise ValueError(f"parts of different types: {real} and {imag}")
-    return [tensor(real.get_shape(), ComplexType(real.element_type))]
-
-
 def _pairs(
     a: TensorType, b: TensorType, dims: Sequence[int], others: Sequence[int], name: str
 ) -> Shape:

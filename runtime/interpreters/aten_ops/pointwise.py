@@ -16,8 +16,6 @@ def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
-    if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 

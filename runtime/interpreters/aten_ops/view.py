@@ -168,20 +168,6 @@ def view_as_complex(a: Call) -> Array:
     return made
 
 
-@interprets("view_as_real")
-def view_as_real(a: Call) -> Array:
-    """The parts along a new last dimension."""
-    return np.stack([a["self"].real, a["self"].imag], axis=-1)
-
-
-@interprets("view_as_complex")
-def view_as_complex(a: Call) -> Array:
-    """Pairs along the last dimension as numbers."""
-    made = np.empty(a.shape, a.dtype)
-    made.real, made.imag = a["self"][..., 0], a["self"][..., 1]
-    return made
-
-
 @interprets(*(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3)))
 def other_pad(a: Call) -> Array:
     """A border of mirrored or repeated elements."""
