@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, i64
@@ -53,36 +55,70 @@ def wrapped(b: PrimsBuilder, index: SSAValue, extent: int) -> SSAValue:
     return b.where(negative, b.with_number("add", index, extent), index)
 
 
-@lowers("index.Tensor")
-def index(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """The indexed dimensions side by side and flattened, then one take.
+@dataclass(frozen=True)
+class Located:
+    """Indexed dimensions side by side and flattened into one."""
+
+    flat: SSAValue
+    place: SSAValue
+    dim: int
+    order: list[int] | None
+    shape: list[int]
+    """The shape before flattening, after the permutation `order`."""
+
+    def restored(self, b: PrimsBuilder, flat: SSAValue) -> SSAValue:
+        """What has the flat shape, in the original one."""
+        x = b.reshape(flat, self.shape)
+        if self.order is None:
+            return x
+        return b.transpose(x, [self.order.index(d) for d in range(len(self.order))])
+
+
+def located(b: PrimsBuilder, x: SSAValue, given: Sequence[SSAValue | None]) -> Located:
+    """One index into one dimension from several.
 
     If a slice stands between index tensors, the indexed dimensions go to the front.
     """
-    x, indices = op.arg("self"), op.arg("indices")
-    indices = indices + [None] * (rank_of(x) - len(indices))
-    dims = [d for d, given in enumerate(indices) if given is not None]
-    if not dims or any(is_bool(element_of(indices[d])) for d in dims):
-        raise b.refuse("boolean masks as indices (the shape depends on the data)", "torch.where")
-    if any(element_of(indices[d]).width.data == 8 for d in dims):  # pyright: ignore
-        raise b.refuse("ui8 masks as indices (the shape depends on the data)", "i64 indices")
-    first = dims[0]
+    indices = [*given, *[None] * (rank_of(x) - len(given))]
+    for index in indices:
+        if index is not None and str(element_of(index)) in ("i1", "ui8"):
+            raise b.refuse("masks as indices (the shape depends on the data)", "torch.where")
+    dims = [d for d, index in enumerate(indices) if index is not None]
+    if not dims:
+        raise b.refuse("no index at all", "the tensor itself")
+    first, order = dims[0], None
     if dims != list(range(first, first + len(dims))):
-        rest = [d for d in range(rank_of(x)) if d not in dims]
-        x = b.transpose(x, [*dims, *rest])
-        indices, first = [indices[d] for d in dims] + [None] * len(rest), 0
-        dims = list(range(len(dims)))
+        order = [*dims, *(d for d in range(rank_of(x)) if d not in dims)]
+        x, first = b.transpose(x, order), 0
     shape = shape_of(x)
-    extents = [shape[d] for d in dims]
-    parts = [wrapped(b, indices[d], shape[d]) for d in dims]
+    tensors = [index for index in indices if index is not None]
+    extents = shape[first : first + len(dims)]
+    parts = [wrapped(b, index, n) for index, n in zip(tensors, extents, strict=True)]
     place = _flattened(b, broadcast_all(b, parts), extents)
     flat = b.reshape(x, [*shape[:first], prod(extents), *shape[first + len(dims) :]])
-    return b("take", flat, place, first)
+    return Located(flat, place, first, order, shape)
+
+
+@lowers("index.Tensor")
+def index(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """One take."""
+    at = located(b, op.arg("self"), op.arg("indices"))
+    return b("take", at.flat, at.place, at.dim)
 
 
 def _flattened(b: PrimsBuilder, indices: list[SSAValue], extents: list[int]) -> SSAValue:
-    """One row-major index from one for each dimension."""
+    """One row-major index from one for each dimension; outside if any of them is."""
     place: SSAValue = indices[0]
+    if len(indices) == 1:
+        return place
+    inside = within(b, place, extents[0])
     for following, extent in zip(indices[1:], extents[1:], strict=True):
         place = b("add", b.with_number("mul", place, extent), following)
-    return place
+        inside = b("bitwise_and", inside, within(b, following, extent))
+    return b.where(inside, place, b.full(shape_of(place), -1, i64))
+
+
+def within(b: PrimsBuilder, index: SSAValue, extent: int) -> SSAValue:
+    """Whether an index is at least 0 and below the extent."""
+    low, high = b.with_number("ge", index, 0), b.with_number("lt", index, extent)
+    return b("bitwise_and", low, high)

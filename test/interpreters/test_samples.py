@@ -14,6 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32, f64, i1, i64
 from xdsl.ir import Block, Region, SSAValue
 
+import lamina
 from lamina.dialects import aten
 from lamina.dialects.context import Context
 from lamina.dialects.errors import UnsupportedError
@@ -25,8 +26,14 @@ from lamina.passes.verify_functional import VerifyFunctionalPass
 from lamina.passes.verify_prims import VerifyPrimsPass
 from lamina.runtime.interpreters import run_module
 
-_LINES = (Path(__file__).parent / "samples.txt").read_text().splitlines()
-SAMPLES = [line for line in _LINES if line and not line.startswith("#")]
+
+def _lines(name: str) -> list[str]:
+    lines = (Path(__file__).parent / name).read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+ORDERED = _lines("ordered_samples.txt")
+SAMPLES = _lines("samples.txt") + ORDERED
 _PATTERN = re.compile(
     r"(?P<name>\w+\.\w+)\((?P<args>.*)\)(?: -> (?P<results>[\d, ]+))?(?P<no> !)?$"
 )
@@ -174,6 +181,17 @@ def test_sample(line: str) -> None:
     ConvertCoreAtenToPrimsPass().apply(context, module)
     VerifyPrimsPass().apply(context, module)
     _check(run_module(module, inputs), expected, "prims")
+
+
+@pytest.mark.parametrize("line", ORDERED)
+def test_native(line: str) -> None:
+    name, args, kwargs, results, _ = _parsed(line)
+    everything = _expected(name, args, kwargs)
+    types = [tensor_type(result) for result in everything]
+    module, inputs = _module(name, args, kwargs, results, types)
+    made = lamina.compile(module, cache=False)(*inputs)
+    native = list(made) if isinstance(made, list | tuple) else [made]
+    _check(native, [everything[index] for index in results], "native")
 
 
 def test_each_lowered_core_op_has_a_sample() -> None:

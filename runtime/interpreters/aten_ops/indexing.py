@@ -65,6 +65,13 @@ def scatter(a: Call) -> Array:
 def _combine(
     x: Array, places: tuple[Array, ...], source: Array, reduce: str, include_self: bool
 ) -> None:
+    if x.dtype == np.bool_:
+        # Sums and the largest are disjunctions, the others conjunctions.
+        either = reduce in ("sum", "amax")
+        if not include_self:
+            x[places] = not either
+        (np.logical_or if either else np.logical_and).at(x, places, source)
+        return
     identity: dict[str, Any] = {
         "sum": 0,
         "mean": 0,
