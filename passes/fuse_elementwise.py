@@ -13,7 +13,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
@@ -105,12 +105,13 @@ def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp |
 
 def pays(producer: GenericOp, op: GenericOp, value: SSAValue, recompute_limit: int) -> bool:
     """Whether evaluating the producer inside this reader beats storing its result."""
+    repeated = prod(op.extents) > prod(producer.extents)
+    if value.has_one_use() and not repeated:
+        return True  # asked first: the cost takes a walk over the body
     cost = body_cost(producer)
     if cost == 0:
         return True
-    if prod(op.extents) > prod(producer.extents):
-        return False
-    return value.has_one_use() or (cost <= recompute_limit and len(producer.inputs) <= 1)
+    return not repeated and cost <= recompute_limit and len(producer.inputs) <= 1
 
 
 def inline(
@@ -118,6 +119,8 @@ def inline(
 ) -> GenericOp:
     """Replace read `number` of `op` by the producer's body at the given domain position."""
     rank = len(op.extents)
+    if producer.res[0].has_one_use() and _is_same_place(op, producer, position):
+        return take_over(op, number, producer, [map_of(forms, rank) for forms in composed])
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
     sources = list(op.sources)
     reader = op.block
@@ -160,6 +163,94 @@ def inline(
         _remap(body_op, mapping)
         merged.add_op(body_op)
 
+    return _replace(op, producer, inputs, maps, pads, sources, region)
+
+
+def _is_same_place(op: GenericOp, producer: GenericOp, position: Forms) -> bool:
+    """Whether the reader stands at the very point of the domain that it reads."""
+    return producer.extents == op.extents and all(
+        form == Linear.dim(dim) or (form == Linear(()) and op.extents[dim] == 1)
+        for dim, form in enumerate(position)
+    )
+
+
+def take_over(
+    op: GenericOp, number: int, producer: GenericOp, read_maps: list[AffineMap]
+) -> GenericOp:
+    """`inline` where the producer has no other reader and walks the same domain the same way.
+
+    The reader's ops are appended to the producer's block as it stands: a chain of n ops costs n
+    moves, while cloning the growing body each time would cost n squared.
+    """
+    merged, reader = producer.block, op.block
+    taken = list(zip(producer.inputs, read_maps, producer.pad_values, strict=True))
+    inner = list(merged.args)
+    inner_reads, inner_sources = inner[: len(taken)], inner[len(taken) :]
+    outer = list(reader.args)
+    end = merged.last_op
+    assert isinstance(end, YieldOp)
+    outer[number].replace_all_uses_with(end.values[0])
+    merged.erase_op(end)
+
+    given = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
+    reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []
+    order: list[BlockArgument] = []
+    for i, read in enumerate(given):
+        if i == number:
+            continue
+        reads.append(read)
+        same = next((k for k, other in enumerate(taken) if _same_read(read, other)), None)
+        order.append(_stand_in(merged, outer[i], None if same is None else inner_reads[same]))
+    for read, argument in zip(taken, inner_reads, strict=True):
+        if not any(argument is kept for kept in order):
+            reads.append(read)
+            order.append(argument)
+    order += [_stand_in(merged, argument, None) for argument in outer[len(given) :]]
+    order += inner_sources
+    for body_op in list(reader.ops):
+        body_op.detach()
+        merged.add_op(body_op)
+    _reorder_arguments(merged, order)
+
+    region = producer.body
+    region.detach_block(merged)
+    region.add_block(Block())
+    inputs, maps = [read[0] for read in reads], [read[1] for read in reads]
+    pads = [read[2] for read in reads]
+    sources = [*op.sources, *producer.sources]
+    return _replace(op, producer, inputs, maps, pads, sources, Region(merged))
+
+
+def _same_read(
+    read: tuple[SSAValue, AffineMap, Attribute | None],
+    other: tuple[SSAValue, AffineMap, Attribute | None],
+) -> bool:
+    return read[0] is other[0] and read[1:] == other[1:]
+
+
+def _stand_in(block: Block, argument: SSAValue, found: BlockArgument | None) -> BlockArgument:
+    """The argument of `block`, a new one unless there is one, that takes over all uses."""
+    new = found or block.insert_arg(argument.type, len(block.args))
+    argument.replace_all_uses_with(new)
+    return new
+
+
+def _reorder_arguments(block: Block, order: list[BlockArgument]) -> None:
+    block._args = tuple(order)  # xDSL can only insert and erase them
+    for index, argument in enumerate(order):
+        argument.index = index
+
+
+def _replace(
+    op: GenericOp,
+    producer: GenericOp,
+    inputs: list[SSAValue],
+    maps: list[AffineMap],
+    pads: list[Attribute | None],
+    sources: list[SSAValue],
+    region: Region,
+) -> GenericOp:
+    """Put a nest with these reads and this body in the place of `op`."""
     new = GenericOp(
         op.extents,
         inputs,
@@ -243,5 +334,5 @@ def merge_names(producer: GenericOp, op: GenericOp) -> Attribute:
     for part in (producer, op):
         attribute = part.attributes.get("lamina.op")
         if isinstance(attribute, StringAttr):
-            names += attribute.data.split("+")
+            names.append(attribute.data)
     return StringAttr("+".join(names))

@@ -173,7 +173,7 @@ def guarded(shape: Sequence[int], dtype: np.dtype, at_end: bool) -> np.ndarray:
 
 def call_guarded(compiled: Compiled, arrays: Sequence[np.ndarray], at_end: bool) -> list:
     """Call native code with every input and output between guard pages."""
-    pointers = list(compiled._pointers)
+    pointers = [pointer or 0 for pointer in compiled._bound.template]
     given = iter(arrays)
     held: list[np.ndarray] = []
     outputs: list[np.ndarray] = []
@@ -189,7 +189,8 @@ def call_guarded(compiled: Compiled, arrays: Sequence[np.ndarray], at_end: bool)
             outputs.append(array)
         held.append(array)
         pointers[number] = array.ctypes.data
-    compiled._run("main", pointers)
+    assert compiled._program.code is not None
+    compiled._program.code.call("main", pointers)
     return outputs
 
 
