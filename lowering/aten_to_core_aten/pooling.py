@@ -41,16 +41,6 @@ def _first(value: list[int] | int) -> int | None:
     return value[0] if value else None
 
 
-def _windows(op: SchemaOp, b: CoreBuilder, dims: int) -> list[int]:
-    """Kernel extents, equal to the strides, if the output divides the input."""
-    inputs, outputs = shape_of(op.operands[0])[-dims:], shape_of(op.results[0])[-dims:]
-    if any(o == 0 or i % o for i, o in zip(inputs, outputs, strict=True)):
-        raise b.refuse(
-            f"adaptive pooling from {inputs} to {outputs}", "output extents that divide the input's"
-        )
-    return [i // o for i, o in zip(inputs, outputs, strict=True)]
-
-
 @lowers("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive_avg_pool3d")
 @lowers("_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def adaptive_avg_pool(op: SchemaOp, b: CoreBuilder) -> SSAValue:
@@ -61,20 +51,24 @@ def adaptive_avg_pool(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     if outputs == [1] * dims:
         return b("mean.dim", x, list(range(-dims, 0)), True)
     if all(o and i % o == 0 for i, o in zip(inputs, outputs, strict=True)):
-        windows = _windows(op, b, dims)
+        windows = [i // o for i, o in zip(inputs, outputs, strict=True)]
         return b(f"avg_pool{dims}d", x, windows, windows)
     return b(name if dims == 1 else f"_{name}", x, outputs)
 
 
 @lowers("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """max_pool with indices, if the windows are equal."""
+    """max_pool with indices if the windows are equal, else the core op."""
     x = op.arg("self")
     dims = int(op.overload_name.partition(".")[0][-2])
-    windows = _windows(op, b, dims)
+    inputs, outputs = shape_of(x)[-dims:], shape_of(op.results[0])[-dims:]
     if dims == 1:
-        x, windows = b("unsqueeze", x, -2), [1, *windows]
-    made = b.op(f"max_pool{max(dims, 2)}d_with_indices", x, windows, windows)
+        x, inputs, outputs, dims = b("unsqueeze", x, -2), [1, *inputs], [1, *outputs], 2
+    if all(o and i % o == 0 for i, o in zip(inputs, outputs, strict=True)):
+        windows = [i // o for i, o in zip(inputs, outputs, strict=True)]
+        made = b.op(f"max_pool{dims}d_with_indices", x, windows, windows)
+    else:
+        made = b.op(f"adaptive_max_pool{dims}d", x, outputs)
     return [b.view(value, shape_of(r)) for value, r in zip(made.results, op.results, strict=True)]
 
 

@@ -15,22 +15,22 @@ def convolution(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     x, weight = op.arg("input"), op.arg("weight")
     dims = rank_of(weight) - 2
     stride, padding, dilation, extra = (
-        _each(op.arg(name), dims) for name in ("stride", "padding", "dilation", "output_padding")
+        each(op.arg(name), dims) for name in ("stride", "padding", "dilation", "output_padding")
     )
     if op.arg("transposed"):
-        result = _transposed(op, b, x, weight, stride, padding, dilation, extra)
+        result = transposed(b, x, weight, stride, padding, dilation, extra, op.arg("groups"))
     else:
         result = b("convolution", x, weight, stride, padding, dilation, op.arg("groups"))
     bias = op.arg("bias")
     return result if bias is None else b("add", result, b.along(bias, shape_of(result), 1))
 
 
-def _each(values: list[int], dims: int) -> list[int]:
+def each(values: list[int], dims: int) -> list[int]:
+    """One number for each dimension."""
     return list(values) * dims if len(values) == 1 else list(values)
 
 
-def _transposed(
-    op: SchemaOp,
+def transposed(
     b: PrimsBuilder,
     x: SSAValue,
     weight: SSAValue,
@@ -38,13 +38,14 @@ def _transposed(
     padding: list[int],
     dilation: list[int],
     extra: list[int],
+    groups: int,
 ) -> SSAValue:
     """The convolution of x with zeros between its elements and the reversed window."""
-    groups, dims = op.arg("groups"), len(stride)
+    dims = len(stride)
     kernel = shape_of(weight)[2:]
     for i in range(dims):
         dim = i + 2
-        x = _spread(b, x, dim, stride[i])
+        x = spread(b, x, dim, stride[i])
         low = dilation[i] * (kernel[i] - 1) - padding[i]
         x = b.pad(x, dim, low, low + extra[i])
     return b(
@@ -52,7 +53,7 @@ def _transposed(
     )
 
 
-def _spread(b: PrimsBuilder, x: SSAValue, dim: int, stride: int) -> SSAValue:
+def spread(b: PrimsBuilder, x: SSAValue, dim: int, stride: int) -> SSAValue:
     """stride - 1 zeros between neighbours along `dim`."""
     if stride == 1:
         return x

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from typing import Any
 
+from xdsl.dialects import func
 from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, PythonValues
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
@@ -108,11 +109,16 @@ def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> 
     copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
     copy.operands = tuple(block.args)
     block.add_op(copy)
+    # Lowerings may leave out results without uses.
+    used = [r for r, own in zip(copy.results, op.results, strict=True) if own.first_use]
+    end = func.ReturnOp(*used)
+    block.add_op(end)
     region = Region(block)
     try:
         replacements = conversion.apply(copy)
     except UnsupportedError as error:
         raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
+    end.detach()
     op_classes = {type(made) for made in region.walk()}
     helper = Interpreter(interpreter.module)
     helper.register_implementations(functions_below(op_classes))
