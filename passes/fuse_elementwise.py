@@ -202,9 +202,14 @@ def take_over(
         same = next((k for k, other in enumerate(taken) if _same_read(read, other)), None)
         order.append(_stand_in(merged, outer[i], None if same is None else inner_reads[same]))
     for read, argument in zip(taken, inner_reads, strict=True):
-        if not any(argument is kept for kept in order):
+        if any(argument is kept for kept in order):
+            continue
+        same = next((k for k, other in enumerate(reads) if _same_read(read, other)), None)
+        if same is None:
             reads.append(read)
             order.append(argument)
+        else:
+            argument.replace_all_uses_with(order[same])
     order += [_stand_in(merged, argument, None) for argument in outer[len(given) :]]
     order += inner_sources
     for body_op in list(reader.ops):
