@@ -23,6 +23,7 @@ CHEAP_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.copysign", "
 DIVISION_COST = 5
 SQRT_COST = 8
 MATH_COST = 15
+SPECIAL_COST = 60
 READ_COST = 4
 """An indirect read: an address computation, a bounds check and a gather."""
 
@@ -36,6 +37,8 @@ def op_cost(op: Operation) -> int:
         return DIVISION_COST
     if name == "loop.read":
         return READ_COST
+    if name == "loop.special":
+        return SPECIAL_COST
     if name in ("math.sqrt", "math.rsqrt"):
         return SQRT_COST
     if name.startswith("math.") and name not in CHEAP_MATH:

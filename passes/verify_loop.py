@@ -30,6 +30,7 @@ from lamina.dialects.loop import (
     ReadOp,
     ReshapeOp,
     ReturnOp,
+    SpecialOp,
     YieldOp,
 )
 from lamina.dialects.loop.nest import OrderedNest
@@ -37,7 +38,7 @@ from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
 BODY_DIALECTS = frozenset({"arith", "math"})
-BODY_OPS = (IndexOp, ReadOp, YieldOp)
+BODY_OPS = (IndexOp, ReadOp, SpecialOp, YieldOp)
 TENSOR_OPS = (
     GenericOp,
     *LONE_OPS,
@@ -48,9 +49,6 @@ TENSOR_OPS = (
     func.CallOp,
     func.ReturnOp,
 )
-COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
-"""Ops that hand complex numbers on; all computing is done on their parts."""
-
 COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
 """Ops that hand complex numbers on; all computing is done on their parts."""
 
@@ -97,7 +95,7 @@ class VerifyLoopPass(ModulePass):
 def _check_body(op: GenericOp | OrderedNest) -> None:
     for inner in op.block.ops:
         if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
-            raise invalid(inner, "bodies hold only arith, math, loop.index and loop.read")
+            raise invalid(inner, "bodies hold only arith, math, loop.index, .read and .special")
         if inner.regions:
             raise invalid(inner, "ops of a body have no regions")
     if isinstance(op, OrderedNest):

@@ -9,6 +9,7 @@ from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.vector import fused_multiply_add
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.loop.special import SpecialOp
 
 _INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",
@@ -94,9 +95,15 @@ def call_function(w: FunctionWriter, stem: str, type_: str, operands: list[str])
     return w.call(name, type_, ", ".join(f"{type_} {operand}" for operand in operands))
 
 
+def _special(w: FunctionWriter, op: SpecialOp) -> None:
+    operands = [w.value(v) for v in op.operands]
+    w.bind(op.result, call_function(w, op.function.data, w.type(op.result), operands))
+
+
 EMITTERS: dict[type[Operation], Emitter] = {
     **dict.fromkeys(_INTRINSICS, _intrinsic),
     **dict.fromkeys(_INTEGER_INTRINSICS, _integer_intrinsic),
     **dict.fromkeys(_FUNCTIONS, _function),
     math.FmaOp: _fma,
+    SpecialOp: _special,
 }

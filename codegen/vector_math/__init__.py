@@ -5,13 +5,14 @@ huge arguments as IEEE 754 and torch have them. Constants come from `fit.py`.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
 from lamina.codegen.vector_math.builder import MathBuilder, Shared, Value
+from lamina.codegen.vector_math.special_builder import SpecialBuilder
 
 if TYPE_CHECKING:
     from lamina.codegen.llvm_emitter.writer import ModuleWriter
@@ -46,9 +47,53 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
 }
 
 
+#: Special functions: each is a function of its own in the program, not inlined. The f32 versions
+#: call the f64 ones, but for those of `IN_OWN_PRECISION`.
+SPECIAL: dict[str, tuple[str, int]] = {
+    "airy_ai": ("airy", 1),
+    "bessel_i0": ("modified_bessel", 1),
+    "bessel_i0e": ("modified_bessel", 1),
+    "bessel_i1": ("modified_bessel", 1),
+    "bessel_i1e": ("modified_bessel", 1),
+    "bessel_j0": ("bessel", 1),
+    "bessel_j1": ("bessel", 1),
+    "bessel_y0": ("bessel", 1),
+    "bessel_y1": ("bessel", 1),
+    "chebyshev_polynomial_t": ("orthogonal_polynomials", 2),
+    "chebyshev_polynomial_u": ("orthogonal_polynomials", 2),
+    "chebyshev_polynomial_v": ("orthogonal_polynomials", 2),
+    "chebyshev_polynomial_w": ("orthogonal_polynomials", 2),
+    "digamma": ("gamma", 1),
+    "erf_inv": ("inverse_error_function", 1),
+    "erfcx": ("error_function", 1),
+    "gcd": ("integer", 2),
+    "hermite_polynomial_h": ("orthogonal_polynomials", 2),
+    "hermite_polynomial_he": ("orthogonal_polynomials", 2),
+    "igamma": ("incomplete_gamma", 2),
+    "igammac": ("incomplete_gamma", 2),
+    "laguerre_polynomial_l": ("orthogonal_polynomials", 2),
+    "legendre_polynomial_p": ("orthogonal_polynomials", 2),
+    "lgamma": ("gamma", 1),
+    "modified_bessel_k0": ("modified_bessel", 1),
+    "modified_bessel_k1": ("modified_bessel", 1),
+    "ndtri": ("inverse_error_function", 1),
+    "scaled_modified_bessel_k0": ("modified_bessel", 1),
+    "scaled_modified_bessel_k1": ("modified_bessel", 1),
+    "spherical_bessel_j0": ("bessel", 1),
+    "zeta": ("zeta", 2),
+}
+
+IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer"})
+
+
+def function_name(stem: str, type_: str) -> str:
+    """The LLVM name of function `stem` on LLVM type `type_`."""
+    return f"lamina.{stem}.{mangled(type_)}"
+
+
 def require(writer: "ModuleWriter", stem: str, type_: str) -> str:
     """Puts function `stem` on LLVM type `type_` into the program; gives its LLVM name."""
-    name = f"lamina.{stem}.{mangled(type_)}"
+    name = function_name(stem, type_)
     if name not in writer.helpers:
         text, shared = function_text(stem, type_, writer.target)
         writer.helpers[name] = text
@@ -60,19 +105,38 @@ def require(writer: "ModuleWriter", stem: str, type_: str) -> str:
 @cache
 def function_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
     """(definition, what else it needs) of one function for one type and target."""
-    module, operands = FUNCTIONS[stem]
-    function: Callable[..., Value] = getattr(
-        import_module(f"lamina.codegen.vector_math.{module}"), stem
-    )
-    builder = MathBuilder(type_, target)
-    result = function(builder, *(Value(builder, type_, f"%x{i}") for i in range(operands)))
+    _, operands = FUNCTIONS.get(stem) or SPECIAL[stem]
+    builder = SpecialBuilder(type_, target)
+    given = [Value(builder, type_, f"%x{i}") for i in range(operands)]
+    result = build(stem, builder, *given)
     parameters = ", ".join(f"{type_} %x{i}" for i in range(operands))
-    name = f"lamina.{stem}.{mangled(type_)}"
+    attributes = "#1" if stem in FUNCTIONS else _outlined(target)
     lines = [
-        f"define internal {type_} @{name}({parameters}) #1 {{",
+        f"define internal {type_} @{function_name(stem, type_)}({parameters}) {attributes} {{",
         "entry:",
         *builder.shared.lines,
         f"  ret {type_} {result.text}",
         "}",
     ]
     return "\n".join(lines), builder.shared
+
+
+def build(stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
+    """What function `stem` computes, appended to a builder."""
+    module, _ = FUNCTIONS.get(stem) or SPECIAL[stem]
+    if stem in SPECIAL and builder.single and module not in IN_OWN_PRECISION:
+        return builder.in_double(partial(_call, stem), *operands)
+    function: Callable[..., Value] = getattr(
+        import_module(f"lamina.codegen.vector_math.{module}"), stem
+    )
+    return function(builder, *operands)
+
+
+def _call(stem: str, builder: MathBuilder, *operands: Value) -> Value:
+    assert isinstance(builder, SpecialBuilder)
+    return builder.apply(stem, *operands)
+
+
+def _outlined(target: Target) -> str:
+    bits = target.vector_bits
+    return f'noinline nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'

@@ -50,7 +50,7 @@ class Value:
         return self.b.binary("fdiv", self.b.like(self, other), self)
 
     def __neg__(self) -> Value:
-        return self.b.emit(self.type, f"fneg {self.type} {self.text}")
+        return self.b.negate(self)
 
     def __lt__(self, other: Operand) -> Value:
         return self.b.compare("fcmp olt", self, other)
@@ -145,7 +145,7 @@ class MathBuilder:
 
     def other(self, type_: str) -> MathBuilder:
         """A builder of the same function for values of another type."""
-        return MathBuilder(type_, self.target, self.shared)
+        return type(self)(type_, self.target, self.shared)
 
     def in_double(self, function: Callable[..., Value], *operands: Value) -> Value:
         """f32 through an f64 function, in as many parts as fill the vector registers."""
@@ -221,6 +221,10 @@ class MathBuilder:
         """Appends a two-operand instruction."""
         b = self.like(a, b)
         return self.emit(a.type, f"{instruction} {a.type} {a.text}, {b.text}")
+
+    def negate(self, a: Value) -> Value:
+        """The other sign, of zeros and NaN too."""
+        return self.emit(a.type, f"fneg {a.type} {a.text}")
 
     def compare(self, instruction: str, a: Value, b: Operand) -> Value:
         """Appends a comparison."""
@@ -330,10 +334,6 @@ class MathBuilder:
     def ashr(self, a: Value, bits: int) -> Value:
         """Shift right, sign kept."""
         return self.binary("ashr", a, bits)
-
-    def lshr(self, a: Value, bits: int) -> Value:
-        """Shift right."""
-        return self.binary("lshr", a, bits)
 
     def both(self, a: Value, b: Operand) -> Value:
         """Bitwise and."""

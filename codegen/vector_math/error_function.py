@@ -1,9 +1,10 @@
-"""erf, erfc."""
+"""erf, erfc, erfcx."""
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import exp_parts
+from lamina.codegen.vector_math.special_builder import SpecialBuilder
 
 #: 2^r on |r| <= 1/2 to 2^-23.
 _EXP2_SHORT = (
@@ -45,6 +46,27 @@ def _complement(b: MathBuilder, x: Value) -> Value:
     value, value_low = two_product(b, high, q)
     value_low = value_low + b.fma(high, q_low, low * q)
     return b.scale(value + value_low, n)
+
+
+#: (-1)^k (2k - 1)!! / 2^k, k = 5 .. 0 (DLMF 7.12.1).
+_FAR = (-945 / 32, 105 / 16, -15 / 8, 0.75, -0.5, 1.0)
+
+
+def erfcx(b: SpecialBuilder, x: Value) -> Value:
+    """e^(x^2) erfc(x): the polynomial of erfc, asymptotic from 25; f64."""
+    magnitude = b.abs(x)
+    y = b.at_most(magnitude, 25.0)
+    near = b.horner((y - 4.0) / (y + 4.0), c.ERFCX64) / (y * 2.0 + 1.0)
+    inverse = 1.0 / magnitude
+    far = b.horner(inverse * inverse, _FAR) * inverse * 0.5641895835477563
+    positive = b.select(magnitude > 25.0, far, near)
+    square, square_low = two_product(b, x, x)
+    power = b.apply("exp", square)
+    # e^(s + l) = e^s (1 + l); l is tiny, but where e^s overflows.
+    power = b.select(square < 709.0, b.fma(power, square_low, power), float("inf"))
+    negative = power * 2.0 - positive
+    result = b.select(x < 0.0, negative, positive)
+    return b.select(x.is_nan(), x, result)
 
 
 def erfc(b: MathBuilder, x: Value) -> Value:

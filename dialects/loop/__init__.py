@@ -14,6 +14,7 @@ from lamina.dialects.loop.scan import ScanOp
 from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.sort import SortOp
+from lamina.dialects.loop.special import SpecialOp
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
@@ -23,6 +24,7 @@ Loop = Dialect(
         YieldOp,
         IndexOp,
         ReadOp,
+        SpecialOp,
         KernelOp,
         ExternOp,
         ReturnOp,
@@ -55,5 +57,6 @@ __all__ = [
     "ScanOp",
     "ScatterOp",
     "SortOp",
+    "SpecialOp",
     "YieldOp",
 ]

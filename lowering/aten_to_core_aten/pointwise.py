@@ -207,17 +207,7 @@ def xlogy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("where.self", zero, b.full([], 0.0, element), product)
 
 
-@lowers("logaddexp")
-def logaddexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """max + log1p(exp(-|x - y|)); equal infinities give themselves."""
-    x, y = op.arg("self"), op.arg("other")
-    best = b("maximum", x, y)
-    tail = b("log1p", b("exp", b("neg", b("abs", b("sub.Tensor", x, y)))))
-    same = b("logical_and", b("eq.Tensor", x, y), b("isinf", x))
-    return b("where.self", same, x, b("add.Tensor", best, tail))
-
-
-@lowers("exp2")
+@lowers("exp2", "special_exp2")
 def exp2(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """2 to the power x."""
     return b("pow.Scalar", 2, b.cast(op.arg("self"), element_of(op.results[0])))
@@ -330,7 +320,7 @@ def isclose(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("logical_or", close, b("logical_and", finite, b("le.Tensor", actual, allowed)))
 
 
-@lowers("sinc")
+@lowers("sinc", "special_sinc")
 def sinc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """sin(pi x) / (pi x), 1 at 0."""
     x = b("mul.Scalar", b.cast(op.arg("self"), element_of(op.results[0])), pi)
@@ -338,7 +328,7 @@ def sinc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("where.self", b("eq.Scalar", x, 0), one, b("div.Tensor", b("sin", x), x))
 
 
-@lowers("logit")
+@lowers("logit", "special_logit")
 def logit(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """log(x / (1 - x)), x clamped to [eps, 1 - eps] if eps is given."""
     x, eps = b.cast(op.arg("self"), element_of(op.results[0])), op.arg("eps")

@@ -90,7 +90,7 @@ DECOMPOSITIONS = Conversion(
         "pooling",
         "rearrange",
         "reduction",
-        "resampling",
+        "special",
         "view",
     ),
     builder=CoreBuilder,

@@ -28,9 +28,6 @@ from lamina.lowering.tensor_types import element_of, shape_of
 COMPLEX = frozenset({"prims.complex", "prims.extern", "prims.imag", "prims.real"})
 """What hands complex tensors on; `split-complex` leaves nothing else."""
 
-COMPLEX = frozenset({"prims.complex", "prims.extern", "prims.imag", "prims.real"})
-"""What hands complex tensors on; `split-complex` leaves nothing else."""
-
 Map = Sequence[AffineExpr | int] | None
 """An index map by its expressions; None is the identity over the whole domain."""
 
@@ -210,6 +207,7 @@ LOWERINGS = Conversion(
         "layout",
         "reduction",
         "scan",
+        "special",
         "product",
         "window",
         "indexing",

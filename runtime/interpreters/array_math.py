@@ -134,9 +134,11 @@ class ArrayBuilder(SpecialBuilder):
 
 
 def evaluate(function: str, operands: Sequence[Array]) -> Array:
-    """A special function on arrays of one dtype; gcd on integers, the others on f32 or f64."""
+    """A special function on arrays of one dtype; gcd on integers as unsigned, others on floats."""
     if function == "gcd":
-        return np.gcd(*operands)
+        kind = operands[0].dtype
+        unsigned = np.dtype(f"u{kind.itemsize}")
+        return np.gcd(*(x.view(unsigned) for x in operands)).view(kind)
     builder = ArrayBuilder(_TYPES[operands[0].dtype], Target.host(), _Arrays())
     with np.errstate(all="ignore"):
         return builder.array(builder.apply(function, *map(builder.value, operands)))

@@ -41,7 +41,7 @@ from lamina.runtime.interpreters.values import is_floating, numpy_dtype
 CHUNK_POINTS = 1 << 22
 """Domain points evaluated at once."""
 
-EVALUATED = VECTOR_FORMS | {"vector.fma", "vector.bitcast"}
+EVALUATED = VECTOR_FORMS | {"vector.fma", "vector.bitcast", "loop.special"}
 """Ops besides arith and math that are one NumPy call on their operands."""
 
 SCHEDULED: dict[str, tuple[str, str]] = {

@@ -11,8 +11,10 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop.special import BINARY as BINARY_FUNCTIONS
+from lamina.dialects.loop.special import UNARY as UNARY_FUNCTIONS
 from lamina.runtime.extern_kernels.binding import call_of
-from lamina.runtime.interpreters import prims_order, special
+from lamina.runtime.interpreters import array_math, prims_order
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
@@ -33,7 +35,6 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "cbrt": np.cbrt,
     "conj": np.conj,
     "conj_physical": np.conj,
-    "erf_inv": special.erf_inv,
     "imag": np.imag,
     "isfinite": np.isfinite,
     "real": np.real,
@@ -43,11 +44,8 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 }
 """On one tensor."""
 
-
-def _complex(real: Array, imag: Array) -> Array:
-    made = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
-    made.real, made.imag = real, imag
-    return made
+SPECIAL = (UNARY_FUNCTIONS | BINARY_FUNCTIONS) - UNARY.keys() - {"gcd"}
+"""Functions with a formula for arrays only."""
 
 
 def _complex(real: Array, imag: Array) -> Array:
@@ -58,7 +56,6 @@ def _complex(real: Array, imag: Array) -> Array:
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
-    "complex": _complex,
     "complex": _complex,
     "atan2": np.arctan2,
     "bitwise_and": np.bitwise_and,
@@ -123,6 +120,16 @@ def _reduction(function: Callable[..., Any]) -> Function:
 
 def _operands(a: Call) -> list[Array]:
     return [a._decode(operand) for operand in a.op.operands]  # pyright: ignore
+
+
+def _special(name: str) -> Function:
+    return lambda a: array_math.evaluate(name, _operands(a))
+
+
+def frexp(a: Call) -> list[Array]:
+    """Mantissa and exponent; infinities and NaN have exponent 0."""
+    mantissa, exponent = np.frexp(_operands(a)[0])
+    return [mantissa, exponent]
 
 
 def nextafter(a: Call) -> Array:
@@ -301,6 +308,7 @@ def squeeze(a: Call) -> Array:
 FUNCTIONS: dict[str, Function] = (
     {name: _unary(function) for name, function in UNARY.items()}
     | {name: _binary(function) for name, function in BINARY.items()}
+    | {name: _special(name) for name in SPECIAL}
     | {name: _reduction(function) for name, function in REDUCTIONS.items()}
     | prims_order.FUNCTIONS
     | {
@@ -317,6 +325,7 @@ FUNCTIONS: dict[str, Function] = (
         "full": full,
         "full_like": full,
         "extern": extern,
+        "frexp": frexp,
         "gather": gather,
         "iota": iota,
         "nextafter": nextafter,

@@ -44,28 +44,7 @@ def _digamma(x: float) -> float:
     return total + math.log(x) - 0.5 / x - series
 
 
-def _erf_inv(y: float) -> float:
-    """A rational start (Giles 2012), then two Newton steps."""
-    if math.isnan(y) or abs(y) > 1:
-        return math.nan
-    if abs(y) == 1:
-        return math.copysign(math.inf, y)
-    w = -math.log((1 - y) * (1 + y))
-    x = y * math.sqrt(w) if w > 5 else y * (1.5014 + 0.2465 * (w - 2.5))
-    x = math.copysign(min(abs(x), 5.8), y)
-    for _ in range(40):
-        tail = (
-            math.erf(x) - y if abs(y) < 0.5 else math.copysign((1 - abs(y)) - math.erfc(abs(x)), y)
-        )
-        step = tail * math.sqrt(math.pi) / 2 * math.exp(min(x * x, 700))
-        x -= max(-0.5, min(0.5, step))
-        if abs(step) < 1e-16 * max(abs(x), 1):
-            break
-    return x
-
-
 erf = _elementwise(math.erf)
 erfc = _elementwise(math.erfc)
 lgamma = _elementwise(_lgamma)
 digamma = _elementwise(_digamma)
-erf_inv = _elementwise(_erf_inv)

@@ -492,7 +492,11 @@ _PRIMS: dict[str, str] = {
         conj_physical cos cosh digamma div erf erf_inv erfc erfcx exp exp2 expm1 floor fmax fmin
         fmod gcd hypot igamma igammac lgamma log log10 log1p log2 maximum minimum mul ndtri neg
         nextafter pow reciprocal remainder round rsqrt shift_left shift_right_arithmetic
-        shift_right_logical sign sin sinh spherical_bessel_j0 sqrt sub tan tanh trunc zeta""",
+        shift_right_logical sign sin sinh spherical_bessel_j0 sqrt sub tan tanh trunc zeta
+        airy_ai bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
+        scaled_modified_bessel_k0 scaled_modified_bessel_k1 chebyshev_polynomial_t
+        chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+        hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p""",
     "prims:comparison": "eq ge gt isfinite le lt ne signbit",
     "prims:real_elementwise": "abs",
     "prims:frexp": "frexp",
@@ -501,7 +505,6 @@ _PRIMS: dict[str, str] = {
     "prims:convert": "convert_element_type",
     "prims:view_of_dtype": "view_of_dtype",
     "prims:complex_part": "real imag",
-    "prims_extensions:complex_of_parts": "complex",
     "prims_extensions:complex_of_parts": "complex",
     "prims:broadcast_in_dim": "broadcast_in_dim",
     "prims:transpose": "transpose",

@@ -1,0 +1,115 @@
+"""Special functions in bodies of loop nests: one op, the function by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+UNARY = frozenset(
+    [
+        "airy_ai",
+        "bessel_i0",
+        "bessel_i0e",
+        "bessel_i1",
+        "bessel_i1e",
+        "bessel_j0",
+        "bessel_j1",
+        "bessel_y0",
+        "bessel_y1",
+        "digamma",
+        "erf_inv",
+        "erfc",
+        "erfcx",
+        "lgamma",
+        "modified_bessel_k0",
+        "modified_bessel_k1",
+        "ndtri",
+        "scaled_modified_bessel_k0",
+        "scaled_modified_bessel_k1",
+        "spherical_bessel_j0",
+    ]
+)
+BINARY = frozenset(
+    [
+        "chebyshev_polynomial_t",
+        "chebyshev_polynomial_u",
+        "chebyshev_polynomial_v",
+        "chebyshev_polynomial_w",
+        "gcd",
+        "hermite_polynomial_h",
+        "hermite_polynomial_he",
+        "igamma",
+        "igammac",
+        "laguerre_polynomial_l",
+        "legendre_polynomial_p",
+        "zeta",
+    ]
+)
+"""Names of functions of two operands. `gcd` takes integers and counts them as unsigned, the others
+take f32 or f64."""
+
+
+@irdl_op_definition
+class SpecialOp(IRDLOperation):
+    """A special function of scalars or of vectors lane by lane, all of one type.
+
+    `%y = loop.special "digamma"(%x) : f32`
+    """
+
+    name = "loop.special"
+    function = prop_def(StringAttr)
+    operands_ = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def __init__(self, function: str, operands: Sequence[SSAValue]) -> None:
+        super().__init__(
+            operands=[list(operands)],
+            result_types=[operands[0].type],
+            properties={"function": StringAttr(function)},
+        )
+
+    def verify_(self) -> None:
+        name = self.function.data
+        if name not in UNARY and name not in BINARY:
+            raise VerifyException(f'loop.special has no function "{name}"')
+        wanted = 1 if name in UNARY else 2
+        if len(self.operands_) != wanted:
+            raise VerifyException(f'loop.special "{name}" takes {wanted} operands')
+        if any(operand.type != self.result.type for operand in self.operands_):
+            raise VerifyException(f'loop.special "{name}": operands and result differ in type')
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f' "{self.function.data}"(')
+        printer.print_list(self.operands_, printer.print_ssa_value)
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SpecialOp:
+        function = parser.parse_str_literal()
+        given = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        kind = parser.parse_type()
+        op = cls(function, [parser.resolve_operand(value, kind) for value in given])
+        op.attributes.update(attributes)
+        return op
