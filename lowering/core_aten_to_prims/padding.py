@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, as_element, lowers
+from lamina.lowering.core_aten_to_prims.table import (
+    PrimsBuilder,
+    accumulation_type,
+    as_element,
+    lowers,
+)
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 
@@ -43,6 +49,31 @@ def copied_pad(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         low, high = amounts[2 * position], amounts[2 * position + 1]
         x = (_mirror if mirrored else _repeat)(b, x, dim, low, high)
     return x
+
+
+@lowers(*(f"{kind}_pad{n}d_backward" for kind in ("reflection", "replication") for n in (1, 2, 3)))
+def copied_pad_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Each gradient is added where its element came from, one dimension after the other."""
+    result: Attribute = element_of(op.results[0])
+    grad = b.convert(op.arg("grad_output"), accumulation_type(result))
+    amounts, shape = op.arg("padding"), shape_of(op.results[0])
+    mirrored = op.overload_name.startswith("reflection")
+    if any(amount < 0 for amount in amounts):
+        raise b.refuse("negative padding", "constant_pad_nd")
+    for position in range(len(amounts) // 2):
+        dim = len(shape) - 1 - position
+        extent, out = shape[dim], shape_of(grad)[dim]
+        place = b.iota(out, i64, -amounts[2 * position])
+        last = b.full([out], extent - 1, i64)
+        if mirrored:
+            place = b("sub", last, b("abs", b("sub", last, b("abs", place))))
+        else:
+            place = b("minimum", b.with_number("maximum", place, 0), last)
+        into = b.full(
+            [*shape_of(grad)[:dim], extent, *shape_of(grad)[dim + 1 :]], 0, element_of(grad)
+        )
+        grad = b("put", into, place, grad, dim, "add")
+    return b.convert(grad, result)
 
 
 def _mirror(b: PrimsBuilder, x: SSAValue, dim: int, low: int, high: int) -> SSAValue:

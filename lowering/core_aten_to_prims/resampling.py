@@ -1,35 +1,177 @@
-"""Upsampling: neighbours taken along each axis, at places computed like torch's."""
+"""Interpolation and its gradient, one axis after the other.
+
+Along an axis, each output is a weighted sum of a few inputs (taps); the gradient adds the weighted
+outputs at the same places. Antialiased filters have as many taps as the input is shrunk, and
+are products with a matrix of weights.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
-from lamina.lowering.tensor_types import element_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_float, shape_of
+
+CUBIC = -0.75
+"""Keys's parameter of cubic convolution, as torch has it."""
+SMOOTH_CUBIC = -0.5
+"""The same for antialiased interpolation."""
 
 
-def _ratio(op: SchemaOp, position: int, extent: int, out: int) -> float:
-    """input / output: by the scale factor if one is given."""
-    factors = op.arg("scale_factors")
-    return 1 / factors[position] if factors else extent / out
+@dataclass(frozen=True)
+class Axis:
+    """One axis to resample: its extents, input / output, and whether the corners are kept."""
+
+    extent: int
+    out: int
+    ratio: float
+    corners: bool
 
 
-@lowers("upsample_nearest2d.vec")
-def upsample_nearest(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """floor(i * ratio); repetition if the ratio is the reciprocal of a whole number."""
-    x: SSAValue = op.arg("input")
-    for position, dim in enumerate((2, 3)):
-        extent, out = shape_of(x)[dim], shape_of(op.results[0])[dim]
-        ratio = _ratio(op, position, extent, out)
-        if out % extent == 0 and ratio == extent / out:
-            x = _repeated(b, x, dim, out // extent)
-            continue
-        place = b.with_number("mul", b.convert(b.iota(out, i64), f32), ratio)
-        place = b.convert(b("floor", place), i64)
-        x = b("take", x, b.with_number("minimum", place, extent - 1), dim)
-    return x
+Taps = list[tuple[SSAValue, SSAValue | None]]
+"""Places, and weights (none for 1), one for each output."""
+
+Method = Callable[[PrimsBuilder, Axis, Attribute], Taps]
+
+
+def _last(b: PrimsBuilder, place: SSAValue, extent: int) -> SSAValue:
+    """Not behind the last input."""
+    return b.with_number("minimum", place, extent - 1)
+
+
+def _nearest_at(offset: float) -> Method:
+    def taps(b: PrimsBuilder, axis: Axis, element: Attribute) -> Taps:
+        if axis.extent == axis.out:
+            return [(b.iota(axis.out, i64), None)]
+        number = b.convert(b.iota(axis.out, i64), f32)
+        number = b.with_number("add", number, offset) if offset else number
+        place = b("floor", b.with_number("mul", number, axis.ratio))
+        return [(_last(b, b.convert(place, i64), axis.extent), None)]
+
+    return taps
+
+
+def source_place(b: PrimsBuilder, axis: Axis, element: Attribute, cubic: bool) -> SSAValue:
+    """Where each output lies among the inputs."""
+    index = b.convert(b.iota(axis.out, i64), element)
+    if axis.corners:
+        step = (axis.extent - 1) / (axis.out - 1) if axis.out > 1 else 0.0
+        return b.with_number("mul", index, step)
+    middle = b.with_number("mul", b.with_number("add", index, 0.5), axis.ratio)
+    place = b.with_number("sub", middle, 0.5)
+    return place if cubic else b.with_number("maximum", place, 0.0)
+
+
+def _linear(b: PrimsBuilder, axis: Axis, element: Attribute) -> Taps:
+    if axis.extent == axis.out and (axis.corners or axis.ratio == 1):
+        return [(b.iota(axis.out, i64), None)]
+    place = source_place(b, axis, element, cubic=False)
+    low = _last(b, b.convert(b("floor", place), i64), axis.extent)
+    high = _last(b, b.with_number("add", low, 1), axis.extent)
+    upper = b("sub", place, b.convert(low, element))
+    upper = b.with_number("minimum", upper, 1.0)
+    return [(low, b.with_number("add", b("neg", upper), 1)), (high, upper)]
+
+
+def cubic_weight(b: PrimsBuilder, distance: SSAValue, outer: bool, a: float) -> SSAValue:
+    """Keys's kernel for distances up to 1, or (outer) from 1 to 2."""
+
+    def polynomial(*coefficients: float) -> SSAValue:
+        total = b.full(shape_of(distance), coefficients[0], element_of(distance))
+        for coefficient in coefficients[1:]:
+            total = b.with_number("add", b("mul", total, distance), coefficient)
+        return total
+
+    return polynomial(a, -5 * a, 8 * a, -4 * a) if outer else polynomial(a + 2, -(a + 3), 0, 1)
+
+
+def cubic_weights(b: PrimsBuilder, fraction: SSAValue) -> list[SSAValue]:
+    """Weights of the neighbours at -1, 0, 1 and 2 of a point at `fraction`."""
+    rest = b.with_number("add", b("neg", fraction), 1)
+    return [
+        cubic_weight(b, b.with_number("add", fraction, 1), True, CUBIC),
+        cubic_weight(b, fraction, False, CUBIC),
+        cubic_weight(b, rest, False, CUBIC),
+        cubic_weight(b, b.with_number("add", rest, 1), True, CUBIC),
+    ]
+
+
+def _cubic(b: PrimsBuilder, axis: Axis, element: Attribute) -> Taps:
+    place = source_place(b, axis, element, cubic=True)
+    whole = b("floor", place)
+    weights = cubic_weights(b, b("sub", place, whole))
+    first = b.convert(whole, i64)
+    taps: Taps = []
+    for offset, weight in zip((-1, 0, 1, 2), weights, strict=True):
+        at = b.with_number("maximum", b.with_number("add", first, offset), 0)
+        taps.append((_last(b, at, axis.extent), weight))
+    return taps
+
+
+METHODS: dict[str, Method] = {
+    "upsample_nearest": _nearest_at(0),
+    "_upsample_nearest_exact": _nearest_at(0.5),
+    "upsample_linear": _linear,
+    "upsample_bilinear": _linear,
+    "upsample_trilinear": _linear,
+    "upsample_bicubic": _cubic,
+}
+SIZES = {
+    "upsample_nearest": (1, 2, 3),
+    "_upsample_nearest_exact": (1, 2, 3),
+    "upsample_linear": (1,),
+    "upsample_bilinear": (2,),
+    "upsample_trilinear": (3,),
+    "upsample_bicubic": (2,),
+}
+NAMES = [f"{name}{dims}d" for name, sizes in SIZES.items() for dims in sizes]
+SMOOTH = ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"]
+
+
+def _axes(op: SchemaOp, inputs: list[int], outputs: list[int]) -> list[Axis]:
+    """The axes by their extents; a scale factor, if given, goes before the extents."""
+    names = {argument.name for argument in op.schema.args}
+    if "scale_factors" in names:
+        scales = op.arg("scale_factors") or [None] * len(inputs)
+    elif len(inputs) == 1:
+        scales = [op.arg("scales")]
+    else:
+        scales = [op.arg(f"scales_{axis}") for axis in "dhw"[-len(inputs) :]]
+    corners = bool(op.arg("align_corners")) if "align_corners" in names else False
+    axes: list[Axis] = []
+    for extent, out, scale in zip(inputs, outputs, scales, strict=True):
+        ratio = 1 / scale if scale else extent / out
+        axes.append(Axis(extent, out, ratio, corners))
+    return axes
+
+
+def _method(op: SchemaOp) -> Method:
+    return METHODS[op.overload_name.partition(".")[0].replace("_backward", "")[:-2]]
+
+
+@lowers(*NAMES, *(f"{name}.vec" for name in NAMES))
+def upsample(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Sums of taps; repetition if the nearest neighbour is taken a whole number of times."""
+    x: SSAValue = op.operands[0]
+    result: Attribute = element_of(op.results[0])
+    method = _method(op)
+    axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
+    if "nearest" not in op.overload_name:
+        x = b.convert(x, accumulation_type(result))
+        if not is_float(result):
+            raise b.refuse("interpolation of integers", "floats, or the nearest neighbour")
+    for dim, axis in reversed(list(enumerate(axes, 2))):
+        even = axis.extent and axis.out % axis.extent == 0
+        if "nearest" in op.overload_name and even and axis.ratio == axis.extent / axis.out:
+            x = _repeated(b, x, dim, axis.out // axis.extent)
+        else:
+            x = _resampled(b, x, dim, method(b, axis, element_of(x)))
+    return b.convert(x, result)
 
 
 def _repeated(b: PrimsBuilder, x: SSAValue, dim: int, times: int) -> SSAValue:
@@ -40,36 +182,90 @@ def _repeated(b: PrimsBuilder, x: SSAValue, dim: int, times: int) -> SSAValue:
     return b.reshape(x, [*shape[:dim], shape[dim] * times, *shape[dim + 1 :]])
 
 
-@lowers("upsample_bilinear2d.vec")
-def upsample_bilinear(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Along each axis the weighted sum of two neighbours."""
+def _resampled(b: PrimsBuilder, x: SSAValue, dim: int, taps: Taps) -> SSAValue:
+    total: SSAValue | None = None
+    for place, weight in taps:
+        part = b("take", x, place, dim)
+        if weight is not None:
+            part = b("mul", part, b.along(weight, shape_of(part), dim))
+        total = part if total is None else b("add", total, part)
+    assert total is not None
+    return total
+
+
+@lowers(*(f"{name}_backward" for name in NAMES))
+def upsample_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Weighted gradients added at the taps."""
     result: Attribute = element_of(op.results[0])
-    x = b.convert(op.arg("input"), accumulation_type(result))
-    for position, dim in enumerate((3, 2)):
-        extent, out = shape_of(x)[dim], shape_of(op.results[0])[dim]
-        if extent == out:
-            continue
-        ratio = _ratio(op, 1 - position, extent, out)
-        x = _interpolated(b, x, dim, out, ratio, op.arg("align_corners"))
+    grad = b.convert(op.arg("grad_output"), accumulation_type(result))
+    inputs = shape_of(op.results[0])[2:]
+    method = _method(op)
+    for dim, axis in enumerate(_axes(op, inputs, shape_of(grad)[2:]), 2):
+        shape, element = shape_of(grad), element_of(grad)
+        made = b.full([*shape[:dim], axis.extent, *shape[dim + 1 :]], 0, element)
+        for place, weight in method(b, axis, element):
+            part = grad if weight is None else b("mul", grad, b.along(weight, shape, dim))
+            made = b("put", made, place, part, dim, "add")
+        grad = made
+    return b.convert(grad, result)
+
+
+@lowers(*SMOOTH, *(f"{name}.vec" for name in SMOOTH))
+def upsample_smooth(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Products with the filter's weights along each axis."""
+    x: SSAValue = op.operands[0]
+    result: Attribute = element_of(op.results[0])
+    if not is_float(result):
+        raise b.refuse("antialiased interpolation of integers", "floats")
+    x = b.convert(x, accumulation_type(result))
+    cubic = "bicubic" in op.overload_name
+    axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
+    for dim, axis in reversed(list(enumerate(axes, 2))):
+        weights = smooth_weights(b, axis, element_of(x), cubic)
+        made = b("contract", x, weights, [], [], [dim], [1])
+        rank = len(shape_of(x))
+        x = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
     return b.convert(x, result)
 
 
-def _interpolated(
-    b: PrimsBuilder, x: SSAValue, dim: int, out: int, ratio: float, corners: bool
-) -> SSAValue:
-    extent, compute = shape_of(x)[dim], element_of(x)
-    index = b.convert(b.iota(out, i64), compute)
-    if corners:
-        place = b.with_number("mul", index, (extent - 1) / (out - 1) if out > 1 else 0.0)
+@lowers(*(f"{name}_backward" for name in SMOOTH))
+def upsample_smooth_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """Products with the transposed weights."""
+    result: Attribute = element_of(op.results[0])
+    grad = b.convert(op.arg("grad_output"), accumulation_type(result))
+    axes = _axes(op, shape_of(op.results[0])[2:], shape_of(grad)[2:])
+    cubic = "bicubic" in op.overload_name
+    for dim, axis in enumerate(axes, 2):
+        weights = smooth_weights(b, axis, element_of(grad), cubic)
+        made = b("contract", grad, weights, [], [], [dim], [0])
+        rank = len(shape_of(grad))
+        grad = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
+    return b.convert(grad, result)
+
+
+def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, cubic: bool) -> SSAValue:
+    """(out, extent): the filter stretched over the inputs that one output stands for."""
+    step = axis.ratio
+    if axis.corners:
+        step = (axis.extent - 1) / (axis.out - 1) if axis.out > 1 else 0.0
+    reach = (2.0 if cubic else 1.0) * max(step, 1.0)
+    shape = [axis.out, axis.extent]
+    number = b.convert(b.iota(axis.out, i64), element)
+    center = b.with_number("mul", b.with_number("add", number, 0.5), step)
+    low = b("trunc", b.with_number("add", b.with_number("sub", center, reach), 0.5))
+    high = b("trunc", b.with_number("add", b.with_number("add", center, reach), 0.5))
+    place = b.along(b.convert(b.iota(axis.extent, i64), element), shape, 1)
+    inside = b("bitwise_and", b("ge", place, b.along(low, shape, 0)),
+               b("lt", place, b.along(high, shape, 0)))  # fmt: skip
+    away = b.with_number("add", b("sub", place, b.along(center, shape, 0)), 0.5)
+    distance = b("abs", b.with_number("mul", away, 1 / max(step, 1.0)))
+    zero = b.full(shape, 0, element)
+    near = b.with_number("lt", distance, 1.0)
+    if cubic:
+        outer = cubic_weight(b, distance, True, SMOOTH_CUBIC)
+        far = b.where(b.with_number("lt", distance, 2.0), outer, zero)
+        weight = b.where(near, cubic_weight(b, distance, False, SMOOTH_CUBIC), far)
     else:
-        middle = b.with_number("mul", b.with_number("add", index, 0.5), ratio)
-        place = b.with_number("maximum", b.with_number("sub", middle, 0.5), 0.0)
-    low = b.with_number("minimum", b.convert(b("floor", place), i64), extent - 1)
-    high = b.with_number("minimum", b.with_number("add", low, 1), extent - 1)
-    weight = b("sub", place, b.convert(low, compute))
-    shape = [*shape_of(x)[:dim], out, *shape_of(x)[dim + 1 :]]
-    upper = b.along(weight, shape, dim)
-    lower = b.with_number("add", b("neg", upper), 1)
-    return b(
-        "add", b("mul", b("take", x, low, dim), lower), b("mul", b("take", x, high, dim), upper)
-    )
+        weight = b.where(near, b.with_number("add", b("neg", distance), 1), zero)
+    weight = b.where(inside, weight, zero)
+    return b("div", weight, b.keep_dims(b("sum", weight, [1]), shape, [1]))

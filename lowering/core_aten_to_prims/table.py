@@ -196,6 +196,7 @@ LOWERINGS = Conversion(
         "pooling_backward",
         "reduction",
         "resampling",
+        "sampling",
         "scatter",
         "sort",
         "special",
