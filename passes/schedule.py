@@ -24,9 +24,6 @@ from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
-from lamina.passes.scheduling.streaming import streamed_arguments
-from lamina.passes.scheduling.streaming import streamed_arguments
-from lamina.passes.scheduling.streaming import streamed_arguments
 
 PROGRAM_WORK = 1 << 18
 """Cost units below which a whole program runs on one thread: some ten microseconds of work, less
@@ -44,9 +41,6 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
         forks = program_work(op) >= PROGRAM_WORK
-        streamed = streamed_arguments(op, target)
-        streamed = streamed_arguments(op, target)
-        streamed = streamed_arguments(op, target)
         streamed = streamed_arguments(op, target)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:

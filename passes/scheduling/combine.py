@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType, i1
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
@@ -17,11 +17,14 @@ def store(
     stride: int,
     lanes: int,
     mask: SSAValue | None,
+    *,
+    streamed: bool = False,
 ) -> None:
-    """Write a vector to `flat[at + stride * lane]`."""
+    """Write a vector to `flat[at + stride * lane]`; past the caches if it is `streamed`."""
     if stride == 1:
         if mask is None:
-            emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
+            past = BoolAttr.from_bool(True) if streamed else None
+            emit.run(vector.StoreOp(value, flat, [emit.value(at)], past))
         else:
             emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
         return

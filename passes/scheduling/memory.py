@@ -30,6 +30,8 @@ class Memory:
     """For scratch that spans part of an axis: what to add to the offset."""
     scalars: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Row results with a single element, while that row is being computed."""
+    streamed: frozenset[SSAValue] = frozenset()
+    """Buffers whose vectors are stored past the caches."""
     dead: set[SSAValue] = field(default_factory=set)
     """Buffers that nobody reads from memory: their stores are left out."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from lamina.codegen.target import Target
+from lamina.passes.scheduling import streaming
 
 Form = tuple[dict[int, int], int]
 """Coefficient per dimension, and a constant."""
@@ -362,6 +363,14 @@ def test_programs_compute_what_numpy_does(
     build: Any, execute: Execute, target: Target, first: int
 ) -> None:
     for seed in range(first, first + PROGRAMS_PER_TEST):
+        check(seed, type(build)(), execute)
+
+
+def test_programs_with_all_results_past_the_caches(
+    build: Any, execute: Execute, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_pays", lambda *_: True)
+    for seed in range(200, 200 + PROGRAMS_PER_TEST):
         check(seed, type(build)(), execute)
 
 

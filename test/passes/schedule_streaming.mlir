@@ -1,0 +1,54 @@
+// RUN: lamina-opt %s -p 'schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// The call touches more than the last-level cache, and nobody reads the result again.
+func.func @main(%x: memref<4194304xf32>, %y: memref<4194304xf32>) attributes {lamina.entry} {
+  func.call @large(%x, %y) : (memref<4194304xf32>, memref<4194304xf32>) -> ()
+  func.return
+}
+func.func private @large(%x: memref<4194304xf32>, %y: memref<4194304xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [4194304] reads(%x[i] : memref<4194304xf32>) writes([i] store into %y : memref<4194304xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %u = arith.addf %v, %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @large
+// CHECK:         vector.store {{.*}} {nontemporal = true}
+
+// -----
+
+// Fits the caches: whoever reads the result finds it there.
+func.func @main(%x: memref<65536xf32>, %y: memref<65536xf32>) attributes {lamina.entry} {
+  func.call @small(%x, %y) : (memref<65536xf32>, memref<65536xf32>) -> ()
+  func.return
+}
+func.func private @small(%x: memref<65536xf32>, %y: memref<65536xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [65536] reads(%x[i] : memref<65536xf32>) writes([i] store into %y : memref<65536xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %u = arith.addf %v, %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @small
+// CHECK-NOT:     nontemporal = true
+
+// -----
+
+// A result that the next kernel reads is streamed only if it fills the last-level cache alone.
+func.func @main(%x: memref<2097152xf32>, %m: memref<2097152xf32>, %y: memref<2097152xf32>) attributes {lamina.entry} {
+  func.call @twice(%x, %m) : (memref<2097152xf32>, memref<2097152xf32>) -> ()
+  func.call @twice(%m, %y) : (memref<2097152xf32>, memref<2097152xf32>) -> ()
+  func.return
+}
+func.func private @twice(%x: memref<2097152xf32>, %y: memref<2097152xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [2097152] reads(%x[i] : memref<2097152xf32>) writes([i] store into %y : memref<2097152xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %u = arith.addf %v, %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @twice
+// CHECK-NOT:     nontemporal = true
