@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type
 from lamina.dialects.loop.linear import value_range
+from lamina.dialects.loop.segments import integers64, segment
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
@@ -119,7 +120,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        return tuple(self.domain.get_values())  # pyright: ignore
+        return integers64(self.domain)
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:
@@ -375,6 +376,10 @@ def verify_map(
                 f"{op}: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"
             )
+
+
+for _index, _name in enumerate(("inputs", "sources", "outs")):
+    setattr(GenericOp, _name, segment(_index))
 
 
 def _verify_cover(
