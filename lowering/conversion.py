@@ -81,7 +81,8 @@ def drops_imaginary(op: Operation, x: SSAValue, element: Attribute) -> bool:
     """Whether converting `x` for `op` would lose imaginary parts that nobody gave up."""
     if not is_complex(element_of(x)) or is_complex(element) or element == i1:
         return False
-    return op.name.split(".")[1] not in CONVERSIONS
+    asked = op.properties.get("dtype") == element
+    return not asked and op.name.split(".")[1] not in CONVERSIONS
 
 
 def same_rounding(op: Operation, made: SSAValue) -> SSAValue:

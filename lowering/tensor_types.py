@@ -59,6 +59,11 @@ def is_complex(element: Attribute) -> bool:
     return isinstance(element, ComplexType)
 
 
+def part_type(element: Attribute) -> Attribute:
+    """The type of the parts of a complex type; other types are their own."""
+    return element.element_type if isinstance(element, ComplexType) else element
+
+
 def is_bool(element: Attribute) -> bool:
     """i1, torch's bool."""
     return element == i1

@@ -16,6 +16,11 @@ def part(b: CoreBuilder, z: SSAValue, place: int) -> SSAValue:
     return b("select.int", b("view_as_real", z), -1, place)
 
 
+def real_part(b: CoreBuilder, x: SSAValue) -> SSAValue:
+    """The real part of complex numbers; real tensors as they are."""
+    return part(b, x, 0) if is_complex(element_of(x)) else x
+
+
 def joined(b: CoreBuilder, real: SSAValue, imag: SSAValue) -> SSAValue:
     """The complex tensor with these parts."""
     pairs = [b("unsqueeze", x, -1) for x in (real, imag)]
@@ -94,6 +99,26 @@ def sgn(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     nothing = b.full(shape_of(z), 0, element_of(z))
     unit = b("div.Tensor", z, b.cast(size, element_of(z)))
     return b("where.self", b("eq.Scalar", size, 0), nothing, unit)
+
+
+@lowers("logaddexp")
+def logaddexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """max + log1p(exp(-|x - y|)); equal infinities give themselves.
+
+    Of complex numbers the one with the larger real part is the maximum.
+    """
+    x, y = op.arg("self"), op.arg("other")
+    if is_complex(element_of(x)):
+        shape = shape_of(op.results[0])
+        x, y = b.expand(x, shape), b.expand(y, shape)
+        first = b("ge.Tensor", part(b, x, 0), part(b, y, 0))
+        best, least = b("where.self", first, x, y), b("where.self", first, y, x)
+        tail = b("log", b("add.Scalar", b("exp", b("sub.Tensor", least, best)), 1))
+        return b("add.Tensor", best, tail)
+    best = b("maximum", x, y)
+    tail = b("log1p", b("exp", b("neg", b("abs", b("sub.Tensor", x, y)))))
+    same = b("logical_and", b("eq.Tensor", x, y), b("isinf", x))
+    return b("where.self", same, x, b("add.Tensor", best, tail))
 
 
 @lowers("isreal")

@@ -5,9 +5,18 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.complex import real_part
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.tensor_types import broadcast_shapes, element_of, numel, rank_of, shape_of
+from lamina.lowering.tensor_types import (
+    broadcast_shapes,
+    element_of,
+    is_complex,
+    numel,
+    part_type,
+    rank_of,
+    shape_of,
+)
 
 _EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 
@@ -25,7 +34,7 @@ def rms_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     x, weight, eps = op.arg("input"), op.arg("weight"), op.arg("eps")
     dims = [-1 - i for i in reversed(range(len(op.arg("normalized_shape"))))]
     if eps is None:
-        eps = _EPSILON[str(element_of(x))]
+        eps = _EPSILON[str(part_type(element_of(x)))]
     mean = b("mean.dim", b("mul.Tensor", x, x), dims, True)
     scale = b("rsqrt", b("add.Scalar", mean, eps))
     result = b("mul.Tensor", x, scale)
@@ -96,15 +105,18 @@ def safe_softmax(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 @lowers("logsumexp", "special_logsumexp")
 def logsumexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """max + log(sum(exp(x - max))), an infinite max replaced by 0."""
-    x, dim, keep = op.arg("self"), op.arg("dim"), op.arg("keepdim")
+    x, dim = op.arg("self"), op.arg("dim")
     x = b.cast(x, element_of(op.results[0]))
-    if rank_of(x) == 0:
+    if rank_of(x) == 0 and not is_complex(element_of(x)):
         return b("add.Scalar", x, 0)
-    best = b("amax", x, dim, True)
-    best = b("where.self", b("isinf", best), b.full([], 0.0, element_of(x)), best)
+    if rank_of(x) == 0:
+        x, dim = b.view(x, [1]), [0]
+    # Complex numbers are as large as their real parts are: |exp(z)| = exp(re z).
+    best = b("amax", real_part(b, x), dim, True)
+    best = b("where.self", b("isinf", best), b.full([], 0.0, element_of(best)), best)
     total = b("sum.dim_IntList", b("exp", b("sub.Tensor", x, best)), dim, True)
     result = b("add.Tensor", b("log", total), best)
-    return result if keep else b.view(result, shape_of(op.results[0]))
+    return b.view(result, shape_of(op.results[0]))
 
 
 @lowers("cosine_similarity")

@@ -206,7 +206,7 @@ def msort(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def dist(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The norm of the difference."""
     difference = b("sub.Tensor", op.arg("self"), op.arg("other"))
-    return vector_norm(b, difference, op.arg("p"), None, False)
+    return vector_norm(b, magnitude(b, difference), op.arg("p"), None, False)
 
 
 @lowers("linalg_cross", "cross")
@@ -230,7 +230,7 @@ def pairwise_distance(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The norm of x1 - x2 + eps over the last dimension."""
     difference = b("sub.Tensor", op.arg("x1"), op.arg("x2"))
     difference = b("add.Scalar", difference, op.arg("eps"))
-    return vector_norm(b, difference, op.arg("p"), [-1], op.arg("keepdim"))
+    return vector_norm(b, magnitude(b, difference), op.arg("p"), [-1], op.arg("keepdim"))
 
 
 @lowers("sum_to_size")

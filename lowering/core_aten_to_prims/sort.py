@@ -8,7 +8,14 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
-from lamina.lowering.tensor_types import element_of, is_float, normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_complex,
+    is_float,
+    normalized,
+    rank_of,
+    shape_of,
+)
 
 
 def sorted_along(
@@ -140,8 +147,10 @@ def running_extreme(op: SchemaOp, b: PrimsBuilder) -> Replacement:
 def running(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """prims.scan."""
     combiner = "mul" if op.overload_name.startswith("cumprod") else "logaddexp"
-    x = b.convert(op.arg("self"), element_of(op.results[0]))
-    return b.reshape(b("scan", _row(b, x), combiner, _dim(op)), shape_of(op.results[0]))
+    x = _row(b, b.convert(op.arg("self"), element_of(op.results[0])))
+    if combiner == "logaddexp" and is_complex(element_of(x)):
+        raise b.refuse("the branch of torch's complex logarithm depends on the order of the sum")
+    return b.reshape(b("scan", x, combiner, _dim(op)), shape_of(op.results[0]))
 
 
 @lowers("searchsorted.Tensor", "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar")

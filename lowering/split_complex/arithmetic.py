@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.split_complex.table import ComplexBuilder, Parts, part_type, splits
-from lamina.lowering.tensor_types import element_of, is_complex, shape_of
+from lamina.lowering.split_complex.table import ComplexBuilder, Parts, splits
+from lamina.lowering.tensor_types import element_of, is_complex, part_type, shape_of
 
 
 @splits("add", "sub")

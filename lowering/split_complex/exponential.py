@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from xdsl.dialects.builtin import f64
+
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.split_complex.arithmetic import product, reciprocal
 from lamina.lowering.split_complex.table import ComplexBuilder, Parts, splits
+from lamina.lowering.tensor_types import element_of
 
 
 def exp(b: ComplexBuilder, z: Parts) -> Parts:
@@ -99,8 +102,20 @@ def _rsqrt(op: SchemaOp, b: ComplexBuilder) -> Parts:
 
 @splits("pow")
 def _pow(op: SchemaOp, b: ComplexBuilder) -> Parts:
-    """e^(w log z). 0^w is 0 for a positive real part of w, and anything to the power of 0 is 1."""
-    z, w = b.parts(op.operands[0]), b.parts(op.operands[1])
+    """e^(w log z). 0^w is 0 for a positive real part of w, and anything to the power of 0 is 1.
+
+    In f64, since the exponential makes a relative error of an absolute one.
+    """
+    element = element_of(b.parts(op.operands[0])[0])
+    real, imag = _power(b, *(_wide(b, b.parts(x)) for x in op.operands))
+    return b.convert(real, element), b.convert(imag, element)
+
+
+def _wide(b: ComplexBuilder, z: Parts) -> Parts:
+    return b.convert(z[0], f64), b.convert(z[1], f64)
+
+
+def _power(b: ComplexBuilder, z: Parts, w: Parts) -> Parts:
     real, imag = exp(b, product(b, w, log(b, z)))
     one, zero = b.like(real, 1), b.like(real, 0)
     no_base = b("bitwise_and", b.test("eq", z[0], 0.0), b.test("eq", z[1], 0.0))

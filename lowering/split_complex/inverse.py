@@ -41,13 +41,14 @@ def acosh(b: ComplexBuilder, z: Parts) -> Parts:
 
 
 def atanh(b: ComplexBuilder, z: Parts) -> Parts:
-    """log((1 + z) / (1 - z)) / 2, by log1p."""
+    """(log(1 + z) - log(1 - z)) / 2, by log1p and without cancellation: atanh is odd."""
     x, y = z
-    gap = b.sub(b.like(x, 1), x)
-    square = b.mul(y, y)
-    real = b("log1p", b.div(b.mul(x, 4.0), b.add(b.mul(gap, gap), square)))
-    turned = b("atan2", b.mul(y, 2.0), b.sub(b.mul(gap, b.add(x, 1.0)), square))
-    return b.mul(real, 0.25), b.mul(turned, 0.5)
+    size = b("abs", x)
+    gap = b.sub(b.like(x, 1), size)
+    real = b("log1p", b.div(b.mul(size, 4.0), b.add(b.mul(gap, gap), b.mul(y, y))))
+    real = b.where(b("signbit", x), b("neg", real), real)
+    angles = (b("atan2", y, b.add(x, 1.0)), b("atan2", y, b.sub(b.like(x, 1), x)))
+    return b.mul(real, 0.25), b.mul(b.add(*angles), 0.5)
 
 
 @splits("asin")

@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.split_complex.table import ComplexBuilder, Parts, part_type, splits
-from lamina.lowering.tensor_types import element_of, is_complex
+from lamina.lowering.split_complex.table import ComplexBuilder, Parts, splits
+from lamina.lowering.tensor_types import element_of, is_complex, part_type
 
 
 @splits(
@@ -39,6 +39,10 @@ from lamina.lowering.tensor_types import element_of, is_complex
     "view_of",
 )
 def _same(op: SchemaOp, b: ComplexBuilder) -> Parts:
+    return by_parts(op, b)
+
+
+def by_parts(op: SchemaOp, b: ComplexBuilder) -> Parts:
     """Tensors and numbers by their parts, everything else as it is."""
     name = op.name.removeprefix("prims.")
     numbers = {slot.name for slot in op.slots.all if slot.kind is Kind.SCALAR}
@@ -52,6 +56,14 @@ def _same(op: SchemaOp, b: ComplexBuilder) -> Parts:
         return b(name, **parts)
 
     return made(0), made(1)
+
+
+@splits("put", "scatter")
+def _written(op: SchemaOp, b: ComplexBuilder) -> Parts:
+    """Stored or added part by part."""
+    if op.arg("combiner") not in ("store", "add"):
+        raise b.refuse("complex numbers are stored or added", "combiners store and add")
+    return by_parts(op, b)
 
 
 def _number(value: complex, place: int) -> float:

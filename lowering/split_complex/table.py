@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ComplexType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
 from lamina.dialects.schema.op import SchemaOp
@@ -82,11 +81,6 @@ class ComplexBuilder(PrimsBuilder):
 
     def _binary(self, name: str, x: SSAValue, y: SSAValue | float) -> SSAValue:
         return self(name, x, y if isinstance(y, SSAValue) else self.like(x, y))
-
-
-def part_type(element: Attribute) -> Attribute:
-    """The type of the parts of a complex type; other types are their own."""
-    return element.element_type if isinstance(element, ComplexType) else element
 
 
 Split: TypeAlias = Callable[[SchemaOp, ComplexBuilder], Parts | SSAValue]

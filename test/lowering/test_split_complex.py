@@ -92,6 +92,8 @@ MOVES: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "roll": lambda x, y: torch.roll(x, 1, 1),
     "repeat": lambda x, y: x.repeat(2, 2),
     "tril": lambda x, y: x.tril(),
+    "scatter_add": lambda x, y: x.scatter_add(1, torch.zeros(2, 3, dtype=torch.int64), y),
+    "index_copy": lambda x, y: x.index_copy(0, torch.zeros(1, dtype=torch.int64), y[:1]),
     "full": lambda x, y: torch.full_like(x, 1 + 2j) + torch.ones_like(y),
 }
 
@@ -102,6 +104,10 @@ SUMS: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "var": lambda x, y: (x.var(), y.std(1)),
     "cumsum": lambda x, y: x.cumsum(1),
     "any": lambda x, y: (x.any(), x.all()),
+    "logsumexp": lambda x, y: (x.logsumexp(1), torch.logaddexp(x, y)),
+    "cumprod": lambda x, y: x.cumprod(1),
+    "distance": lambda x, y: functional.pairwise_distance(x, y),
+    "softmax_of_real": lambda x, y: functional.softmax(x.real, 1) * y,
     "norm": lambda x, y: torch.linalg.vector_norm(x),
     "mm": lambda x, y: x @ y.T,
     "mm_adjoint": lambda x, y: x @ y.mH,

@@ -44,6 +44,15 @@ def sign(x: Array) -> Array:
     return np.where(np.isnan(x), np.zeros_like(x), np.sign(x))
 
 
+def logaddexp(x: Array, y: Array) -> Array:
+    """log(exp(x) + exp(y)); of complex numbers the one with the larger real part is taken out."""
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    first = x.real >= y.real
+    best, least = np.where(first, x, y), np.where(first, y, x)
+    return best + np.log(np.exp(least - best) + 1)
+
+
 UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs,
     "acos": np.arccos,
@@ -103,7 +112,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "fmin": np.fmin,
     "fmod": np.fmod,
     "hypot": np.hypot,
-    "logaddexp": np.logaddexp,
+    "logaddexp": logaddexp,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "mul": np.multiply,
