@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.core_aten_to_prims.ragged import norm
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
 from lamina.lowering.tensor_types import element_of, is_bool, shape_of
 
@@ -54,15 +55,4 @@ def cdist(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     left = b("broadcast_in_dim", x, shape, [*lead, n, n + 2])
     right = b("broadcast_in_dim", y, shape, [*lead, n + 1, n + 2])
     distance = b("abs", b("sub", left, right))
-    dims = [n + 2]
-    if order == float("inf"):
-        return b("amax", distance, dims)
-    if order == 0:
-        moved = b.with_number("ne", distance, 0)
-        return b("sum", b.convert(moved, element_of(x)), dims)
-    if order == 1:
-        return b("sum", distance, dims)
-    if order == 2:
-        return b("sqrt", b("sum", b("mul", distance, distance), dims))
-    total = b("sum", b.with_number("pow", distance, order), dims)
-    return b.with_number("pow", total, 1 / order)
+    return norm(b, distance, order, n + 2)
