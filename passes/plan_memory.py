@@ -1,5 +1,8 @@
 """`plan-memory`: the buffers of an entry function get places in one arena by their lifetimes.
 
+Where a kernel is the last to read a buffer and may write its result over it (see `in_place`), both
+are one buffer.
+
 Offsets are found greedily, largest buffer first, at the lowest place that no buffer alive at the
 same time takes (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference").
 The arena becomes the last argument, of kind `arena`; its size is the peak of temporary memory.
@@ -28,13 +31,20 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import ReshapeOp
 from lamina.passes.bufferize import ALIGNMENT, ENTRY
+from lamina.passes.in_place import in_place_pairs
+from lamina.passes.outline_kernels import KERNEL
+
+InPlacePairs = dict[str, list[tuple[int, int]]]
 
 
 @dataclass
 class Buffer:
-    """One allocation: its bytes, and the first and last position of an op that touches it."""
+    """One place: its bytes, and the first and last position of an op that touches it.
 
-    allocation: memref.AllocOp
+    It holds one allocation, or several that take turns.
+    """
+
+    allocations: list[memref.AllocOp]
     size: int
     first: int
     last: int
@@ -52,9 +62,15 @@ class PlanMemoryPass(ModulePass):
     name = "plan-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and ENTRY in function.attributes:
-                _plan(function)
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        pairs = {
+            function.sym_name.data: in_place_pairs(function)
+            for function in functions
+            if KERNEL in function.attributes and function.body.blocks
+        }
+        for function in functions:
+            if ENTRY in function.attributes:
+                _plan(function, pairs)
 
 
 def byte_size(kind: MemRefType) -> int:
@@ -65,19 +81,20 @@ def byte_size(kind: MemRefType) -> int:
     return prod(kind.get_shape()) * max(1, bits // 8)
 
 
-def _plan(function: func.FuncOp) -> None:
+def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
     block = function.body.block
-    buffers = _lifetimes(block)
+    buffers = _share(block, _lifetimes(block), pairs)
     size = assign_offsets(buffers)
     arena = block.insert_arg(MemRefType(i8, [size]), len(block.args))
     arena.name_hint = "arena"
     for buffer in buffers:
-        offset = arith.ConstantOp(IntegerAttr(buffer.offset, IndexType()))
-        view = memref.ViewOp.create(
-            operands=[arena, offset.result], result_types=[buffer.allocation.memref.type]
-        )
-        block.insert_op_before(offset, buffer.allocation)
-        Rewriter.replace_op(buffer.allocation, view)
+        for allocation in buffer.allocations:
+            offset = arith.ConstantOp(IntegerAttr(buffer.offset, IndexType()))
+            view = memref.ViewOp.create(
+                operands=[arena, offset.result], result_types=[allocation.memref.type]
+            )
+            block.insert_op_before(offset, allocation)
+            Rewriter.replace_op(allocation, view)
     given = [DictionaryAttr({})] * (len(block.args) - 1)
     attributes = list(function.arg_attrs.data) if function.arg_attrs else given
     attributes.append(DictionaryAttr({"lamina.kind": StringAttr("arena")}))
@@ -95,8 +112,38 @@ def _lifetimes(block: Block) -> list[Buffer]:
             assert isinstance(kind, MemRefType)
             size = -(-byte_size(kind) // ALIGNMENT) * ALIGNMENT
             first = min(touched, default=positions[op])
-            buffers.append(Buffer(op, size, first, max(touched, default=first)))
+            buffers.append(Buffer([op], size, first, max(touched, default=first)))
     return buffers
+
+
+def _share(block: Block, buffers: list[Buffer], pairs: InPlacePairs) -> list[Buffer]:
+    """Join the buffers that a call reads for the last time and may write its result over."""
+    if not any(pairs.values()):
+        return buffers
+    homes: dict[SSAValue, Buffer] = {b.allocations[0].memref: b for b in buffers}
+    for position, op in enumerate(block.ops):
+        if not isinstance(op, func.CallOp):
+            continue
+        roots = [_root(operand) for operand in op.arguments]
+        for source, target in pairs.get(op.callee.root_reference.data, ()):
+            old, new = homes.get(roots[source]), homes.get(roots[target])
+            if old is None or new is None or old is new or old.size != new.size:
+                continue
+            if old.last != position or new.first != position:
+                continue
+            if roots.count(roots[source]) > 1 or roots.count(roots[target]) > 1:
+                continue
+            old.allocations += new.allocations
+            old.last = new.last
+            homes |= {allocation.memref: old for allocation in new.allocations}
+    return list({id(buffer): buffer for buffer in homes.values()}.values())
+
+
+def _root(value: SSAValue) -> SSAValue:
+    """What a chain of reshapes begins with."""
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return value
 
 
 def _users(value: SSAValue) -> list[Operation]:

@@ -48,3 +48,37 @@ func.func private @kernel_0(%x: memref<4xf32>) attributes {lamina.kernel} {
 }
 // CHECK:         func.func private @kernel_0(%x: memref<4xf32>)
 // CHECK-NEXT:    memref.alloc
+
+// -----
+
+// %a dies in @kernel_1, which reads it where it writes: %b takes its place. @kernel_2 reads %b along
+// another dimension than it writes: %c is a buffer of its own.
+func.func @main(%x: memref<8x8xf32>, %out: memref<8x8xf32>) attributes {lamina.entry} {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<8x8xf32>
+  func.call @kernel_0(%x, %a) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %b = memref.alloc() {alignment = 64 : i64} : memref<8x8xf32>
+  func.call @kernel_0(%a, %b) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %c = memref.alloc() {alignment = 64 : i64} : memref<8x8xf32>
+  func.call @kernel_2(%b, %c) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  func.call @kernel_0(%c, %out) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  func.return
+}
+func.func private @kernel_0(%x: memref<8x8xf32>, %out: memref<8x8xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1) in [8, 8] reads(%x[d0, d1] : memref<8x8xf32>) writes([d0, d1] store into %out : memref<8x8xf32>) {
+  ^bb0(%v: f32):
+    %w = arith.negf %v : f32
+    loop.yield %w : f32
+  }
+  func.return
+}
+func.func private @kernel_2(%x: memref<8x8xf32>, %out: memref<8x8xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1) in [8, 8] reads(%x[d1, d0] : memref<8x8xf32>) writes([d0, d1] store into %out : memref<8x8xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK:         func.func @main(%x: memref<8x8xf32>, %out: memref<8x8xf32>, [[M:%\S+]]: memref<512xi8> {lamina.kind = "arena"})
+// CHECK-NEXT:    arith.constant 0 : index
+// CHECK:         arith.constant 0 : index
+// CHECK:         arith.constant 256 : index

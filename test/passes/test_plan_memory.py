@@ -14,7 +14,7 @@ spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0
 def buffers_of(drawn: Spans) -> list[Buffer]:
     """Buffers of so many cache lines, first position and length of life."""
     allocation = memref.AllocOp.get(f32, 64, [1])
-    return [Buffer(allocation, 64 * size, first, first + more) for size, first, more in drawn]
+    return [Buffer([allocation], 64 * size, first, first + more) for size, first, more in drawn]
 
 
 @given(spans)

@@ -1,0 +1,64 @@
+"""Which results of a kernel may be written over one of its inputs.
+
+The proof is from index maps: every read of the input stands in the one nest that writes the result,
+at the very element that this point of the domain writes. Then no point needs what another point has
+overwritten, in whatever order and on whatever thread points are computed. It takes that a schedule
+computes each point of such a nest once; products compute the rows of a last tile twice, so kernels
+with products are left out.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import is_contraction
+
+
+def in_place_pairs(kernel: func.FuncOp) -> list[tuple[int, int]]:
+    """(input, result) argument numbers of a bufferized kernel that may share memory.
+
+    Each pair holds on its own; the caller takes an input for one result only.
+    """
+    nests = [op for op in kernel.body.walk() if isinstance(op, GenericOp)]
+    if any(is_contraction(nest) for nest in nests):
+        return []
+    arguments = list(kernel.body.block.args)
+    pairs: list[tuple[int, int]] = []
+    for target, out in enumerate(arguments):
+        nest = _only_writer(out)
+        if nest is None:
+            continue
+        pairs += [
+            (source, target)
+            for source, value in enumerate(arguments)
+            if value is not out and _read_in_place(nest, value, out)
+        ]
+    return pairs
+
+
+def _only_writer(value: SSAValue) -> GenericOp | None:
+    """The nest that stores all of a memref, if nothing else touches it."""
+    uses = list(value.uses)
+    if len(uses) != 1 or not isinstance(nest := uses[0].operation, GenericOp):
+        return None
+    number = next((i for i, out in enumerate(nest.outs) if out is value), None)
+    return nest if number is not None and nest.combiner_names[number] == "store" else None
+
+
+def _read_in_place(nest: GenericOp, value: SSAValue, out: SSAValue) -> bool:
+    if not isinstance(value.type, MemRefType) or value.type != out.type:
+        return False
+    if not value.uses or any(use.operation is not nest for use in value.uses):
+        return False
+    if any(value is other for other in (*nest.sources, *nest.outs)):
+        return False
+    number = next(i for i, other in enumerate(nest.outs) if other is out)
+    write = nest.write_maps[number]
+    return all(
+        index_map == write and pad is None
+        for read, index_map, pad in zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True)
+        if read is value
+    )
