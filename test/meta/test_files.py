@@ -92,7 +92,7 @@ def test_folders_of_tests_are_no_packages() -> None:
 
 
 def test_tests_mirror_the_source_folders() -> None:
-    allowed = {*CODE, *OTHER, "meta", "interpreters", "end_to_end", "docs", "data"}
+    allowed = {*CODE, *OTHER, "meta", "interpreters", "end_to_end", "docs", "data", "conformance"}
     assert {path.name for path in (ROOT / "test").iterdir() if path.is_dir()} - {
         "__pycache__",
         "Output",

@@ -1,0 +1,107 @@
+"""Verdicts as a table, as counts, and as a ranking of what stands in the way most often."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+STATUSES = ("passed", "refused", "failed", "crashed")
+
+
+def read(path: Path) -> list[Record]:
+    """The records of a JSONL file, without those that only say a unit is done."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [record for record in map(json.loads, lines) if "status" in record]
+
+
+def summary(records: Iterable[Record]) -> str:
+    """Counts of samples, and of ops by their worst verdict."""
+    samples: Counter[str] = Counter()
+    worst: dict[str, str] = {}
+    classes: Counter[str] = Counter()
+    for record in records:
+        status = record["status"]
+        samples[status] += 1
+        if status == "refused":
+            classes[record["reason"].partition(":")[0]] += 1
+        if status in STATUSES:
+            before = worst.get(record["op"], STATUSES[0])
+            worst[record["op"]] = max(before, status, key=STATUSES.index)
+    ops = Counter(worst.values())
+    lines = ["| | passed | refused | failed | crashed |", "|---|---|---|---|---|"]
+    for name, counts in (("samples", samples), ("ops, by worst sample", ops)):
+        lines.append(f"| {name} | " + " | ".join(str(counts[s]) for s in STATUSES) + " |")
+    exportable = sum(samples[s] for s in STATUSES) - classes["export"]
+    share = 100 * classes["lamina"] / max(exportable, 1)
+    lines += [
+        "",
+        f"Refused by torch.export: {classes['export']} samples. Refused by Lamina: "
+        f"{classes['lamina']}, {share:.1f} % of the rest. "
+        f"Left out, because eager mode has no result: {samples['skipped']}.",
+    ]
+    return "\n".join(lines)
+
+
+def markdown(records: Iterable[Record]) -> str:
+    """One row for each op and dtype that is not passed throughout; the rest by name."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record["status"] in STATUSES:
+            groups[record["op"], record["dtype"]].append(record)
+    rows = ["| op | dtype | passed | failed | refused | reason |", "|---|---|---|---|---|---|"]
+    passed: dict[str, list[str]] = defaultdict(list)
+    for (op, dtype), group in sorted(groups.items()):
+        counts = Counter(record["status"] for record in group)
+        if counts["passed"] == len(group):
+            passed[op].append(dtype)
+            continue
+        failed = counts["failed"] + counts["crashed"]
+        reason = next(r for r in sorted(group, key=_severity) if r["status"] != "passed")["reason"]
+        shown = short_reason(reason).replace("|", "\\|")
+        rows.append(
+            f"| `{op}` | {dtype} | {counts['passed']} | {failed} | {counts['refused']} | {shown} |"
+        )
+    rows += ["", "Every sample passes:", ""]
+    rows += [f"`{op}` ({', '.join(dtypes)})" + "  " for op, dtypes in sorted(passed.items())]
+    return "\n".join(rows)
+
+
+def _severity(record: Record) -> int:
+    return -STATUSES.index(record["status"])
+
+
+def short_reason(reason: str) -> str:
+    """A reason without what differs from sample to sample."""
+    text = re.sub(r" (at|Mismatched).*? \|", " |", reason)
+    text = re.sub(r"tensor<[^>]*>+|complex<f\d+>|0x[0-9a-f]+", "T", text)
+    text = re.sub(r"\[[-\d, ]*\]|\b\d+(\.\d+)?(e[+-]?\d+)?\b", "N", text)
+    return text[:160]
+
+
+def ranking(records: Iterable[Record], statuses: Iterable[str] = STATUSES[1:]) -> str:
+    """Reasons by the number of ops they hold up, worst verdicts first."""
+    lines: list[str] = []
+    records = list(records)
+    for status in sorted(statuses, key=STATUSES.index, reverse=True):
+        ops: dict[str, Counter[str]] = defaultdict(Counter)
+        count: Counter[str] = Counter()
+        example: dict[str, Record] = {}
+        for record in records:
+            if record["status"] != status:
+                continue
+            place = record.get("place")
+            reason = short_reason(record["reason"]) + (f" [{place}]" if place else "")
+            ops[reason][f"{record['op']}:{record['dtype']}"] += 1
+            count[reason] += 1
+            example.setdefault(reason, record)
+        lines.append(f"## {status}: {sum(count.values())} samples, {len(ops)} reasons")
+        for reason, found in sorted(ops.items(), key=lambda item: -len(item[1])):
+            names = " ".join(list(found)[:12])
+            lines.append(f"{len(found):4} ops·dtypes {count[reason]:5} samples  {reason}")
+            lines.append(f"       {names}{' ...' if len(found) > 12 else ''}")
+    return "\n".join(lines)

@@ -1,0 +1,222 @@
+"""A process that judges samples: reads units of work from stdin, writes a line for each verdict.
+
+It may crash or hang at any sample; what started it sees that and starts another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+import traceback
+import warnings
+from itertools import islice
+from typing import IO, Any
+
+import torch
+from cases import UNINITIALISED, Entry, Sample, entries, samples
+from judge import difference, is_no_worse, widened
+from torch.utils import _pytree as pytree
+
+import lamina
+from lamina.dialects.errors import UnsupportedError
+
+UNEXPORTABLE = (
+    (re.compile(r"[Ss]parse|[Nn]ested|jagged"), "sparse or nested tensors"),
+    (re.compile(r"[Qq]uantize"), "quantized tensors"),
+    (re.compile(r"[Dd]ata.?[Dd]epend|Unsupported: .*dynamic|unbacked|u\d+"), "sizes from data"),
+)
+"""What torch.export says when a program is none of functional strided tensors, and our word."""
+
+Verdict = dict[str, Any]
+
+
+def judge(entry: Entry, sample: Sample, via: str) -> Verdict:
+    """Runs one sample both ways: a verdict with status, reason and milliseconds."""
+    try:
+        expected, values = _eager(entry, sample)
+    except Exception as error:
+        return {"status": "skipped", "reason": f"eager: {_first_line(error)}"}
+    strided = all(_is_strided(leaf) for leaf in pytree.tree_leaves((sample.tensors, expected)))
+    if not strided:
+        return {"status": "refused", "reason": "export: tensors that are not strided"}
+    run = _exported if via == "export" else _compiled
+    return run(entry, sample, expected, values)
+
+
+def _is_strided(leaf: Any) -> bool:
+    if not isinstance(leaf, torch.Tensor):
+        return isinstance(leaf, bool | int | float | complex | str | None)
+    return leaf.layout is torch.strided and not leaf.is_quantized and not leaf.is_nested
+
+
+def _eager(entry: Entry, sample: Sample) -> tuple[Any, bool]:
+    """Torch's result and arguments after the call, and whether the values are determined."""
+    expected = _call(sample.program, sample, seed=1)
+    name = entry.info.name.rpartition(".")[2]
+    if name in UNINITIALISED:
+        return expected, False
+    again = _call(sample.program, sample, seed=2)
+    return expected, difference(expected, again, entry.info, values=True) is None
+
+
+def _call(function: Any, sample: Sample, seed: int) -> tuple[Any, list[torch.Tensor]]:
+    torch.manual_seed(seed)
+    tensors = [_copy(tensor) for tensor in sample.tensors]
+    return _detached(function(*tensors)), tensors
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """The same elements with the same strides."""
+    return tensor.clone() if tensor.layout is torch.strided else tensor.detach()
+
+
+def _detached(value: Any) -> Any:
+    return pytree.tree_map(lambda leaf: leaf.detach().clone() if _is_plain(leaf) else leaf, value)
+
+
+def _is_plain(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.layout is torch.strided
+
+
+def _exported(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
+    try:
+        with torch.no_grad():
+            program = torch.export.export(
+                sample.program, tuple(_copy(t) for t in sample.tensors), strict=False
+            )
+    except Exception as error:
+        return {"status": "refused", "reason": f"export: {_export_reason(error)}"}
+    started = time.perf_counter()
+    try:
+        compiled = lamina.compile(program, cache=False)
+        spent = time.perf_counter() - started
+        actual = _call(compiled, sample, seed=1)
+    except UnsupportedError as error:
+        return {
+            "status": "refused",
+            "reason": f"lamina: {error.op}: {error.reason}",
+            "op": error.op,
+        }
+    except Exception as error:
+        return _internal(error)
+    return {**_compare(entry, sample, expected, actual, values), "ms": round(1e3 * spent, 1)}
+
+
+def _compiled(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
+    from torch._dynamo.exc import BackendCompilerFailed
+
+    torch._dynamo.reset()
+    function = torch.compile(sample.program, backend="lamina", options={"cache": False})
+    try:
+        with torch.no_grad():
+            actual = _call(function, sample, seed=1)
+    except BackendCompilerFailed as error:
+        inner = error.inner_exception
+        if isinstance(inner, UnsupportedError):
+            return {
+                "status": "refused",
+                "reason": f"lamina: {inner.op}: {inner.reason}",
+                "op": inner.op,
+            }
+        return _internal(inner)
+    except Exception as error:
+        return {"status": "refused", "reason": f"export: dynamo: {_export_reason(error)}"}
+    return _compare(entry, sample, expected, actual, values)
+
+
+def _compare(entry: Entry, sample: Sample, expected: Any, actual: Any, values: bool) -> Verdict:
+    try:
+        comparable = (
+            [(sample.same_up_to(result), after) for result, after in (expected, actual)]
+            if values
+            else [expected, actual]
+        )
+    except Exception as error:
+        return {"status": "failed", "reason": f"result of another form: {_first_line(error)}"}
+    found = difference(*comparable, entry.info, values=values)
+    if found is None:
+        return {"status": "passed"}
+    if "in eager mode" not in found and _exact_agrees(sample, comparable):
+        return {"status": "passed", "note": "no further from double precision than eager mode"}
+    return {"status": "failed", "reason": f"wrong result: {found}"}
+
+
+def _exact_agrees(sample: Sample, comparable: list[Any]) -> bool:
+    try:
+        torch.manual_seed(1)
+        program = sample.program
+        wide = Sample(program, widened(sample.tensors))
+        before = {k: v.dtype for k, v in program.state_dict().items()}
+        program.double()
+        exact = _call(program, wide, seed=1)
+        for name, tensor in program.state_dict().items():
+            tensor.data = tensor.data.to(before[name])
+        exact = (sample.same_up_to(exact[0]), exact[1])
+        return is_no_worse(exact, *comparable)
+    except Exception:
+        return False
+
+
+def _internal(error: BaseException) -> Verdict:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{'/'.join(frames[-1].filename.split('/')[-2:])}:{frames[-1].lineno}" if frames else ""
+    return {
+        "status": "failed",
+        "reason": f"internal error: {type(error).__name__}: {_first_line(error)}",
+        "place": place,
+    }
+
+
+def _export_reason(error: BaseException) -> str:
+    text = f"{type(error).__name__}: {error}"
+    for pattern, word in UNEXPORTABLE:
+        if pattern.search(text):
+            return f"{word} ({_clip(text)})"
+    return _clip(text)
+
+
+def _first_line(error: BaseException) -> str:
+    return _clip(str(error))
+
+
+def _clip(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def serve(lines: IO[str], out: IO[str]) -> None:
+    """Answers every unit on `lines` with a line per sample, then a line that it is done."""
+    known = {entry.name: entry for entry in entries(["*"])}
+
+    def write(record: dict[str, Any]) -> None:
+        out.write(json.dumps(record) + "\n")
+        out.flush()
+
+    write({"ready": True})
+    for line in lines:
+        unit = json.loads(line)
+        entry = known[unit["name"]]
+        try:
+            made = islice(samples(entry, unit["dtype"]), unit["start"], unit["stop"])
+            for number, sample in enumerate(made, unit["start"]):
+                write({"begin": number})
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    write({"sample": number, **judge(entry, sample, unit["via"])})
+        except Exception as error:
+            write({"sample": -1, "status": "skipped", "reason": f"samples: {_first_line(error)}"})
+        write({"done": True})
+
+
+def main() -> None:
+    """Serves on stdin and stdout; whatever else prints goes to stderr."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    torch.set_num_threads(1)
+    serve(sys.stdin, out)
+
+
+if __name__ == "__main__":
+    main()
