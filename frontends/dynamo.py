@@ -49,7 +49,8 @@ def lamina_backend(
     weights, target, cache, rounding = _read_options(mode, options)
     _make_static(example_inputs)
 
-    def compile_inference(graph: fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+    def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        _refuse_lazy(inputs)
         return _compile_graph(graph, weights, target, cache, rounding)
 
     backend: Any = aot_autograd(
@@ -91,6 +92,17 @@ def _make_static(example_inputs: Sequence[Any]) -> None:
         elif isinstance(example, torch.Tensor):
             for size in (*example.shape, *example.stride(), example.storage_offset()):
                 operator.index(size)
+
+
+def _refuse_lazy(example_inputs: Sequence[Any]) -> None:
+    """Dynamo guards the lazy bits of tensors, so that calls need not look at them."""
+    for example in example_inputs:
+        if isinstance(example, torch.Tensor) and (example.is_conj() or example.is_neg()):
+            raise UnsupportedError(
+                "torch.compile(backend='lamina')",
+                "an input is a lazily conjugated or negated view",
+                nearest="call it with x.resolve_conj() or x.resolve_neg()",
+            )
 
 
 def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:

@@ -296,3 +296,14 @@ def test_unknown_options_are_refused() -> None:
         compiled(mlp(), weights="packed")(torch.randn(5, 8))
     with pytest.raises(BackendCompilerFailed, match="mode 'max-autotune'"):
         torch.compile(mlp(), backend="lamina", mode="max-autotune")(torch.randn(5, 8))
+
+
+def test_lazily_conjugated_inputs_are_refused() -> None:
+    x = torch.randn(3, 4, dtype=torch.complex64)
+    compiled = torch.compile(lambda x: x * 2j, backend="lamina")
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), x * 2j)
+        with pytest.raises(Exception, match="lazily conjugated or negated view"):
+            compiled(x.conj())
+        with pytest.raises(Exception, match="lazily conjugated or negated view"):
+            torch.compile(lambda x: x * 2, backend="lamina")(x.conj().imag)
