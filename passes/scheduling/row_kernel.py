@@ -20,7 +20,7 @@ from lamina.passes.scheduling.rows import (
     widest_bits,
 )
 from lamina.passes.scheduling.stages import Stage, collapse_rows
-from lamina.passes.scheduling.transpose import transposed_dim
+from lamina.passes.scheduling.transpose import BLOCK_TILES, transposed_dim
 
 PARALLEL_WORK = 1 << 14
 """Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
@@ -45,6 +45,10 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     chunks, width = 1, CHUNK
     if popped and across is None and rows < ENOUGH_TASKS and length > 2 * CHUNK:
         chunks = -(-length // CHUNK)
+    elif across is not None and rows < ENOUGH_TASKS:
+        length = stages[0].extents[across]
+        width = _tiles_width(length, target.lanes(widest_bits(stages)), -(-ENOUGH_TASKS // rows))
+        chunks = -(-length // width)
     elif not popped and _take_columns_in(stages, target, outputs):
         length = stages[0].inner_extents[0]
         *extents, _ = extents
@@ -146,6 +150,12 @@ def _column_width(columns: int, lanes: int, tasks: int) -> int:
     """Columns per task: whole blocks of the vectors that are reduced together."""
     block = lanes * COLUMN_UNROLL
     return -(-columns // max(1, tasks) // block) * block if columns > block else columns
+
+
+def _tiles_width(length: int, lanes: int, tasks: int) -> int:
+    """Rows of tiles per task, in whole blocks of tiles."""
+    block = lanes * BLOCK_TILES
+    return -(-length // (tasks * block)) * block
 
 
 def work(stages: list[Stage]) -> int:

@@ -195,7 +195,7 @@ class RowSegment:
         place = vector_place(sweep)
         lanes = self.target.lanes(widest_bits(sweep.stages))
         pointwise = all(s.is_pointwise for s in sweep.stages)
-        if pointwise and len(ranges) == 2 and place == 1 and bounds_are_static(ranges):
+        if pointwise and len(ranges) == 2 and place == 1:
             first, second = sweep.order[stage]
             if transposed_dim(stage, (first,), second, lanes) is not None:
                 emitter = TransposeEmitter(sweep, self.memory, lanes, self.outputs)
@@ -241,11 +241,6 @@ class RowSegment:
             inner.loop(low, high, 1, [], body)
 
         nest(emit, outer, env)
-
-
-def bounds_are_static(ranges: Sequence[tuple[Index, Index]]) -> bool:
-    """Whether every range is known now, and so made of whole tiles where the extents are."""
-    return all(isinstance(bound, int) for pair in ranges for bound in pair)
 
 
 def widest_bits(stages: Sequence[Stage]) -> int:

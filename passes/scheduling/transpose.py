@@ -7,14 +7,17 @@ in registers by log2(lanes) rounds of two-input shuffles, so that both sides mov
 from __future__ import annotations
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IndexType, VectorType, i1, i64
 from xdsl.ir import SSAValue
 
-from lamina.passes.scheduling.body import Body, Lane
-from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.body import Body, Lane, load
+from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.stages import Access, Stage
 from lamina.passes.scheduling.sweep import SweepEmitter
+
+BLOCK_TILES = 4
+"""Tiles side by side: four lines of each row that is read are next to one another."""
 
 
 def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
@@ -27,36 +30,77 @@ def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
 
 
 def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:
-    """The dimension to tile together with `along`, or None if no read gains from it."""
-    if stage.extents[along] % lanes or lanes < 2:
+    """The dimension to tile together with `along`, or None if no read gains from it.
+
+    Both must fill at least half a tile: a smaller one leaves most of each register empty.
+    """
+    if 2 * stage.extents[along] < lanes or lanes < 2:
         return None
     for dim in dims:
-        if dim != along and stage.extents[dim] % lanes == 0 and turned_reads(stage, dim, along):
+        if dim != along and 2 * stage.extents[dim] >= lanes and turned_reads(stage, dim, along):
             return dim
     return None
 
 
 class TransposeEmitter(SweepEmitter):
-    """Emits a sweep over (across, along) in square tiles; both extents are whole tiles."""
+    """Emits a sweep over (across, along) in square tiles, the last ones partly filled.
+
+    A range of `across` begins at a whole tile, and ends at one or at the end of the dimension.
+    """
 
     def __init__(self, sweep: Sweep, memory: Memory, lanes: int, outputs: set[SSAValue]) -> None:
         super().__init__(sweep, memory, 1, lanes, outputs)
 
     def run(self, emit: Emitter, envs: dict[Stage, Env], ranges: list[tuple[Index, Index]]) -> None:
         """Emit the tiles of the ranges."""
-        (across_low, across_high), (low, high) = ranges
+        (low, high), _ = ranges
+        extent = self.sweep.extents[0]
+        whole = emit.least(high, extent - extent % self.lanes)
 
-        def outer(inner: Emitter, across: Index, values: list[SSAValue]) -> list[SSAValue]:
-            def tile(deeper: Emitter, along: Index, rest: list[SSAValue]) -> list[SSAValue]:
-                self._tile(deeper, envs, across, along)
-                return rest
-
-            inner.loop(low, high, self.lanes, [], tile)
+        def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+            stop = inner.least(inner.plus(start, self.lanes * BLOCK_TILES), whole)
+            self._along(inner, envs, (start, stop), self.lanes)
             return values
 
-        emit.loop(across_low, across_high, self.lanes, [], outer)
+        def rest(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._along(inner, envs, (start, inner.plus(start, 1)), extent % self.lanes)
+            return values
 
-    def _tile(self, emit: Emitter, envs: dict[Stage, Env], across: Index, along: Index) -> None:
+        emit.loop(low, whole, self.lanes * BLOCK_TILES, [], block)
+        if extent % self.lanes:
+            tail = extent - extent % self.lanes
+            emit.loop(tail, high, self.lanes, [], rest)
+
+    def _along(
+        self, emit: Emitter, envs: dict[Stage, Env], across: tuple[Index, Index], filled: int
+    ) -> None:
+        """The tiles of a block, whose lines are all used while they are in the nearest cache."""
+        extent = self.sweep.extents[1]
+
+        def step(valid: int) -> LoopBody:
+            def tiles(inner: Emitter, along: Index, values: list[SSAValue]) -> list[SSAValue]:
+                def tile(deeper: Emitter, at: Index, kept: list[SSAValue]) -> list[SSAValue]:
+                    self._tile(deeper, envs, (at, filled), (along, valid))
+                    return kept
+
+                inner.loop(*across, self.lanes, [], tile)
+                return values
+
+            return tiles
+
+        whole = extent - extent % self.lanes
+        emit.loop(0, whole, self.lanes, [], step(self.lanes))
+        emit.loop(whole, extent, self.lanes, [], step(extent % self.lanes))
+
+    def _tile(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        across: tuple[Index, int],
+        along: tuple[Index, int],
+    ) -> None:
+        """One tile; each side is where it begins, and how many of its lines exist."""
+        mask = self._mask(emit, along[1])
         turned: dict[Stage, dict[SSAValue, list[SSAValue]]] = {}
         for stage in self.sweep.stages:
             first, second = self.sweep.order[stage]
@@ -66,27 +110,37 @@ class TransposeEmitter(SweepEmitter):
                 access, argument = arguments[number]
                 if self._forwarded(stage, access):
                     continue
-                env = {**envs[stage], first: across, second: along}
-                turned[stage][argument] = self._turn(emit, access, env, second)
-        for copy in range(self.lanes):
-            bound = self._bind(envs, 0, emit.plus(across, copy))
+                env = {**envs[stage], first: across[0], second: along[0]}
+                turned[stage][argument] = self._turn(emit, access, env, second, across[1], along[1])
+        for copy in range(across[1]):
+            bound = self._bind(envs, 0, emit.plus(across[0], copy))
             prepared: dict[Stage, Body] = {}
             for stage in self.sweep.stages:
                 prepared[stage] = self._prepare(emit, stage, bound[stage])
                 for argument, rows in turned[stage].items():
                     prepared[stage].values[argument] = Lane(rows[copy], False)
-            self._step(emit, bound, prepared, along, None, [])
+            self._step(emit, bound, prepared, along[0], mask, [])
 
-    def _turn(self, emit: Emitter, access: Access, env: Env, along: int) -> list[SSAValue]:
+    def _mask(self, emit: Emitter, filled: int) -> SSAValue | None:
+        if filled == self.lanes:
+            return None
+        kind = VectorType(i1, [self.lanes])
+        size = emit.number(filled, IndexType())
+        return emit.add(vector.CreateMaskOp.create(operands=[size], result_types=[kind]))
+
+    def _turn(
+        self, emit: Emitter, access: Access, env: Env, along: int, width: int, count: int
+    ) -> list[SSAValue]:
+        """`count` vectors with `width` lanes each, turned; what does not exist is not read."""
         start = self.memory.offset(emit, access, env, None)
         step = self.memory.layout(access).coefficient(along)
         flat = self.memory.flat[access.memory]
-        kind = VectorType(access.element, [self.lanes])
+        mask = self._mask(emit, width)
         rows = [
-            emit.add(vector.LoadOp(flat, [emit.value(emit.plus(start, i * step))], kind))
-            for i in range(self.lanes)
+            load(emit, flat, access.element, emit.plus(start, i * step), 1, self.lanes, mask).value
+            for i in range(count)
         ]
-        return turn(emit, rows)
+        return turn(emit, rows + rows[:1] * (self.lanes - count))
 
 
 def _mask(lanes: list[int]) -> DenseArrayBase[I64]:

@@ -149,3 +149,38 @@ func.func private @chain(%x: memref<4x16xf32>, %y: memref<4x16xf32>) attributes 
 // CHECK:         vector.load [[E]]
 // CHECK-NEXT:    vector.broadcast [[S]]
 // CHECK-NEXT:    arith.divf
+
+// -----
+
+// A transposed operand is read in tiles; what sticks out of the last tile is masked, not gathered.
+func.func private @turned(%x: memref<12x8xf32>, %y: memref<8x12xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [8, 12] reads(%x[j, i] : memref<12x8xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @turned
+// CHECK-NOT:     loop.gather
+// CHECK:         vector.shuffle
+// CHECK:         vector.store
+// CHECK:         vector.create_mask
+// CHECK:         vector.shuffle
+// CHECK:         vector.maskedstore
+// CHECK-NOT:     loop.gather
+
+// -----
+
+// A side of less than half a tile would leave most of each register empty.
+func.func private @narrow(%x: memref<12x3xf32>, %y: memref<3x12xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [3, 12] reads(%x[j, i] : memref<12x3xf32>) writes([i, j] store into %y : memref<3x12xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @narrow
+// CHECK-NOT:     vector.shuffle
+// CHECK:         loop.gather
