@@ -59,6 +59,11 @@ def take(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("index.Tensor", b.view(x, [_count(x)]), [positions])
 
 
+def _line(b: CoreBuilder, x: SSAValue) -> SSAValue:
+    """A 0-d tensor as one of one element; torch's dimension 0 of it is that."""
+    return x if rank_of(x) else b.view(x, [1])
+
+
 def _at(op: SchemaOp, dim: int) -> list[SSAValue | None]:
     return [*[None] * dim, op.arg("index")]
 
@@ -67,22 +72,32 @@ def _at(op: SchemaOp, dim: int) -> list[SSAValue | None]:
 def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """index_put along one dimension, which is moved to the front; accumulating for index_add."""
     x, source = op.arg("self"), op.arg("source")
+    shape = shape_of(x)
+    if not shape:
+        x, source = b.view(x, [1]), b.view(source, [1])
     dim = normalized(op.arg("dim"), rank_of(x))
     adding = op.overload_name.startswith("index_add")
     if adding and op.arg("alpha") != 1:
         source = b("mul.Scalar", source, op.arg("alpha"))
     order = [dim, *(d for d in range(rank_of(x)) if d != dim)]
     back = [order.index(d) for d in range(rank_of(x))]
-    result = b(
-        "index_put", b.permute(x, order), [op.arg("index")], b.permute(source, order), adding
-    )
-    return b.permute(result, back)
+    index = b.view(op.arg("index"), [_count(op.arg("index"))])
+    source = source if rank_of(source) == rank_of(x) else b.view(source, [1] * rank_of(x))
+    result = b("index_put", b.permute(x, order), [index], b.permute(source, order), adding)
+    return b.view(b.permute(result, back), shape)
 
 
 @lowers("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """where any index equals the position along `dim`."""
-    x, positions, value = op.arg("self"), op.arg("index"), op.arg("value")
+    x = op.arg("self")
+    if not rank_of(x):
+        return _filled(op, b, b.view(x, [1]))
+    return _filled(op, b, x)
+
+
+def _filled(op: SchemaOp, b: CoreBuilder, x: SSAValue) -> SSAValue:
+    positions, value = op.arg("index"), op.arg("value")
     shape, dim = shape_of(x), normalized(op.arg("dim"), rank_of(x))
     line = b("arange.start_step", 0, shape[dim], 1, dtype=i64)
     positions = b.view(positions, [_count(positions)])
@@ -91,7 +106,7 @@ def index_fill(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     hit = b.view(hit, [shape[dim], *[1] * (len(shape) - dim - 1)])
     if not isinstance(value, SSAValue):
         value = b.full([], value, element_of(x))
-    return b("where.self", hit, b.cast(value, element_of(x)), x)
+    return b.view(b("where.self", hit, b.cast(value, element_of(x)), x), shape_of(op.results[0]))
 
 
 @lowers("diag")
@@ -125,10 +140,10 @@ def _embed_diagonal(b: CoreBuilder, x: SSAValue, offset: int) -> SSAValue:
     return b("where.self", inside, b("unsqueeze", x, -2), zero)
 
 
-@lowers("unfold")
+@lowers("unfold", "unfold_copy")
 def unfold(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Windows along one dimension, as a new last one."""
-    x, dim = op.arg("self"), op.arg("dimension")
+    x, dim = _line(b, op.arg("self")), op.arg("dimension")
     size, step = op.arg("size"), op.arg("step")
     dim = normalized(dim, rank_of(x))
     count = shape_of(op.results[0])[dim]
@@ -136,4 +151,7 @@ def unfold(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         b("slice.Tensor", x, dim, start, start + step * (count - 1) + 1, step)
         for start in range(size)
     ]
-    return b("cat", [b("unsqueeze", piece, rank_of(x)) for piece in pieces], rank_of(x))
+    if not pieces:
+        return b.full(shape_of(op.results[0]), 0, element_of(x))
+    windows = b("cat", [b("unsqueeze", piece, rank_of(x)) for piece in pieces], rank_of(x))
+    return b.view(windows, shape_of(op.results[0]))

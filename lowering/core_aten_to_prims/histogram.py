@@ -14,22 +14,24 @@ from lamina.lowering.tensor_types import element_of, is_float, shape_of
 
 
 def _range(
-    b: PrimsBuilder, x: SSAValue, low: float | None, high: float | None
+    b: PrimsBuilder, x: SSAValue, low: float | None, high: float | None, apart: float
 ) -> tuple[SSAValue, SSAValue]:
-    """The ends of the histogram: those given, or the data's; equal ones are moved apart."""
+    """The ends of the histogram: those given, or the data's; equal ones are moved `apart`."""
     element: Attribute = element_of(x)
     if low is not None and high is not None and low != high:
         return b.full([], low, element), b.full([], high, element)
-    if low and high:
+    if low is not None and high is not None and (apart < 1 or low):
         first, last = b.full([], low, element), b.full([], high, element)
     elif shape_of(x)[0]:
         first, last = b("amin", x, [0]), b("amax", x, [0])
+    elif apart < 1:
+        return b.full([], 0, element), b.full([], 1, element)
     else:
         first, last = b.full([], 0, element), b.full([], 0, element)
     same = b("eq", first, last)
     return (
-        b.where(same, b.with_number("sub", first, 1), first),
-        b.where(same, b.with_number("add", last, 1), last),
+        b.where(same, b.with_number("sub", first, apart), first),
+        b.where(same, b.with_number("add", last, apart), last),
     )
 
 
@@ -55,7 +57,7 @@ def histc(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         raise b.refuse("histograms of integers", "floats")
     low, high = op.arg("min"), op.arg("max")
     x = b.reshape(x, [prod(shape_of(x))])
-    first, last = _range(b, x, low, high)
+    first, last = _range(b, x, low, high, 1)
     shape = shape_of(x)
     first, last = (b("broadcast_in_dim", v, shape, []) for v in (first, last))
     share = b("div", b("sub", x, first), b("sub", last, first))
@@ -77,7 +79,7 @@ def histogram(op: SchemaOp, b: PrimsBuilder) -> Replacement:
         edges = op.arg("bins")
     else:
         given = op.arg("range") or [None, None]
-        first, last = _range(b, x, *given)
+        first, last = _range(b, x, *given, 0.5)
         edges = _edges(b, first, last, op.arg("bins"))
     bins = shape_of(edges)[0] - 1
     place = b.with_number("sub", b("searchsorted", edges, x, True), 1)

@@ -37,14 +37,13 @@ Joined = Callable[[SSAValue, SSAValue, str], SSAValue]
 
 @lowers("index_put")
 def index_put(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """One put; a mask of the leading dimensions with a single value is a choice."""
+    """One put, or a choice by a mask."""
     x, indices = op.arg("self"), op.arg("indices")
     values = b.convert(op.arg("values"), element_of(x))
     combiner = "add" if op.arg("accumulate") else "store"
-    if prod(shape_of(values)) == 1 and [i for i in indices if i is not None] == indices:
-        masks = [i for i in indices if is_bool(element_of(i))]
-        if len(masks) == len(indices) == 1:
-            return _masked(b, x, masks[0], values, combiner)
+    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    if len(given) == 1 and is_bool(element_of(given[0][1])):
+        return _masked(b, x, given[0][0], given[0][1], values, combiner)
     at = located(b, x, indices)
     shape = shape_of(at.flat)
     wanted = [*shape[: at.dim], *shape_of(at.place), *shape[at.dim + 1 :]]
@@ -53,14 +52,26 @@ def index_put(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 
 def _masked(
-    b: PrimsBuilder, x: SSAValue, mask: SSAValue, values: SSAValue, combiner: str
+    b: PrimsBuilder, x: SSAValue, dim: int, mask: SSAValue, values: SSAValue, combiner: str
 ) -> SSAValue:
-    shape = shape_of(x)
-    on = b("broadcast_in_dim", mask, shape, list(range(rank_of(mask))))
-    value = b("broadcast_in_dim", b.reshape(values, []), shape, [])
+    """The mask's dimensions as one; the n-th true place gets the n-th of several values."""
+    shape, covered = shape_of(x), shape_of(mask)
+    before, behind, count = shape[:dim], shape[dim + len(covered) :], prod(covered)
+    flat, on = b.reshape(x, [*before, count, *behind]), b.reshape(mask, [count])
+    extents = shape_of(values)
+    places = len(behind) + 1
+    several = len(extents) >= places and extents[-places] != 1
+    if several:
+        number = extents[-places]
+        if not number:
+            return x
+        values = b.broadcast(values, [*before, number, *behind])
+        place = b.with_number("sub", b("scan", b.convert(on, i64), "add", 0), 1)
+        values = b("take", values, b.where(on, place, b.full([count], 0, i64)), dim)
+    values = b.broadcast(values, shape_of(flat))
     if combiner == "add":
-        value = b("bitwise_or" if is_bool(element_of(x)) else "add", x, value)
-    return b.where(on, value, x)
+        values = b("bitwise_or" if is_bool(element_of(x)) else "add", flat, values)
+    return b.reshape(b.where(b.along(on, shape_of(flat), dim), values, flat), shape)
 
 
 @lowers("put")
@@ -123,15 +134,18 @@ def scatter_reduce(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 @lowers("index_reduce")
 def index_reduce(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """prims.put with a reduce mode."""
+    """prims.put with a reduce mode; scalars as vectors of one."""
     x, source = op.arg("self"), op.arg("source")
+    shape = shape_of(x)
+    if not shape:
+        x, source = b.reshape(x, [1]), b.reshape(source, [1])
     dim = normalized(op.arg("dim"), rank_of(x))
     index = b.reshape(op.arg("index"), [prod(shape_of(op.arg("index")))])
 
     def joined(into: SSAValue, values: SSAValue, combiner: str) -> SSAValue:
         return b("put", into, index, values, dim, combiner)
 
-    return _reduced(op, b, x, source, joined, shape_of(source))
+    return b.reshape(_reduced(op, b, x, source, joined, shape_of(source)), shape)
 
 
 def _reduced(
