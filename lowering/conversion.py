@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.lowering.tensor_types import element_of, is_complex
+from lamina.passes.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
 
 
@@ -192,6 +193,8 @@ def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
             continue
         if old.type != new.type:
             raise unsupported(op, f"lowering gives {new.type} where the program says {old.type}")
+        if FUSE in op.attributes and isinstance(new.owner, Operation):
+            new.owner.attributes[FUSE] = op.attributes[FUSE]
         if new.name_hint is None:
             new.name_hint = old.name_hint
         old.replace_all_uses_with(new)

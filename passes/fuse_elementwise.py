@@ -1,14 +1,13 @@
 """`fuse-elementwise`: pointwise loop nests are computed inside the nests that read them.
 
 A producer is inlined by composing its index maps with the read and cloning its body. It is inlined
-everywhere when that costs less than storing it (see `body_cost`), and otherwise only into a single
+everywhere when that costs less than storing it (see `decide`), and otherwise only into a single
 reader that evaluates it no more often than it would have been evaluated on its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -29,7 +28,8 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
-from lamina.passes.fusion_cost import body_cost
+from lamina.passes.fusion_decisions import DecisionLog, decide
+from lamina.passes.fusion_override import check_overrides
 from lamina.passes.loop_rewriting import erase_if_dead
 
 
@@ -38,34 +38,46 @@ class FuseElementwisePass(ModulePass):
     """Inline pointwise producers into their readers where a cost rule says it pays.
 
     `recompute_limit` is the body cost up to which a producer with several readers is computed
-    again in each of them (units: one add; see `lamina.passes.fusion_cost`).
+    again in each of them (units: one add; see `lamina.passes.fusion_cost`). `print_decisions` tells
+    of each pair on stderr what was decided and why.
     """
 
     name = "fuse-elementwise"
 
     recompute_limit: int = 2
+    print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_overrides(op)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 self._apply_function(function)
 
     def _apply_function(self, function: func.FuncOp) -> None:
+        rule = _Rule(self.recompute_limit, DecisionLog(self.name, self.print_decisions))
         for op in list(function.body.block.ops):
             if not isinstance(op, GenericOp):
                 continue
             if not is_contraction(op):
-                _inline_producers(op, self.recompute_limit)
+                _inline_producers(op, rule)
             elif PANEL not in op.attributes:
-                _inline_widening(op)
+                _inline_widening(op, rule)
         for op in reversed(list(function.body.block.ops)):
             erase_if_dead(op)
 
 
-def _inline_producers(op: GenericOp, recompute_limit: int) -> GenericOp:
+@dataclass(frozen=True)
+class _Rule:
+    """What decides about a pair, and who hears of it."""
+
+    recompute_limit: int
+    log: DecisionLog
+
+
+def _inline_producers(op: GenericOp, rule: _Rule) -> GenericOp:
     number = 0
     while number < len(op.inputs):
-        fused = _try_inline(op, number, recompute_limit)
+        fused = _try_inline(op, number, rule)
         if fused is None:
             number += 1
         else:
@@ -73,22 +85,24 @@ def _inline_producers(op: GenericOp, recompute_limit: int) -> GenericOp:
     return op
 
 
-def _inline_widening(op: GenericOp) -> None:
+def _inline_widening(op: GenericOp, rule: _Rule) -> None:
     """Read half floats where an unpacked product reads them widened: half the bytes."""
     for number in range(len(op.inputs)):
         producer = op.inputs[number].owner
         if isinstance(producer, GenericOp) and is_widening(producer):
-            op = _try_inline(op, number, 1) or op
+            op = _try_inline(op, number, replace(rule, recompute_limit=1)) or op
 
 
-def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp | None:
+def _try_inline(op: GenericOp, number: int, rule: _Rule) -> GenericOp | None:
     value = op.inputs[number]
     producer = value.owner
     if not isinstance(producer, GenericOp) or not producer.is_pointwise or len(producer.res) != 1:
         return None
     if op.pad_values[number] is not None:
         return None
-    if not pays(producer, op, value, recompute_limit):
+    said = decide(producer, op, value, rule.recompute_limit)
+    if not said.fuse:
+        rule.log.pair(producer, op, value, said)
         return None
     forms = forms_of(op.read_maps[number], op.extents)
     position = None if forms is None else producer_dims(producer, forms)
@@ -100,18 +114,8 @@ def _try_inline(op: GenericOp, number: int, recompute_limit: int) -> GenericOp |
         if read is None:
             return None
         composed.append(tuple(substitute(f, position) for f in read))
+    rule.log.pair(producer, op, value, said)
     return inline(op, number, producer, position, composed)
-
-
-def pays(producer: GenericOp, op: GenericOp, value: SSAValue, recompute_limit: int) -> bool:
-    """Whether evaluating the producer inside this reader beats storing its result."""
-    repeated = prod(op.extents) > prod(producer.extents)
-    if value.has_one_use() and not repeated:
-        return True  # asked first: the cost takes a walk over the body
-    cost = body_cost(producer)
-    if cost == 0:
-        return True
-    return not repeated and cost <= recompute_limit and len(producer.inputs) <= 1
 
 
 def inline(

@@ -22,6 +22,7 @@ from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fuse_elementwise import merge_names
 from lamina.passes.fusion_cost import body_cost
+from lamina.passes.fusion_override import override
 from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
@@ -65,6 +66,9 @@ def _gains(producer: GenericOp, op: GenericOp) -> bool:
         return False
     if any(pad is not None for pad in producer.pad_values):
         return False
+    said = override(producer)
+    if said is not None:
+        return said == "always"
     if prod(op.extents) * LEAST_GAIN > prod(producer.extents):
         return False
     return producer.res[0].has_one_use() or body_cost(producer) <= CHEAP_BODY

@@ -27,6 +27,8 @@ from lamina.dialects.loop import (
     ReturnOp,
     YieldOp,
 )
+from lamina.passes.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion_override import check_overrides
 from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
 
 
@@ -52,15 +54,20 @@ class FuseKernelsPass(ModulePass):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
+    `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "fuse-kernels"
 
+    print_decisions: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_overrides(op)
+        log = DecisionLog(self.name, self.print_decisions)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 materialize_returns(function)
-                _Grouping(function).run()
+                _Grouping(function, log).run()
 
 
 def materialize_returns(function: func.FuncOp) -> None:
@@ -106,7 +113,8 @@ def _copy(value: SSAValue) -> list[Operation]:
 class _Grouping:
     """One function's kernels: grown in program order, then emitted in dependence order."""
 
-    def __init__(self, function: func.FuncOp) -> None:
+    def __init__(self, function: func.FuncOp, log: DecisionLog) -> None:
+        self.log = log
         self.block = function.body.block
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
@@ -131,6 +139,7 @@ class _Grouping:
         refusals: list[str] = []
         for group in sorted(direct, key=lambda g: -g.number):
             joined = self._join(group, op, producers)
+            self._tell(group, op, joined)
             if not isinstance(joined, Refusal):
                 self._add(group, op, joined, producers)
                 return
@@ -139,6 +148,17 @@ class _Grouping:
         group.needs = self._closure(producers)
         self.groups.append(group)
         self.group_of[op] = group
+
+    def _tell(self, group: Group, op: GenericOp, joined: object) -> None:
+        for value in (*op.inputs, *op.sources):
+            producer = value.owner
+            if isinstance(producer, GenericOp) and self.group_of[producer] is group:
+                said = (
+                    Decision(False, joined.reason)
+                    if isinstance(joined, Refusal)
+                    else Decision(True, "rows stay in the kernel")
+                )
+                self.log.pair(producer, op, value, said, repeats=False)
 
     def _place_alone(self, op: Operation) -> None:
         """A group that no nest joins: it only says what must run before what."""

@@ -4,7 +4,10 @@ The weights are reciprocal throughputs of vector code relative to an add: divisi
 roots stall the pipe for several cycles, transcendental functions are polynomials of that length.
 """
 
-from xdsl.ir import Operation
+from math import prod
+
+from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
+from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 
@@ -49,3 +52,19 @@ def op_cost(op: Operation) -> int:
 def body_cost(op: GenericOp) -> int:
     """Cost of one point of the nest; 0 for pure rearrangements and constants."""
     return sum(op_cost(o) for o in op.block.ops)
+
+
+def work(op: GenericOp) -> int:
+    """Cost of the whole nest, with one add for each reduced value of each point."""
+    reductions = sum(combiner != "store" for combiner in op.combiner_names)
+    return prod(op.extents) * (body_cost(op) + reductions)
+
+
+def value_bytes(value: SSAValue) -> int:
+    """Bytes that a tensor or memref takes; booleans one each, other types nothing."""
+    if not isinstance(value.type, TensorType | MemRefType):
+        return 0
+    element, factor = value.type.element_type, 1
+    if isinstance(element, ComplexType):
+        element, factor = element.element_type, 2
+    return prod(value.type.get_shape()) * factor * max(1, getattr(element, "bitwidth", 8) // 8)

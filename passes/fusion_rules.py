@@ -13,6 +13,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of, is_contraction
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion_override import override
 
 ROWS = "lamina.rows"
 """Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
@@ -84,10 +85,13 @@ def align_rows(
         kept.append(place)
         dims.append(dim)
     parallel = prod(op.extents[d] for d in dims)
+    marks = [override(value.owner) for _, value in edges]
+    if "never" in marks:
+        return Refusal('lamina.fuse = "never"')
     too_long = _row_too_long(edges, parallel)
     if too_long is not None:
         return too_long
-    refusal = _pays(members, op, edges, parallel)
+    refusal = _pays(members, op, edges, parallel, forced="always" in marks)
     return refusal or (kept, tuple(dims))
 
 
@@ -133,9 +137,12 @@ def _pays(
     op: GenericOp,
     edges: Sequence[tuple[int, SSAValue]],
     parallel: int,
+    *,
+    forced: bool,
 ) -> Refusal | None:
+    """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
     work = sum(prod(m.extents) for m in members) + prod(op.extents)
-    if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
+    if not forced and parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
         return Refusal(f"together they have only {parallel} rows to run in parallel")
     contractions = sum(is_contraction(m) for m in members)
     if not is_contraction(op):
@@ -147,7 +154,7 @@ def _pays(
         return Refusal("the kernel already holds two matrix products")
     kept_bytes = sum(_bytes(value) for _, value in edges)
     panels = _bytes(op.inputs[shape.b])
-    if kept_bytes <= panels:
+    if not forced and kept_bytes <= panels:
         return Refusal(
             f"storing {kept_bytes} bytes costs less than reading the {panels} byte operand of the "
             "matrix product once for each block of rows"

@@ -1,0 +1,41 @@
+"""`lamina.fuse`: what a program says itself about the fusion of a nest's results.
+
+`"never"` on a nest: its results are stored, and what reads them is another kernel. `"always"`: its
+results are computed inside what reads them, or in one kernel with it, wherever that is correct,
+whatever it costs. The mark is given on an op of any layer and follows the op's result down.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from lamina.dialects.errors import InputError
+
+FUSE = "lamina.fuse"
+"""The attribute's name."""
+
+VALUES = ("always", "never")
+
+
+def override(op: object) -> str | None:
+    """`"always"`, `"never"`, or None where the program leaves it to the cost model.
+
+    Raises InputError for any other value.
+    """
+    if not isinstance(op, Operation):
+        return None
+    mark = op.attributes.get(FUSE)
+    if mark is None:
+        return None
+    if isinstance(mark, StringAttr) and mark.data in VALUES:
+        return mark.data
+    place = f"{op.location}: " if "unknown" not in str(op.location) else ""
+    raise InputError(f'{place}{op.name}: {FUSE} = {mark}: it is "always" or "never"')
+
+
+def check_overrides(module: ModuleOp) -> None:
+    """Refuse marks with other values than `VALUES`, also where nothing would ask for them."""
+    for op in module.walk():
+        if FUSE in op.attributes:
+            override(op)
