@@ -143,6 +143,14 @@ class DiskCache:
         return found
 
     def _evict(self, keep: Path) -> None:
+        """Removes what killed writers left, then the longest unused until enough is free."""
+        oldest = time.time() - _STALE_SECONDS
+        for path in self._files(_TEMPORARY):
+            try:
+                if path.stat().st_mtime < oldest:
+                    _remove(path)
+            except OSError:
+                continue  # its writer finished
         entries = self._ages()
         total = sum(size for _, size, _ in entries)
         if total <= self.limit_bytes:
@@ -153,13 +161,6 @@ class DiskCache:
             if path != keep:
                 _remove(path)
                 total -= size
-        oldest = time.time() - _STALE_SECONDS
-        for path in self._files(_TEMPORARY):
-            try:
-                if path.stat().st_mtime < oldest:
-                    _remove(path)
-            except OSError:
-                continue  # its writer finished
 
 
 def _remove(path: Path) -> None:

@@ -1,6 +1,7 @@
 """The disk cache: bad files, killed and concurrent writers, eviction, keys."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -75,6 +76,58 @@ def test_killed_and_concurrent_writers_leave_whole_entries(cache: DiskCache) -> 
         writer.kill()
         writer.wait()
     assert cache.get(KEY) == (b"x" * 5_000_000, "metadata")
+
+
+KILLED_IN_MID_WRITE = """
+import os, signal, sys
+from pathlib import Path
+from lamina.runtime import disk_cache
+
+class Half:
+    def __init__(self, file): self.file = file
+    def __enter__(self): return self
+    def __exit__(self, *_): self.file.close()
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+opened = os.fdopen
+disk_cache.os.fdopen = lambda *a: Half(opened(*a))
+disk_cache.DiskCache(Path(sys.argv[1])).put(sys.argv[2], b"x" * 1_000_000, "metadata")
+"""
+
+
+def test_a_writer_killed_in_mid_write_leaves_no_entry(cache: DiskCache) -> None:
+    command = [sys.executable, "-c", KILLED_IN_MID_WRITE, str(cache.folder), KEY]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    (partial,) = cache.folder.rglob("*.partial")
+    assert 0 < partial.stat().st_size < 1_000_000
+    assert cache.get(KEY) is None and cache.size() == 0
+    assert cache.put(KEY, b"code", "metadata") and cache.get(KEY) == (b"code", "metadata")
+    assert partial.exists(), "its writer may still be at work"
+    os.utime(partial, (time.time() - 7200,) * 2)
+    cache.put(cache_key("next"), b"code", "")
+    assert not partial.exists(), "a writer that old is dead, however little the cache holds"
+
+
+def test_many_processes_keep_one_folder_within_its_bound(tmp_path: Path) -> None:
+    """Each evicts what others wrote; no reader meets half an entry or an error."""
+    code = """
+import sys
+from pathlib import Path
+from lamina.runtime.disk_cache import DiskCache, cache_key
+cache = DiskCache(Path(sys.argv[1]), limit_bytes=200_000)
+for i in range(150):
+    key = cache_key(str(i % 40))
+    found = cache.get(key)
+    assert found is None or found == (b"x" * 10_000, str(i % 40)), i
+    assert cache.put(key, b"x" * 10_000, str(i % 40))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    writers = [subprocess.Popen(command) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert DiskCache(tmp_path).size() <= 200_000
 
 
 def test_longest_unused_go_first_and_the_size_stays_bounded(tmp_path: Path) -> None:
