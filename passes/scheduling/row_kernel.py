@@ -8,10 +8,12 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.passes.fusion_cost import body_cost
+from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.scheduling.column import COLUMN_UNROLL
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.rows import (
+    COLUMN_START,
     RowSegment,
     build_sweeps,
     outputs_of,
@@ -29,8 +31,8 @@ CHUNK = 8192
 ENOUGH_TASKS = 64
 COLUMN_TASKS = 16
 """Tasks to aim for where neighbouring columns are reduced together."""
-COLUMN_SCRATCH_BYTES = 1 << 16
-"""What a kernel of column reductions may keep for its columns between nests."""
+COLUMN_SCRATCH_BYTES = 1 << 18
+"""What a task may keep for its columns between nests: a quarter of the usual second-level cache."""
 
 
 def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, target: Target) -> None:
@@ -49,16 +51,18 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
         length = stages[0].extents[across]
         width = _tiles_width(length, target.lanes(widest_bits(stages)), -(-ENOUGH_TASKS // rows))
         chunks = -(-length // width)
-    elif not popped and _take_columns_in(stages, target, outputs):
+    elif not popped and (most := _take_columns_in(stages, target, outputs)):
         length = stages[0].inner_extents[0]
         *extents, _ = extents
         rows = prod(extents)
         width = _column_width(length, target.lanes(widest_bits(stages)), COLUMN_TASKS // rows)
+        width = min(width, most)
         chunks = -(-length // width)
     sweeps = build_sweeps(stages)
+    columns = chunks > 1 and not popped
 
     def task(inner: Emitter, number: Index) -> None:
-        plan_scratch(inner, sweeps, memory, outputs)
+        plan_scratch(inner, sweeps, memory, outputs, width if columns else None)
         bounds = None
         if chunks > 1:
             low = inner.times(inner.remainder(number, chunks), width)
@@ -90,6 +94,9 @@ def _row(
 ) -> None:
     position = emit.split(number, extents)
     envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=True)) for s in stages}
+    if bounds is not None:
+        for env in envs.values():
+            env[COLUMN_START] = bounds[0]
     RowSegment(sweeps, memory, target, outputs).run(emit, envs, bounds)
 
 
@@ -112,27 +119,33 @@ def _pop_rows(stages: list[Stage], target: Target) -> int | None:
     return across
 
 
-def _take_columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> bool:
+def _take_columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> int:
     """Make the last row dimension the first inner one (in place) if reductions run across it.
 
     A reduction whose operand is contiguous along a row dimension would gather one column at a
-    time; neighbouring columns in the lanes of vectors read whole cache lines.
+    time; neighbouring columns in the lanes of vectors read whole cache lines. Returns how many
+    columns a task may take, for its scratch to stay within limits; 0 leaves all as it is.
     """
     if not stages[0].rows:
-        return False
+        return 0
     extent = stages[0].extents[stages[0].rows[-1]]
-    if 2 * extent < target.lanes(widest_bits(stages)):
-        return False
+    lanes = target.lanes(widest_bits(stages))
+    if 2 * extent < lanes:
+        return 0
     for stage in stages:
         order = (stage.rows[-1], *stage.inner)
         if stage.inner and vector_place(Sweep([stage], {stage: order})) != 0:
-            return False
-    if sum(_kept_bytes(s, outputs) for s in stages) > COLUMN_SCRATCH_BYTES:
-        return False
+            return 0
+    kept = sum(_kept_bytes(s, outputs) for s in stages)
+    most = extent
+    if kept > COLUMN_SCRATCH_BYTES:
+        most = COLUMN_SCRATCH_BYTES * extent // kept // lanes * lanes
+        if most == 0 or not all(_keeps_columns_apart(s, outputs) for s in stages):
+            return 0
     for stage in stages:
         stage.inner = (stage.rows[-1], *stage.inner)
         stage.rows = stage.rows[:-1]
-    return True
+    return most
 
 
 def _kept_bytes(stage: Stage, outputs: set[SSAValue]) -> int:
@@ -144,6 +157,13 @@ def _kept_bytes(stage: Stage, outputs: set[SSAValue]) -> int:
             bits = getattr(write.element, "bitwidth", 64)
             total += prod(stage.extents[d] for d in dims) * max(1, bits // 8)
     return total
+
+
+def _keeps_columns_apart(stage: Stage, outputs: set[SSAValue]) -> bool:
+    """Whether all that a stage hands on has an axis for the last row dimension alone."""
+    column = stage.rows[-1]
+    kept = [w for w in stage.writes if w.memory not in outputs]
+    return all(any(pure_dim(form) == column for form in w.axes) for w in kept)
 
 
 def _column_width(columns: int, lanes: int, tasks: int) -> int:

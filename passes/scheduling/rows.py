@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.scheduling.column import ColumnEmitter
 from lamina.passes.scheduling.emitter import Emitter, Index
@@ -17,6 +18,9 @@ from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
+
+COLUMN_START = -3
+"""Pseudo-dimension of column scratch: the first column of the task."""
 
 
 def build_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
@@ -103,9 +107,17 @@ def vector_place(sweep: Sweep) -> int:
 
 
 def plan_scratch(
-    emit: Emitter, sweeps: Sequence[Sweep], memory: Memory, outputs: set[SSAValue]
+    emit: Emitter,
+    sweeps: Sequence[Sweep],
+    memory: Memory,
+    outputs: set[SSAValue],
+    columns: int | None = None,
 ) -> None:
-    """Find which temporaries stay in registers; give the others scratch for one row."""
+    """Find which temporaries stay in registers; give the others scratch for one row.
+
+    With `columns`, scratch has room for as many positions of the first inner dimension, from
+    `COLUMN_START` on.
+    """
     readers: dict[SSAValue, list[tuple[Sweep, Stage]]] = {}
     for sweep in sweeps:
         for stage in sweep.stages:
@@ -122,7 +134,7 @@ def plan_scratch(
                 )
                 if not needed:
                     memory.dead.add(write.memory)
-                _row_scratch(emit, stage, write, memory, allocate=needed)
+                _row_scratch(emit, stage, write, memory, columns, allocate=needed)
 
 
 def _in_registers(
@@ -137,7 +149,13 @@ def _in_registers(
 
 
 def _row_scratch(
-    emit: Emitter, stage: Stage, write: Access, memory: Memory, *, allocate: bool
+    emit: Emitter,
+    stage: Stage,
+    write: Access,
+    memory: Memory,
+    columns: int | None,
+    *,
+    allocate: bool,
 ) -> None:
     strides: dict[int, int] = {}
     step = 1
@@ -145,6 +163,10 @@ def _row_scratch(
         dims = {d for d, _ in write.axes[axis].terms}
         if dims & set(stage.inner):
             strides[axis] = step
+            if columns is not None and pure_dim(write.axes[axis]) == stage.inner[0]:
+                memory.shift[write.memory] = Linear(((COLUMN_START, -step),))
+                step *= columns
+                continue
             # Joined dims run past the end of their axis, into what the outer axis held.
             step *= max(write.shape[axis], write.axes[axis].range(stage.extents)[1] + 1)
     memory.scratch[write.memory] = strides

@@ -257,3 +257,27 @@ def test_columns_are_reduced_side_by_side(
     added, difference = execute(build.text(total, below), array)
     agree(added, array.sum(-2), 1e-4)
     agree(difference, array - array.max(-2, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "shape", [(700, 300), (3, 900, 101), (2100, 45), (9000, 3), (2, 30, 7, 99)]
+)
+def test_softmax_over_an_outer_axis(build: Build, execute: Execute, shape: tuple[int, ...]) -> None:
+    """Columns are taken in as many tasks as their scratch needs."""
+    dims = "ijkl"[: len(shape)]
+    axis = len(shape) - 2 if len(shape) < 4 else 1
+    domain = ",".join(f"{d}={e}" for d, e in zip(dims, shape, strict=True))
+    index, kept = ",".join(dims), ",".join(d for d in dims if d != dims[axis])
+    left = shape[:axis] + shape[axis + 1 :]
+    x = build.argument(shape)
+    top = build.reduce("max", x, domain, index, kept, left)
+    stored = [(index, "store", shape, "f32")]
+    body = "%u = arith.subf %p0, %p1 : f32\n%v = math.exp %u : f32\nloop.yield %v : f32"
+    (raised,) = build.nest(domain, [(x, index), (top, kept)], stored, body)
+    total = build.reduce("add", raised, domain, index, kept, left)
+    body = "%v = arith.divf %p0, %p1 : f32\nloop.yield %v : f32"
+    (result,) = build.nest(domain, [(raised, index), (total, kept)], stored, body)
+    array = sample(shape)
+    (got,) = execute(build.text(result), array)
+    powers = np.exp(array - array.max(axis, keepdims=True))
+    agree(got, powers / powers.sum(axis, keepdims=True))
