@@ -64,10 +64,6 @@ def _line(b: CoreBuilder, x: SSAValue) -> SSAValue:
     return x if rank_of(x) else b.view(x, [1])
 
 
-def _at(op: SchemaOp, dim: int) -> list[SSAValue | None]:
-    return [*[None] * dim, op.arg("index")]
-
-
 @lowers("index_add", "index_copy")
 def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """index_put along one dimension, which is moved to the front; accumulating for index_add."""

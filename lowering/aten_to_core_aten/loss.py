@@ -10,7 +10,8 @@ from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
 
 
-def _reduce(b: CoreBuilder, x: SSAValue, reduction: int) -> SSAValue:
+def reduced(b: CoreBuilder, x: SSAValue, reduction: int) -> SSAValue:
+    """`x` itself (0), its mean (1) or its sum (2)."""
     dims = list(range(rank_of(x)))
     if reduction == 0:
         return x
@@ -21,14 +22,14 @@ def _reduce(b: CoreBuilder, x: SSAValue, reduction: int) -> SSAValue:
 def mse_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """(x - y)^2."""
     difference = b("sub.Tensor", op.arg("self"), op.arg("target"))
-    return _reduce(b, b("mul.Tensor", difference, difference), op.arg("reduction"))
+    return reduced(b, b("mul.Tensor", difference, difference), op.arg("reduction"))
 
 
 @lowers("l1_loss")
 def l1_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """|x - y|."""
     distance = b("abs", b("sub.Tensor", op.arg("self"), op.arg("target")))
-    return _reduce(b, distance, op.arg("reduction"))
+    return reduced(b, distance, op.arg("reduction"))
 
 
 @lowers("smooth_l1_loss")
@@ -37,10 +38,10 @@ def smooth_l1_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     beta = op.arg("beta")
     z = b("abs", b("sub.Tensor", op.arg("self"), op.arg("target")))
     if beta == 0:
-        return _reduce(b, z, op.arg("reduction"))
+        return reduced(b, z, op.arg("reduction"))
     low = b("div.Scalar", b("mul.Tensor", b("mul.Scalar", z, 0.5), z), beta)
     loss = b("where.self", b("lt.Scalar", z, beta), low, b("sub.Scalar", z, 0.5 * beta))
-    return _reduce(b, loss, op.arg("reduction"))
+    return reduced(b, loss, op.arg("reduction"))
 
 
 @lowers("huber_loss")
@@ -51,7 +52,7 @@ def huber_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     low = b("mul.Tensor", b("mul.Scalar", z, 0.5), z)
     high = b("mul.Scalar", b("sub.Scalar", z, 0.5 * delta), delta)
     loss = b("where.self", b("le.Scalar", z, delta), low, high)
-    return _reduce(b, loss, op.arg("reduction"))
+    return reduced(b, loss, op.arg("reduction"))
 
 
 @lowers("kl_div")
@@ -65,7 +66,7 @@ def kl_div(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         product = b("mul.Tensor", target, b("log", target))
         safe = b("where.self", b("eq.Scalar", target, 0), zero, product)
         loss = b("sub.Tensor", safe, b("mul.Tensor", target, x))
-    return _reduce(b, loss, op.arg("reduction"))
+    return reduced(b, loss, op.arg("reduction"))
 
 
 @lowers("binary_cross_entropy")
@@ -76,7 +77,7 @@ def binary_cross_entropy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     other = b("clamp", b("log1p", b("neg", x)), -100, None)
     loss = b("sub.Tensor", b("mul.Tensor", b("sub.Scalar", y, 1), other), b("mul.Tensor", y, log))
     loss = loss if weight is None else b("mul.Tensor", loss, weight)
-    return _reduce(b, loss, op.arg("reduction"))
+    return reduced(b, loss, op.arg("reduction"))
 
 
 @lowers("binary_cross_entropy_with_logits")
@@ -92,7 +93,7 @@ def bce_with_logits(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     rest = b("mul.Tensor", b("add.Scalar", b("neg", y), 1), x)
     loss = b("sub.Tensor", rest, log_sigmoid)
     loss = loss if weight is None else b("mul.Tensor", loss, weight)
-    return _reduce(b, loss, op.arg("reduction"))
+    return reduced(b, loss, op.arg("reduction"))
 
 
 def _nll(
@@ -150,9 +151,40 @@ def cross_entropy_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     logs = b("_log_softmax", x, dim, False)
     if is_float(element_of(target)):
         return _probability_loss(b, logs, target, weight, reduction, smoothing, dim)
+    ignore = op.arg("ignore_index")
+    loss, total = _nll(b, logs, target, weight, reduction, ignore)
     if smoothing:
-        raise b.refuse("label smoothing with class indices", "label_smoothing = 0.0")
-    return _nll(b, logs, target, weight, reduction, op.arg("ignore_index"))[0]
+        smooth = _smooth_loss(b, logs, target, weight, reduction, ignore, total)
+        loss = b(
+            "add.Tensor",
+            b("mul.Scalar", loss, 1 - smoothing),
+            b("mul.Scalar", smooth, smoothing / shape_of(logs)[dim]),
+        )
+    return loss
+
+
+def _smooth_loss(
+    b: CoreBuilder,
+    logs: SSAValue,
+    target: SSAValue,
+    weight: SSAValue | None,
+    reduction: int,
+    ignore: int,
+    total: SSAValue,
+) -> SSAValue:
+    """The part of uniform targets: the sum over classes, ignored places left out."""
+    dim = 0 if rank_of(logs) == 1 else 1
+    if weight is not None:
+        line = [1] * rank_of(logs)
+        line[dim] = shape_of(logs)[dim]
+        logs = b("mul.Tensor", logs, b.view(weight, line))
+    loss = b("neg", b("sum.dim_IntList", logs, [dim]))
+    zero = b.full([], 0.0, element_of(loss))
+    loss = b("where.self", b("eq.Scalar", target, ignore), zero, loss)
+    if reduction == 0:
+        return loss
+    summed = b("sum.dim_IntList", loss, list(range(rank_of(loss))))
+    return b("div.Tensor", summed, total) if reduction == 1 else summed
 
 
 def _probability_loss(
