@@ -18,7 +18,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
-CODEGEN_VERSION = 1
+CODEGEN_VERSION = 2
 
 #: LLVM may call these for block copies; they are the C library's.
 _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma")

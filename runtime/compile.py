@@ -69,6 +69,7 @@ def native_program(
         entries["main"],
         entries.get("setup"),
         Kernels.from_json(metadata.ledger),
+        target,
     )
 
 
@@ -98,7 +99,7 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
     start = layer_of(lowered)
     if start != "scheduled":
         lower(lowered, start, "fused", target, rounding)
-    kernels = kernels_of(lowered)
+    kernels = kernels_of(lowered, target)
     if start != "scheduled":
         lower(lowered, "fused", "scheduled", target, rounding)
     emitted = emit_module(lowered, target, default_options())

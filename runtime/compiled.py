@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import (
     Reader,
@@ -56,6 +57,7 @@ class Program:
     main: Entry
     setup: Entry | None
     kernels: Kernels
+    target: Target | None = None
 
     @property
     def is_short(self) -> bool:
@@ -88,6 +90,8 @@ class Compiled:
     ) -> None:
         self._program = program
         self._render = render
+        self._structure = structure
+        self._measured: Kernels | None = None
         slots = program.main.slots
         self._inputs = tuple(slot for slot in slots if slot.kind == "input")
         self._outputs = tuple(slot for slot in slots if slot.kind == "output")
@@ -120,7 +124,27 @@ class Compiled:
     @property
     def kernels(self) -> Kernels:
         """The native kernels, each with the ops fused into it; prints as a table."""
-        return self._program.kernels
+        return self._measured or self._program.kernels
+
+    def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
+        """`kernels` with the least time of each over `repeats` runs on copies of these arguments.
+
+        Compiles entry points for the single kernels; ordinary calls stay as they are. Raises
+        ArgumentError for unfit arguments or repeats below 1, ExecutionError on another machine.
+        """
+        from lamina.runtime.kernel_timing import KernelTimer, pointers_for
+        from lamina.runtime.layers import parse
+
+        if repeats < 1:
+            raise ArgumentError(f"repeats = {repeats}: it takes at least one run")
+        if self._program.target is None or self._program.code is None:
+            _refuse()
+        assert self._program.target is not None
+        values = self._structure.flatten(args, kwargs)
+        pointers, _kept = pointers_for(self._bound, values)
+        timer = KernelTimer(parse(self._render("scheduled")), self._program.target)
+        self._measured = self._program.kernels.with_times(timer.measure(pointers, repeats))
+        return self._measured
 
     @property
     def memory(self) -> MemoryUse:

@@ -1,8 +1,8 @@
 """What was fused into what: one record for each distinct kernel of a compiled program."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
 
@@ -17,7 +17,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
+from lamina.passes.fusion_cost import work
 
 _KERNEL = "lamina.kernel"
 _FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
@@ -31,6 +34,9 @@ class Kernel:
     `calls` how often one run of the program calls it; `bytes` what one call reads and writes,
     each array once (of a table, what is looked up at most); `flops` the arithmetic of one call, a
     multiply and an add counting one each; `not_fused` why the kernel was not joined with others.
+    `roofline_us` is the least time of one call on one core of the target, in microseconds, with
+    divisions and functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the
+    time that was measured, None before that.
     """
 
     name: str
@@ -40,6 +46,8 @@ class Kernel:
     flops: int
     types: str
     not_fused: str | None = None
+    roofline_us: float = 0.0
+    measured_us: float | None = None
 
 
 class Kernels(Sequence[Kernel]):
@@ -63,6 +71,13 @@ class Kernels(Sequence[Kernel]):
         """The inverse of `to_json`."""
         return cls(Kernel(**{**entry, "ops": tuple(entry["ops"])}) for entry in data)
 
+    def with_times(self, seconds: Mapping[str, float]) -> "Kernels":
+        """The same kernels with measured times, given by kernel name."""
+        return Kernels(
+            replace(k, measured_us=seconds[k.name] * 1e6) if k.name in seconds else k
+            for k in self._kernels
+        )
+
     def explain(self) -> str:
         """Why kernels were not joined with their neighbours, one line for each reason."""
         lines: list[str] = []
@@ -73,16 +88,24 @@ class Kernels(Sequence[Kernel]):
         return "\n".join(lines) or "every op that could be was fused"
 
     def __repr__(self) -> str:
-        header = ("kernel", "calls", "bytes", "flops", "ops")
+        header = ("kernel", "calls", "bytes", "flops", "roofline us", "measured us", "ops")
         rows = [
-            (k.name, str(k.calls), _scaled(k.bytes), _scaled(k.flops), summarize_ops(k.ops))
+            (
+                k.name,
+                str(k.calls),
+                _scaled(k.bytes),
+                _scaled(k.flops),
+                f"{k.roofline_us:.2f}",
+                "-" if k.measured_us is None else f"{k.measured_us:.2f}",
+                summarize_ops(k.ops),
+            )
             for k in self._kernels
         ]
         table = [header, *rows]
-        widths = [max(len(row[i]) for row in table) for i in range(4)]
+        widths = [max(len(row[i]) for row in table) for i in range(6)]
         lines = [
             "  ".join(
-                [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]
+                [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 6)), row[6]]
             )
             for row in table
         ]
@@ -91,8 +114,12 @@ class Kernels(Sequence[Kernel]):
         return "\n".join(lines)
 
 
-def kernels_of(module: ModuleOp) -> Kernels:
-    """Describes the kernels of an outlined module: `loop.generic` on tensors inside functions."""
+def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
+    """Describes the kernels of an outlined module: `loop.generic` on tensors inside functions.
+
+    The estimates are for `target`, by default this machine.
+    """
+    roofline = Roofline.of(target or Target.host())
     calls: Counter[str] = Counter()
     functions: list[FuncOp] = []
     for op in module.body.ops:
@@ -107,13 +134,13 @@ def kernels_of(module: ModuleOp) -> Kernels:
                 if isinstance(inner, CallOp)
             )
     return Kernels(
-        _kernel(function, calls[function.sym_name.data])
+        _kernel(function, calls[function.sym_name.data], roofline)
         for function in functions
         if calls[function.sym_name.data]
     )
 
 
-def _kernel(function: FuncOp, calls: int) -> Kernel:
+def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
     inputs = list(function.function_type.inputs)
     outputs = list(function.function_type.outputs)
     ops = function.attributes.get("lamina.ops")
@@ -123,14 +150,17 @@ def _kernel(function: FuncOp, calls: int) -> Kernel:
         else ()
     )
     reasons = function.attributes.get("lamina.not_fused")
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    traffic = sum(_traffic(a) for a in function.args) + sum(_byte_size(t) for t in outputs)
     return Kernel(
         name=function.sym_name.data,
         ops=names,
         calls=calls,
-        bytes=sum(_traffic(a) for a in function.args) + sum(_byte_size(t) for t in outputs),
-        flops=sum(_flops(op) for op in function.body.walk() if isinstance(op, GenericOp)),
+        bytes=traffic,
+        flops=sum(map(_flops, nests)),
         types=f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, outputs))})",
         not_fused=reasons.data if isinstance(reasons, StringAttr) else None,
+        roofline_us=1e6 * roofline.seconds(traffic, sum(map(work, nests))),
     )
 
 

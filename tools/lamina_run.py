@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--check", action="store_true", help="compare with the interpreter of the file's layer")
     add("--time", nargs="?", type=int, const=100, metavar="N", help="time N calls (default 100)")
     add("--print-kernels", action="store_true", help="show what was fused into what")
+    add("--print-memory", action="store_true", help="show the peak memory, by what it is for")
     add("--explain-fusion", action="store_true", help="say why kernels were not joined")
     add("--print-ir", metavar="LAYER", help=f"show a layer: {', '.join(LAYERS)}")
     add("--target", help="host (default), x86-64-v3, x86-64-v4")
@@ -74,10 +75,14 @@ def _run(options: argparse.Namespace) -> None:
     if options.print_ir:
         print(compiled.ir(options.print_ir))
     if options.print_kernels:
-        print(compiled.kernels)
+        print(compiled.measure(*inputs) if compiled.runs_here else compiled.kernels)
+    if options.print_memory:
+        print(compiled.memory)
     if options.explain_fusion:
         print(compiled.kernels.explain())
-    if not compiled.runs_here and (options.print_ir or options.print_kernels):
+    if not compiled.runs_here and (
+        options.print_ir or options.print_kernels or options.print_memory
+    ):
         return
     results = _as_list(compiled(*inputs))
     _show(results, compiled)

@@ -66,6 +66,34 @@ class ObjectTarget(Target):
         output.write(emit_object(module, self.cpu).decode("latin-1"))
 
 
+@dataclass(frozen=True)
+class LedgerTarget(Target):
+    """The kernels that a program becomes: ops, calls, bytes, flops, estimate, reasons."""
+
+    name = "ledger"
+
+    cpu: str = "host"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Lower a copy of the module to kernels if it stands higher, and write the table."""
+        from lamina.codegen.target import Target as Machine
+        from lamina.runtime.kernels import kernels_of
+        from lamina.runtime.layers import layer_of, lower
+
+        machine = Machine.parse(self.cpu)
+        lowered = module.clone()
+        layer = layer_of(lowered)
+        if layer == "scheduled":
+            raise InputError(
+                "-t ledger: error: scheduled IR no longer says what its kernels compute\n"
+                "  give the program at a layer above"
+            )
+        if layer != "fused":
+            lower(lowered, layer, "fused", machine)
+        kernels = kernels_of(lowered, machine)
+        output.write(f"{kernels}\n{kernels.explain()}\n")
+
+
 def check_scheduled(module: ModuleOp, target: str) -> None:
     """`InputError` for a module without an entry point of scheduled IR."""
     if not any("lamina.entry" in function.attributes for function in module.ops):
@@ -75,7 +103,7 @@ def check_scheduled(module: ModuleOp, target: str) -> None:
         )
 
 
-TARGETS: tuple[type[Target], ...] = (LLVMIRTarget, AsmTarget, ObjectTarget)
+TARGETS: tuple[type[Target], ...] = (LLVMIRTarget, AsmTarget, ObjectTarget, LedgerTarget)
 """What `-t NAME{option=value}` offers on top of xDSL's targets."""
 
 
