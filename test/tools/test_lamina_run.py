@@ -1,5 +1,6 @@
 """`lamina-run`: results, inputs from files, checks, and one-screen messages for bad input."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +183,8 @@ def test_checks_bfloat16_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path.write_text(ATEN.replace("f32", "bf16"))
     assert main([str(path), "--check"]) == 0
     assert "check: equal to the aten interpreter" in capsys.readouterr().out
+
+
+def test_peak_memory_is_printed(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run(capsys, program, "--print-memory")
+    assert re.search(r"^peak memory \d+ bytes: arena \d+, outputs \d+, constants \d+$", shown, re.M)
