@@ -359,9 +359,8 @@ class SweepEmitter:
         if self.lanes == 1 or dim is None:
             emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
             return
-        whole = body.vector(emit, value)
-        streamed = access.memory in self.memory.streamed
-        store(emit, whole, flat, at, stride, self.lanes, mask, streamed=streamed)
+        past = access.memory in self.memory.streamed
+        store(emit, body.vector(emit, value), flat, at, stride, self.lanes, mask, streamed=past)
 
     # Reductions
 
