@@ -191,6 +191,7 @@ LOWERINGS = Conversion(
         "linear",
         "linear_algebra",
         "normalization",
+        "normalization_backward",
         "padding",
         "pointwise",
         "pooling",

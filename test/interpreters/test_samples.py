@@ -33,7 +33,8 @@ def _lines(name: str) -> list[str]:
 
 
 ORDERED = _lines("ordered_samples.txt")
-SAMPLES = _lines("samples.txt") + ORDERED
+GRADIENTS = _lines("gradient_samples.txt")
+SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS
 _PATTERN = re.compile(
     r"(?P<name>\w+\.\w+)\((?P<args>.*)\)(?: -> (?P<results>[\d, ]+))?(?P<no> !)?$"
 )
@@ -183,7 +184,7 @@ def test_sample(line: str) -> None:
     _check(run_module(module, inputs), expected, "prims")
 
 
-@pytest.mark.parametrize("line", ORDERED)
+@pytest.mark.parametrize("line", ORDERED + GRADIENTS)
 def test_native(line: str) -> None:
     name, args, kwargs, results, _ = _parsed(line)
     everything = _expected(name, args, kwargs)

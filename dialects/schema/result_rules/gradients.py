@@ -55,6 +55,13 @@ def batch_norm(args: Args) -> Types:
     return [value, weight, weight]
 
 
+def rms_norm(args: Args) -> Types:
+    """Gradients for input and weight."""
+    value: TensorType = args["input"]
+    sizes = tensor(known_shape(args["normalized_shape"]), value.element_type)
+    return [value, args["weight"] or sizes]
+
+
 def embedding(args: Args) -> Types:
     """`embedding_dense_backward`: num_weights rows."""
     value: TensorType = args["grad_output"]

@@ -452,6 +452,7 @@ _ATEN: dict[str, str] = {
     "gradients:layer_norm": "native_layer_norm_backward",
     "gradients:group_norm": "native_group_norm_backward",
     "gradients:batch_norm": "native_batch_norm_backward",
+    "gradients:rms_norm": "_fused_rms_norm_backward",
     "gradients:embedding": "embedding_dense_backward",
     "gradients:select": "diagonal_backward index_select_backward select_backward slice_backward",
     "gradients:sizes": "masked_scatter_backward trace_backward value_selecting_reduction_backward",
