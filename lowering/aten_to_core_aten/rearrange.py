@@ -156,13 +156,38 @@ def pad(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     if mode == "constant":
         value = op.arg("value")
         return b("constant_pad_nd", x, amounts, 0 if value is None else value)
+    if mode == "circular":
+        return _circular(b, x, amounts)
     names = {"reflect": "reflection_pad", "replicate": "replication_pad"}
     dims = len(amounts) // 2
     if mode not in names or dims not in (1, 2, 3):
-        raise b.refuse(f"pad mode {mode!r}", "constant, reflect, replicate")
+        raise b.refuse(f"pad mode {mode!r}", "constant, reflect, replicate, circular")
     if (mode, dims) == ("replicate", 1):
         return _replicate_1d(b, x, amounts)
     return b(f"{names[mode]}{dims}d", x, amounts)
+
+
+@lowers("_pad_circular")
+def pad_circular(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Each end continues with the other."""
+    return _circular(b, op.arg("self"), op.arg("pad"))
+
+
+def _circular(b: CoreBuilder, x: SSAValue, amounts: list[int]) -> SSAValue:
+    for position in range(len(amounts) // 2):
+        dim = rank_of(x) - 1 - position
+        low, high = amounts[2 * position], amounts[2 * position + 1]
+        extent = shape_of(x)[dim]
+        kept = b("slice.Tensor", x, dim, max(0, -low), extent - max(0, -high))
+        pieces = [kept] if shape_of(kept)[dim] else []
+        if low > 0:
+            end = extent - max(0, -high)
+            pieces.insert(0, b("slice.Tensor", x, dim, end - low, end))
+        if high > 0:
+            start = max(0, -low)
+            pieces.append(b("slice.Tensor", x, dim, start, start + high))
+        x = b("cat", pieces, dim) if len(pieces) > 1 else pieces[0]
+    return x
 
 
 @lowers("replication_pad1d")

@@ -42,12 +42,14 @@ def copied_pad(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """One dimension after the other."""
     x, amounts = op.arg("self"), op.arg("padding")
     mirrored = op.overload_name.startswith("reflection")
-    if any(amount < 0 for amount in amounts):
+    if mirrored and any(amount < 0 for amount in amounts):
         raise b.refuse("negative padding", "constant_pad_nd")
     for position in range(len(amounts) // 2):
         dim = rank_of(x) - 1 - position
         low, high = amounts[2 * position], amounts[2 * position + 1]
-        x = (_mirror if mirrored else _repeat)(b, x, dim, low, high)
+        x = (_mirror if mirrored else _repeat)(b, x, dim, max(low, 0), max(high, 0))
+        # Negative amounts cut.
+        x = b.slice(x, dim, max(-low, 0), shape_of(x)[dim] + min(high, 0))
     return x
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
-from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 
 def each(values: list[int] | int, dims: int) -> list[int]:
@@ -40,8 +40,6 @@ def avg_pool(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     kernel = each(op.arg("kernel_size"), dims)
     stride, padding = each(op.arg("stride") or kernel, dims), each(op.arg("padding"), dims)
     result: Attribute = element_of(op.results[0])
-    if not is_float(result):
-        raise b.refuse("average pooling of integers", "floats")
     x = b.convert(op.arg("self"), accumulation_type(result))
     ones, ceil_mode = [1] * dims, op.arg("ceil_mode")
     total = b("reduce_window", x, "add", kernel, stride, padding, ones, ceil_mode)

@@ -147,3 +147,71 @@ func.func @extern_option_of_another_kind(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %r : tensor<3xf32>
 }
 // CHECK: loop.extern: f32 is no option; options are numbers, strings and lists of them
+
+// -----
+
+func.func @scatter_of_another_type(%t: tensor<10xf32>, %x: tensor<5xf64>) -> tensor<10xf32> {
+  %r = loop.scatter (d0) in [5] reads(%x[d0] : tensor<5xf64>) into(%t : tensor<10xf32>) {
+  ^bb0(%v: f64, %old: f32):
+    %i = loop.index 0 : index
+    loop.yield %i, %v : index, f64
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.scatter: the body must yield (index, f32), it yields (index, f64)
+
+// -----
+
+func.func @scatter_to_where_it_was(%t: tensor<10xi64>) -> tensor<10xi64> {
+  %r = loop.scatter (d0) in [5] into(%t : tensor<10xi64>) {
+  ^bb0(%old: i64):
+    %i = arith.index_cast %old : i64 to index
+    loop.yield %i, %old : index, i64
+  }
+  func.return %r : tensor<10xi64>
+}
+// CHECK: loop.scatter: the index depends on the element it finds
+
+// -----
+
+func.func @scatter_reads_outside(%t: tensor<10xf32>, %x: tensor<4xf32>) -> tensor<10xf32> {
+  %r = loop.scatter (d0) in [5] reads(%x[d0] : tensor<4xf32>) into(%t : tensor<10xf32>) {
+  ^bb0(%v: f32, %old: f32):
+    %i = loop.index 0 : index
+    loop.yield %i, %v : index, f32
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.scatter: index 0 of read 0 runs over [0, 4] but the extent there is 4
+
+// -----
+
+func.func @scan_along_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = loop.scan (d0) in [4] along 1 reads(%x[d0] : tensor<4xf32>)
+      carries(0.0 : f32) gives(tensor<4xf32>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.scan: the domain has no dimension 1
+
+// -----
+
+func.func @scan_of_another_shape(%x: tensor<4xf32>) -> tensor<5xf32> {
+  %r = loop.scan (d0) in [4] along 0 reads(%x[d0] : tensor<4xf32>)
+      carries(0.0 : f32) gives(tensor<5xf32>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return %r : tensor<5xf32>
+}
+// CHECK: loop.scan: results have the domain's shape [4], not tensor<5xf32>
+
+// -----
+
+func.func @sort_without_working_memory(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %v, %i = loop.sort %x : tensor<4xf32> -> tensor<4xf32>, tensor<4xi64>
+  func.return %v : tensor<4xf32>
+}
+// CHECK: loop.sort of tensor<4xf32> makes values and positions twice

@@ -170,9 +170,16 @@ def view_as_complex(a: Call) -> Array:
 
 @interprets(*(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3)))
 def other_pad(a: Call) -> Array:
-    """A border of mirrored or repeated elements."""
+    """A border of mirrored or repeated elements; negative amounts cut."""
     mode = "reflect" if a.name.startswith("reflection") else "edge"
-    return np.pad(a["self"], pad_widths(a["padding"], a["self"].ndim), mode=mode)  # pyright: ignore
+    widths = pad_widths(a["padding"], a["self"].ndim)
+    added = [(max(low, 0), max(high, 0)) for low, high in widths]
+    made = np.pad(a["self"], added, mode=mode)  # pyright: ignore
+    cut = [
+        slice(max(-low, 0), extent + min(high, 0))
+        for (low, high), extent in zip(widths, made.shape, strict=True)
+    ]
+    return made[tuple(cut)]
 
 
 @interprets("as_strided")

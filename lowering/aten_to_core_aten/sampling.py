@@ -1,0 +1,79 @@
+"""Lookups and samplers by the core ops that they are made of."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
+from lamina.lowering.tensor_types import normalized, rank_of, shape_of
+
+
+@lowers("grid_sampler")
+def grid_sampler(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The overload of the grid's rank."""
+    dims = rank_of(op.arg("input")) - 2
+    return b(f"grid_sampler_{dims}d", *(op.arg(a.name) for a in op.schema.args))
+
+
+@lowers("pdist")
+def pdist(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """_pdist_forward."""
+    return b("_pdist_forward", op.arg("self"), op.arg("p"))
+
+
+@lowers("embedding_bag", "embedding_bag.padding_idx")
+def embedding_bag(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """_embedding_bag."""
+    names = [argument.name for argument in op.schema.args if argument.name != "padding_idx"]
+    padding = op.arg("padding_idx") if op.schema.arg("padding_idx") is not None else None
+    if padding is None:
+        padding = -1
+    elif padding < 0:
+        padding += shape_of(op.arg("weight"))[0]
+    given = [op.arg(name) for name in names]
+    types = [result.type for result in op.results]
+    made = b.op("_embedding_bag", *given, padding, result_types=types)
+    return [r if own.uses else None for r, own in zip(made.results, op.results, strict=True)]
+
+
+@lowers("embedding_renorm")
+def embedding_renorm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Rows that are looked up and longer than max_norm are shortened."""
+    x, indices = op.arg("self"), op.arg("indices")
+    order, most = op.arg("norm_type"), op.arg("max_norm")
+    rows = shape_of(x)[0]
+    count = 1
+    for extent in shape_of(indices):
+        count *= extent
+    used = b.full([rows], False, i1)
+    used = b("index_put", used, [b.view(indices, [count])], b.full([count], True, i1))
+    size = b("abs", x)
+    if order == float("inf"):
+        length = b("amax", size, [1])
+    else:
+        total = b("sum.dim_IntList", b("pow.Tensor_Scalar", size, order), [1])
+        length = b("pow.Tensor_Scalar", total, 1 / order)
+    longer = b("logical_and", used, b("gt.Scalar", length, most))
+    scale = b("mul.Scalar", b("reciprocal", b("add.Scalar", length, 1e-7)), most)
+    shorter = b("mul.Tensor", x, b("unsqueeze", scale, 1))
+    return b("where.self", b("unsqueeze", longer, 1), shorter, x)
+
+
+@lowers("repeat_interleave.self_Tensor")
+def repeat_interleave(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """index_select of each position as often as asked for; the size must be known."""
+    x, repeats, dim = op.arg("self"), op.arg("repeats"), op.arg("dim")
+    if dim is None:
+        count = 1
+        for extent in shape_of(x):
+            count *= extent
+        x, dim = b.view(x, [count]), 0
+    dim = normalized(dim, rank_of(x))
+    size = shape_of(op.results[0])[dim]
+    if shape_of(repeats) in ([], [1]) and shape_of(x)[dim] != 1:
+        repeats = b.expand(repeats, [shape_of(x)[dim]])
+    index = b("repeat_interleave.Tensor", repeats, output_size=size)
+    return b("index_select", x, dim, index)
