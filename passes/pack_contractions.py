@@ -18,13 +18,15 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
+    Signedness,
     StringAttr,
     TensorType,
     UnitAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -45,7 +47,7 @@ PANEL_VECTORS = 2
 
 @dataclass(frozen=True)
 class PackContractionsPass(ModulePass):
-    """Give floating-point contractions a panel-packed column operand."""
+    """Give contractions a panel-packed column operand."""
 
     name = "pack-contractions"
 
@@ -67,13 +69,13 @@ def _pack(op: GenericOp, target: Target) -> None:
     operand = op.inputs[shape.b]
     assert isinstance(operand.type, TensorType)
     element = operand.type.element_type
-    if not isinstance(element, Float32Type | Float64Type):
+    if not _in_vectors(element):
         return
     if shape.size(shape.rows) < MIN_ROWS and not is_constant(operand):
         return
     if forms_of(op.read_maps[shape.b], op.extents) is None or 0 in op.extents:
         return
-    lanes = target.lanes(element.bitwidth)
+    lanes = target.lanes(element.bitwidth)  # pyright: ignore[reportAttributeAccessIssue]
     panel = panel_width(op.extents[shape.inner_column], lanes)
     packed, packed_map = _packing_nest(shape, panel)
     block = op.parent_block()
@@ -89,6 +91,13 @@ def _pack(op: GenericOp, target: Target) -> None:
     new.attributes[PANEL] = IntegerAttr(panel, i64)
     if not is_constant(operand):
         new.attributes[REPACKED] = UnitAttr()
+
+
+def _in_vectors(element: Attribute) -> bool:
+    """Whether vectors multiply and add such elements: f32, f64 and signed integers."""
+    if isinstance(element, IntegerType):
+        return element.width.data >= 8 and element.signedness.data == Signedness.SIGNLESS
+    return isinstance(element, Float32Type | Float64Type)
 
 
 def panel_width(columns: int, lanes: int) -> int:
@@ -139,7 +148,8 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
     body.add_op(YieldOp([body.args[0]]))
     pad = op.pad_values[shape.b]
     if pad is None and op.extents[inner] % panel:
-        pad = FloatAttr(0.0, element)  # pyright: ignore[reportArgumentType]
+        integers = isinstance(element, IntegerType)
+        pad = IntegerAttr(0, element) if integers else FloatAttr(0.0, element)  # pyright: ignore
     nest = GenericOp(
         domain,
         [operand],

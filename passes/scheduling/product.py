@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
@@ -196,6 +196,8 @@ class ProductEmitter:
     def _multiply_add(
         self, emit: Emitter, left: SSAValue, right: SSAValue, total: SSAValue
     ) -> SSAValue:
+        if isinstance(self.element, IntegerType):
+            return emit.add(arith.AddiOp(total, emit.add(arith.MuliOp(left, right))))
         if self.tile.lanes > 1:
             return emit.add(vector.FMAOp(left, right, total))
         from xdsl.dialects import math

@@ -82,7 +82,7 @@ func.func @padded_rows(%a: tensor<14x8xf32>, %b: tensor<8x16xf32>) -> tensor<16x
 
 // -----
 
-// Only f32 and f64 have a product schedule.
+// Signed integers are packed too.
 func.func @integers(%a: tensor<8x40xi32>, %b: tensor<40x33xi32>) -> tensor<8x33xi32> {
   %r = loop.generic (m, n, k) in [8, 33, 40] reads(%a[m, k] : tensor<8x40xi32>, %b[k, n] : tensor<40x33xi32>) writes([m, n] add : tensor<8x33xi32>) {
   ^bb0(%p: i32, %q: i32):
@@ -92,6 +92,21 @@ func.func @integers(%a: tensor<8x40xi32>, %b: tensor<40x33xi32>) -> tensor<8x33x
   func.return %r : tensor<8x33xi32>
 }
 // CHECK-LABEL: @integers
+// CHECK:         loop.generic {{.*}} pad 0 : i32
+// CHECK:         lamina.panel = 16 : i64
+
+// -----
+
+// Unsigned ones have no vectors of their own.
+func.func @unsigned(%a: tensor<8x40xui32>, %b: tensor<40x33xui32>) -> tensor<8x33xui32> {
+  %r = loop.generic (m, n, k) in [8, 33, 40] reads(%a[m, k] : tensor<8x40xui32>, %b[k, n] : tensor<40x33xui32>) writes([m, n] add : tensor<8x33xui32>) {
+  ^bb0(%p: ui32, %q: ui32):
+    %v = arith.muli %p, %q : ui32
+    loop.yield %v : ui32
+  }
+  func.return %r : tensor<8x33xui32>
+}
+// CHECK-LABEL: @unsigned
 // CHECK-NEXT:    loop.generic
 // CHECK-NOT:     lamina.panel
 // CHECK:         func.return
