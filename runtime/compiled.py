@@ -1,5 +1,6 @@
 """`Compiled`: a program as native code, called like a function."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -271,12 +272,13 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
         if slot.kind == "mutation"
     ]
 
+    # A lock of its own is needed where there is no GIL, as in free-threaded builds.
+    keeps_gil = program.is_short and getattr(sys, "_is_gil_enabled", lambda: True)()
+
     def failed(status: int) -> None:
         raise code.error(status)
 
-    return BoundProgram(
-        code.address("main"), slots, pointers, copies, failed, program.is_short, kept
-    )
+    return BoundProgram(code.address("main"), slots, pointers, copies, failed, keeps_gil, kept)
 
 
 def _run_setup(
