@@ -257,6 +257,49 @@ def test_an_index_outside_is_an_error(index: list[int], dim: int) -> None:
         lamina.compile(module, cache=False)(*inputs)
 
 
+@pytest.mark.parametrize("combiner", ["store", "add"])
+@pytest.mark.parametrize("index", [[0, 5], [-1, 0], [1 << 62, 0]])
+def test_a_scatter_outside_is_an_error(index: list[int], combiner: str) -> None:
+    args = [torch.zeros(5, 3), torch.tensor(index), torch.ones(2, 3), 0, combiner]
+    module, inputs = _module("put", args, {})
+    _lower(module)
+    with pytest.raises(ExecutionError, match="at least 0 and below 5"):
+        run_module(module, inputs)
+    with pytest.raises(ExecutionError, match="at least 0 and below 5"):
+        lamina.compile(module, cache=False)(*inputs)
+
+
+@pytest.mark.parametrize(("rows", "length"), [(3, n) for n in (1, 2, 7, 8, 9, 17, 33, 65, 500)])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts_of_many_lengths(rows: int, length: int, descending: bool) -> None:
+    """Every number of merging passes: with ties, and with NaN."""
+    x = torch.randint(-5, 5, (rows, length), generator=torch.Generator().manual_seed(1)).float()
+    x[x == 4] = math.nan
+    module, inputs = _module("sort", [x, 1, descending], {})
+    values, places = torch.sort(x, stable=True, descending=descending)
+    made = lamina.compile(module, cache=False)(*inputs)
+    np.testing.assert_array_equal(made[0], values.numpy())
+    np.testing.assert_array_equal(made[1], places.numpy())
+
+
+@pytest.mark.long
+def test_scatters_and_scans_on_several_threads() -> None:
+    """Enough work to fork: leading rows, and strips of columns."""
+    random = torch.Generator().manual_seed(2)
+    index = torch.randint(0, 50, (3000,), generator=random)
+    values = torch.randn(3000, 64, generator=random).double()
+    module, inputs = _module("put", [torch.zeros(50, 64).double(), index, values, 0, "add"], {})
+    expected = torch.zeros(50, 64).double().index_add(0, index, values)
+    _check(lamina.compile(module, cache=False)(*inputs), expected.numpy(), "columns")
+    x = torch.randn(64, 3000, generator=random).double()
+    module, inputs = _module("scan", [x, "add", 1], {})
+    _check(lamina.compile(module, cache=False)(*inputs), x.cumsum(1).numpy(), "scan")
+    many = index.expand(64, 3000).contiguous()
+    module, inputs = _module("scatter", [torch.zeros(64, 50).double(), many, x, 1, "add"], {})
+    expected = torch.zeros(64, 50).double().scatter_add(1, many, x)
+    _check(lamina.compile(module, cache=False)(*inputs), expected.numpy(), "rows")
+
+
 @pytest.mark.parametrize(
     ("name", "args", "message"),
     [
