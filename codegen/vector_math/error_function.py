@@ -34,12 +34,15 @@ def erf(b: MathBuilder, x: Value) -> Value:
 
 
 def _complement(b: MathBuilder, x: Value) -> Value:
-    """erfc(x) for 0 <= x <= 27.3, f64: e^(-x^2) P(t) / (1 + 2 x), t = (x - 4) / (x + 4)."""
+    """erfc(x) as e^(-x^2) P(t) / (1 + 2 x), t = (x - 4) / (x + 4).
+
+    For 0.47 <= x <= 10.1 in f32, 0 <= x <= 27.3 in f64.
+    """
     t = (x - 4.0) / (x + 4.0)
     square, square_low = two_product(b, x, x)
     n, high, low = exp_parts(b, -square, -square_low)
     below, below_low = fast_two_sum(b, 1.0, x * 2.0)
-    p = b.horner(t, c.ERFCX64)
+    p = b.horner(t, c.ERFCX32 if b.single else c.ERFCX64)
     q = p / below
     product, product_low = two_product(b, q, below)
     q_low = ((p - product) - product_low - q * below_low) / below
@@ -71,10 +74,8 @@ def erfcx(b: SpecialBuilder, x: Value) -> Value:
 
 def erfc(b: MathBuilder, x: Value) -> Value:
     """1 - erf(x), without cancellation for large x."""
-    if b.single:
-        return b.in_double(erfc, x)
     magnitude = b.abs(x)
-    inner = 1.0 - b.fma(x, b.horner(x * x, c.ERF64_SMALL), x)
-    outer = _complement(b, b.at_most(magnitude, 27.3))
+    inner = 1.0 - b.fma(x, b.horner(x * x, c.ERF32_SMALL if b.single else c.ERF64_SMALL), x)
+    outer = _complement(b, b.at_most(magnitude, b.pick(10.1, 27.3)))
     outer = b.select(x < 0.0, 2.0 - outer, outer)
     return b.select(magnitude < 0.4769, inner, outer)

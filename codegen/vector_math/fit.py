@@ -163,6 +163,16 @@ def _table() -> dict[str, Entry]:
         "erf32_large": (lambda x: mp.log(mp.erfc(x), 2), mp.erfc, 0.98, 3.95, 7, True),
         # (1 + 2 x) erfc(x) e^(x^2) with t = (x - 4) / (x + 4)
         "erfcx64": (scaled_erfc, lambda t: mp.mpf(1), -1.0, 0.746, 25, False),
+        "sinh32": (_over_square(mp.sinh, "1/6"), relative_square, 0.0, 1.0, 4, True),
+        "sin32": (_over_square(mp.sin, "-1/6"), relative_square, 0.0, 0.63, 3, True),
+        "cos32": (cos_tail, lambda s: s**2 + mp.mpf(10) ** -6, 0.0, 0.63, 3, True),
+        "atan32": (_over_square(mp.atan, "-1/3"), relative_square, 0.0, tan_eighth**2, 5, True),
+        "asin32": (_over_square(mp.asin, "1/6"), relative_square, 0.0, 0.2501, 6, True),
+        "atanh32": (_over_square(mp.atanh, "1/3"), relative_square, 0.0, 0.2501, 7, True),
+        "erfcx32": (scaled_erfc, lambda t: mp.mpf(1), -0.8, 0.45, 13, True),
+        # what is enough of f64 for a power in f32
+        "log64_short": (_over_square(mp.atanh, "1/3"), relative_square, 0.0, 0.02945, 5, False),
+        "exp2_64_short": (exp2_slope, lambda x: abs(x) + mp.mpf(10) ** -6, -0.5, 0.5, 7, False),
         "cbrt64": (mp.cbrt, lambda x: 1 / mp.cbrt(x), 0.35, 2.83, 7, False),
     }
 

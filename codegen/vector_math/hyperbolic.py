@@ -4,7 +4,7 @@ from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.exponential import exp_parts, expm1_parts, reduce_ln2
-from lamina.codegen.vector_math.logarithm import log_sum
+from lamina.codegen.vector_math.logarithm import log, log_sum
 
 
 def tanh(b: MathBuilder, x: Value) -> Value:
@@ -21,7 +21,7 @@ def tanh(b: MathBuilder, x: Value) -> Value:
 
 def _half_exponential(b: MathBuilder, magnitude: Value) -> tuple[Value, Value, Value]:
     """(e^|x| / 2 as high + low, e^-|x| / 2)."""
-    n, high, low = exp_parts(b, b.at_most(magnitude, 711.0))
+    n, high, low = exp_parts(b, b.at_most(magnitude, b.pick(90.0, 711.0)))
     less = n - 1.0
     high, low = b.scale(high, less), b.scale(low, less)
     return high, low, 0.25 / (high + low)
@@ -29,22 +29,18 @@ def _half_exponential(b: MathBuilder, magnitude: Value) -> tuple[Value, Value, V
 
 def sinh(b: MathBuilder, x: Value) -> Value:
     """(e^|x| - e^-|x|) / 2 with the sign of x; up to 1 an odd polynomial."""
-    if b.single:
-        return b.in_double(sinh, x)
     magnitude = b.abs(x)
     high, low, inverse = _half_exponential(b, magnitude)
     difference, error = fast_two_sum(b, high, -inverse)
     # Beyond the largest finite result the error term is inf - inf.
     large = b.select(difference < float("inf"), difference + (error + low), difference)
     square = x * x
-    small = b.fma(x * square, b.horner(square, c.SINH64), x)
+    small = b.fma(x * square, b.horner(square, c.SINH32 if b.single else c.SINH64), x)
     return b.copysign(b.select(magnitude < 1.0, small, large), x)
 
 
 def cosh(b: MathBuilder, x: Value) -> Value:
     """(e^|x| + e^-|x|) / 2."""
-    if b.single:
-        return b.in_double(cosh, x)
     high, low, inverse = _half_exponential(b, b.abs(x))
     total, error = fast_two_sum(b, high, inverse)
     return b.select(total < float("inf"), total + (error + low), total)
@@ -107,7 +103,7 @@ def acosh(b: MathBuilder, x: Value) -> Value:
 def atanh(b: MathBuilder, x: Value) -> Value:
     """ln((1 + x) / (1 - x)) / 2, the quotient with its error; inf at 1, NaN beyond."""
     if b.single:
-        return b.in_double(atanh, x)
+        return _atanh_single(b, x)
     magnitude = b.abs(x)
     y = b.at_most(magnitude, 1.0 - 2.0**-53)
     above, above_low = fast_two_sum(b, 1.0, y)
@@ -120,3 +116,16 @@ def atanh(b: MathBuilder, x: Value) -> Value:
     result = b.select(magnitude < 1.0, result, float("inf"))
     result = b.copysign(result, x)
     return b.select(magnitude <= 1.0, result, float("nan"))
+
+
+def _atanh_single(b: MathBuilder, x: Value) -> Value:
+    """As `atanh`; an odd polynomial up to 1/2."""
+    magnitude = b.abs(x)
+    square = x * x
+    small = b.fma(magnitude * square, b.horner(square, c.ATANH32), magnitude)
+    y = b.at_most(magnitude, 1.0 - 2.0**-24)
+    # 1 - y is exact from 1/2 on; the error of 1 + y is beyond what the logarithm keeps.
+    large = log(b, (y + 1.0) / (1.0 - y)) * 0.5
+    result = b.select(magnitude < 0.5, small, large)
+    result = b.select(magnitude < 1.0, result, float("inf"))
+    return b.select(magnitude <= 1.0, b.copysign(result, x), float("nan"))

@@ -9,6 +9,10 @@ INVERSE_LN2 = (1.4426950408889634, 2.0355273740931033e-17)
 INVERSE_LN10 = (0.4342944819032518, 1.098319650216765e-17)
 #: log10(2), its high part short enough for exact products with exponents.
 LOG10_2 = (0.30102999566383914, 1.42050232272661e-13)
+#: The same in f32.
+INVERSE_LN2_32 = (1.4426950216293335, 1.925963033500011e-08)
+INVERSE_LN10_32 = (0.4342944920063019, -1.0103049952192578e-08)
+LOG10_2_32 = (0.301025390625, 4.605039066518657e-06)
 
 
 def split(b: MathBuilder, x: Value) -> tuple[Value, Value]:
@@ -57,11 +61,20 @@ def log(b: MathBuilder, x: Value) -> Value:
 def _log_single(b: MathBuilder, x: Value) -> Value:
     e, m = split(b, x)
     f = m - 1.0
-    square = f * f
     high, low = LN2_PARTS_32
-    tail = b.fma(f * square, b.horner(f, c.LOG32), e * low)
-    tail = b.fma(square, -0.5, tail)
-    return special_log(b, x, b.fma(e, high, f + tail))
+    return special_log(b, x, b.fma(e, high, f + b.fma(e, low, _tail_single(b, f))))
+
+
+def _tail_single(b: MathBuilder, f: Value) -> Value:
+    """log(1 + f) - f in f32."""
+    square = f * f
+    return b.fma(square, -0.5, f * square * b.horner(f, c.LOG32))
+
+
+def _scaled_single(b: MathBuilder, f: Value, factor: tuple[float, float]) -> Value:
+    """log(1 + f) times high + low, in f32."""
+    value = f + _tail_single(b, f)
+    return b.fma(value, factor[0], value * factor[1])
 
 
 def _log_double(b: MathBuilder, x: Value, x_low: Value | None = None) -> Value:
@@ -83,9 +96,9 @@ def log_sum(b: MathBuilder, x: Value, x_low: Value) -> Value:
 
 def log2(b: MathBuilder, x: Value) -> Value:
     """The logarithm to base 2; exact at powers of two."""
-    if b.single:
-        return b.in_double(log2, x)
     e, m = split(b, x)
+    if b.single:
+        return special_log(b, x, e + _scaled_single(b, m - 1.0, INVERSE_LN2_32))
     v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN2)
     total, error = fast_two_sum(b, e, v)
     return special_log(b, x, total + (error + v_low))
@@ -93,9 +106,11 @@ def log2(b: MathBuilder, x: Value) -> Value:
 
 def log10(b: MathBuilder, x: Value) -> Value:
     """The logarithm to base 10."""
-    if b.single:
-        return b.in_double(log10, x)
     e, m = split(b, x)
+    if b.single:
+        high, low = LOG10_2_32
+        small = b.fma(e, low, _scaled_single(b, m - 1.0, INVERSE_LN10_32))
+        return special_log(b, x, b.fma(e, high, small))
     v, v_low = _scaled(b, log_parts(b, m - 1.0), INVERSE_LN10)
     total, error = fast_two_sum(b, e * LOG10_2[0], v)
     return special_log(b, x, total + (error + b.fma(e, LOG10_2[1], v_low)))
@@ -111,8 +126,19 @@ def _scaled(
 
 def log1p(b: MathBuilder, x: Value) -> Value:
     """ln(1 + x): the rounding error of 1 + x goes along."""
-    if b.single:
-        return b.in_double(log1p, x)
     u, u_low = two_sum(b, x, 1.0)
+    if b.single:
+        return _log1p_single(b, x, u, u_low)
     result = special_log(b, u, _log_double(b, u, u_low))
     return b.select(b.abs(x) < 2.0**-54, x, result)
+
+
+def _log1p_single(b: MathBuilder, x: Value, u: Value, u_low: Value) -> Value:
+    e, m = split(b, u)
+    f = m - 1.0
+    f_low = u_low * b.power_of_two(-b.at_most(e, 120.0))
+    low = b.fma(f_low, b.fma(f, f - 1.0, 1.0), _tail_single(b, f))
+    high, ln2_low = LN2_PARTS_32
+    result = b.fma(e, high, f + b.fma(e, ln2_low, low))
+    result = special_log(b, u, result)
+    return b.select(b.abs(x) < 2.0**-25, x, result)

@@ -3,8 +3,8 @@
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
-from lamina.codegen.vector_math.exponential import LN2_PARTS_64, exp, exp_parts
-from lamina.codegen.vector_math.logarithm import log, split
+from lamina.codegen.vector_math.exponential import LN2_PARTS_64, LOG2_E, exp_parts
+from lamina.codegen.vector_math.logarithm import split
 
 
 def rsqrt(b: MathBuilder, x: Value) -> Value:
@@ -78,8 +78,17 @@ def pow(b: MathBuilder, x: Value, y: Value) -> Value:  # noqa: A001
 
 
 def _pow_short(b: MathBuilder, x: Value, y: Value) -> Value:
-    """f64 arithmetic that is good enough for an f32 result."""
-    return exp(b, y * log(b, x))
+    """f64 arithmetic that is good enough for an f32 result: 2^(y log2 x) to some 34 bits."""
+    e, m = split(b, x)
+    f = m - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    logarithm = b.fma(s * z, b.horner(z, c.LOG64_SHORT), s) * (2.0 * LOG2_E)
+    exponent = y * (logarithm + e)
+    exponent = b.at_least(b.at_most(exponent, 200.0), -200.0)
+    n = b.nearest(exponent)
+    r = exponent - n
+    return b.fma(r, b.horner(r, c.EXP2_64_SHORT), 1.0) * b.power_of_two(n)
 
 
 def _pow_long(b: MathBuilder, x: Value, y: Value) -> Value:

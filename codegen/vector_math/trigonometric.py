@@ -14,6 +14,8 @@ from lamina.codegen.vector_math.pi_reduction import reduce_lanes
 
 TWO_OVER_PI = 0.6366197723675814
 PI_HALF_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+#: The same in f32.
+PI_HALF_PARTS_32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 
 Reduced = tuple[Value, Value, Value]
 
@@ -69,15 +71,20 @@ def _quarter(b: MathBuilder, q: Value) -> tuple[Value, Value]:
 def _wave(b: MathBuilder, x: Value, shift: int, short: bool) -> Value:
     """sin(x + shift pi/2)."""
     q, r, low = _reduce(b, x, short)
-    odd, whole = _quarter(b, q)
     sine, cosine = _sin_cos(b, r, low)
+    value = _quadrant(b, q, sine, cosine, shift)
+    return b.select(b.abs(x) < float("inf"), value, float("nan"))
+
+
+def _quadrant(b: MathBuilder, q: Value, sine: Value, cosine: Value, shift: int) -> Value:
+    """What sin(r + (q + shift) pi/2) is of sin r and cos r."""
+    odd, whole = _quarter(b, q)
     if shift:
         whole = b.add(whole, shift)
         odd = b.xor(odd, True)
     value = b.select(odd, cosine, sine)
     negative = b.icmp("ne", b.both(whole, 2), 0)
-    value = b.select(negative, -value, value)
-    return b.select(b.abs(x) < float("inf"), value, float("nan"))
+    return b.select(negative, -value, value)
 
 
 def _tangent(b: MathBuilder, x: Value, short: bool) -> Value:
@@ -88,6 +95,41 @@ def _tangent(b: MathBuilder, x: Value, short: bool) -> Value:
     return b.select(b.abs(x) < float("inf"), value, float("nan"))
 
 
+def _reduce_single(b: MathBuilder, x: Value) -> Reduced:
+    """(q, r, r_low) in f32 for |x| up to 2^15, with fused multiply-adds.
+
+    x - q A is exact, for A has as many bits behind the point as x at least.
+    """
+    q = b.nearest(x * TWO_OVER_PI)
+    first, second, third = PI_HALF_PARTS_32
+    exact = b.fma(q, -first, x)
+    product, product_low = two_product(b, q, second)
+    r, low = two_sum(b, exact, -product)
+    return q, r, b.fma(q, -third, low - product_low)
+
+
+def _sin_cos_single(b: MathBuilder, r: Value, low: Value) -> tuple[Value, Value]:
+    z = r * r
+    sine = r + b.fma(r * z, b.horner(z, c.SIN32), low)
+    half = z * 0.5
+    one_less, error = fast_two_sum(b, 1.0, -half)
+    cosine = one_less + b.fma(z * z, b.horner(z, c.COS32), b.fma(-r, low, error))
+    return sine, cosine
+
+
+def _single(b: MathBuilder, x: Value, shift: int) -> Value:
+    """sin(x + shift pi/2) in f32; by way of f64 where a lane is beyond 2^15."""
+    in_double = partial(_wave, shift=shift, short=True)
+    if not b.fused:
+        return b.in_double(in_double, x)
+    far = b.xor(b.abs(x) < 2.0**15, True)
+    q, r, low = _reduce_single(b, b.select(far, 0.0, x))
+    sine, cosine = _sin_cos_single(b, r, low)
+    value = _quadrant(b, q, sine, cosine, shift)
+    found = b.where_any(far, [value], lambda: [b.in_double(in_double, x)])
+    return found[0]
+
+
 def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
     if b.single:
         return b.in_double(partial(function, short=True), x)
@@ -96,13 +138,13 @@ def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
 
 def sin(b: MathBuilder, x: Value) -> Value:
     """The sine; NaN at infinity; -0 at -0."""
-    result = _either(b, x, partial(_wave, shift=0))
+    result = _single(b, x, 0) if b.single else _wave(b, x, 0, short=False)
     return b.select(b.abs(x) < b.pick(2.0**-13, 2.0**-28), x, result)
 
 
 def cos(b: MathBuilder, x: Value) -> Value:
     """The cosine; NaN at infinity."""
-    return _either(b, x, partial(_wave, shift=1))
+    return _single(b, x, 1) if b.single else _wave(b, x, 1, short=False)
 
 
 def tan(b: MathBuilder, x: Value) -> Value:
