@@ -195,3 +195,15 @@ def cdist(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     batch = broadcast_shapes(shape_of(x)[:-2], shape_of(y)[:-2])
     x, y = (b.expand(v, batch + shape_of(v)[-2:]) for v in (x, y))
     return b("_cdist_forward", x, y, order, None)
+
+
+@lowers("kron")
+def kron(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Every element of the first times the whole second: dimensions interleaved, then merged."""
+    x, y = op.arg("self"), op.arg("other")
+    rank = max(rank_of(x), rank_of(y))
+    first = [1] * (rank - rank_of(x)) + shape_of(x)
+    second = [1] * (rank - rank_of(y)) + shape_of(y)
+    wide = b.view(x, [extent for one in first for extent in (one, 1)])
+    narrow = b.view(y, [extent for one in second for extent in (1, one)])
+    return b.view(b("mul.Tensor", wide, narrow), shape_of(op.results[0]))
