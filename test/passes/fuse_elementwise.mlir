@@ -235,3 +235,24 @@ func.func @widened(%w: tensor<64x32xbf16>, %x: tensor<32xf32>) -> (tensor<64xf32
 // CHECK:         [[C:%\S+]] = loop.generic (d0, d1) in [64, 32] reads(%w[d0, d1] : tensor<64x32xbf16>)
 // CHECK:         loop.generic (d0, d1) in [64, 32] reads({{.*}}%w[d0, d1] : tensor<64x32xbf16>
 // CHECK:         loop.generic (d0, d1) in [64, 32] reads([[C]][d0, d1] : tensor<64x32xf32>
+
+// -----
+
+// A producer that reads one value twice: the reader reads it once.
+func.func @squared(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %s = loop.generic (d0, d1) in [4, 8] reads(%x[d0, d1] : tensor<4x8xf32>, %x[d0, d1] : tensor<4x8xf32>) writes([d0, d1] store : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  %r = loop.generic (d0, d1) in [4, 8] reads(%s[d0, d1] : tensor<4x8xf32>) writes([d0] add : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK-LABEL: @squared
+// CHECK-NEXT:    loop.generic (d0, d1) in [4, 8] reads(%x[d0, d1] : tensor<4x8xf32>) writes([d0] add : tensor<4xf32>){{.*}}
+// CHECK-NEXT:    ^bb0([[A:%\S+]]: f32):
+// CHECK-NEXT:      [[P:%\S+]] = arith.mulf [[A]], [[A]] : f32
+// CHECK-NEXT:      loop.yield [[P]] : f32
