@@ -18,6 +18,7 @@ from lamina.codegen import jit
 from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
 from lamina.codegen.vector_math import FUNCTIONS, function_text
+from lamina.codegen.vector_math import SPECIAL as SPECIAL_FUNCTIONS
 
 MOST_ULP = 2.0
 UNARY = [name for name, (_, operands) in FUNCTIONS.items() if operands == 1]
@@ -195,8 +196,9 @@ def test_every_function_compiles_for_other_architectures(name: str) -> None:
     from lamina.codegen.object_file import undefined_symbols
 
     target = Target.parse(name)
-    for stem, (_, operands) in FUNCTIONS.items():
-        for scalar, lanes in (("float", 4), ("double", 2)):
+    for stem, (_, operands) in (FUNCTIONS | SPECIAL_FUNCTIONS).items():
+        whole = stem == "gcd"
+        for scalar, lanes in (("i32" if whole else "float", 4), ("i64" if whole else "double", 2)):
             type_ = f"<{lanes} x {scalar}>"
             text, shared = function_text(stem, type_, target)
             operand = f"{type_} %x"
