@@ -78,18 +78,14 @@ def linalg_vector_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     "norm.ScalarOpt_dim_dtype",
     "norm.ScalarOpt_dtype",
     "frobenius_norm.dim",
-    "linalg_norm",
 )
 def norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Older spellings of the vector norm."""
     names = {argument.name for argument in op.schema.args}
-    order = next((op.arg(name) for name in ("p", "ord") if name in names), None)
+    order = op.arg("p") if "p" in names else None
     dims = op.arg("dim") if "dim" in names else None
     keep = op.arg("keepdim") if "keepdim" in names else False
     x = op.arg("self")
-    count = len(normalized_dims(dims, rank_of(x)))
-    if op.overload_name.startswith("linalg_norm") and order is not None and count != 1:
-        raise b.refuse("matrix norms", "linalg_vector_norm")
     x = b.cast(magnitude(b, x), element_of(op.results[0]))
     return vector_norm(b, x, 2 if order is None else order, dims, keep)
 

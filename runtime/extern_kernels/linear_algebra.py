@@ -44,7 +44,7 @@ def each(function: Callable[..., Sequence[Any]], *arrays: Array) -> list[Array]:
     count = int(np.prod(batch))
     flat = [a.reshape(count, *a.shape[len(batch) :]) for a in arrays]
     made = [function(*matrices) for matrices in zip(*flat, strict=True)]
-    return [np.stack(parts).reshape(*batch, *np.shape(parts[0])) for parts in zip(*made)]  # noqa: B905
+    return [np.stack(parts).reshape((*batch, *np.shape(parts[0]))) for parts in zip(*made)]  # noqa: B905
 
 
 def adjoint(a: Array) -> Array:
@@ -179,6 +179,45 @@ def lu_solve(factors: Array, pivots: Array, b: Array, *, left: bool, adjoint: bo
     if left:
         return np.linalg.solve(a, b)
     return np.linalg.solve(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+# LDL
+
+
+@kernel("ldl_factor_ex")
+def ldl_factor_ex(a: Array, *, hermitian: bool, check_errors: bool = False) -> list[Array]:
+    """Both factors of symmetric (Hermitian) matrices in one, LAPACK's pivots, and info."""
+    is_hermitian = hermitian and np.iscomplexobj(a)
+    routine = lapack("hetrf" if is_hermitian else "sytrf", a)
+
+    def one(matrix: Array) -> tuple[Array, Any, Any]:
+        factors, pivots, info = routine(matrix, lower=True)
+        return np.tril(factors), pivots.astype(np.int32), np.int32(info)
+
+    factors, pivots, info = each(one, a)
+    if check_errors:
+        check(info, "the factor D is singular")
+    return [factors, pivots, info]
+
+
+@kernel("ldl_factor")
+def ldl_factor(a: Array, *, hermitian: bool) -> list[Array]:
+    """`ldl_factor_ex` without info; LinAlgError for a singular factor."""
+    return ldl_factor_ex(a, hermitian=hermitian, check_errors=True)[:2]
+
+
+@kernel("ldl_solve", ("i32",))
+def ldl_solve(factors: Array, pivots: Array, b: Array, *, hermitian: bool) -> Array:
+    """X in A X = B by the factors of `ldl_factor`."""
+    is_hermitian = hermitian and np.iscomplexobj(factors)
+    routine = lapack("hetrs" if is_hermitian else "sytrs", factors)
+    batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    arrays = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (factors, pivots[..., None], b)]
+
+    def one(matrix: Array, swaps: Array, right: Array) -> tuple[Array]:
+        return (routine(matrix, swaps[:, 0], right, lower=True)[0],)
+
+    return each(one, *arrays)[0] if b.size else b
 
 
 # Solving

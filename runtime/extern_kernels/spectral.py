@@ -193,10 +193,11 @@ def ormqr(reflectors: Array, factors: Array, other: Array, *, left: bool, transp
 
 @kernel("matrix_exp")
 def matrix_exp(a: Array) -> Array:
-    """The exponential, by SciPy."""
+    """The exponential, by SciPy in double precision: its scaling and squaring loses digits."""
     from scipy.linalg import expm
 
-    return np.asarray(expm(a)).astype(a.dtype) if a.size else a
+    wide = np.result_type(a.dtype, np.float64)
+    return np.asarray(expm(a.astype(wide))).astype(a.dtype) if a.size else a
 
 
 @kernel("matrix_power")
