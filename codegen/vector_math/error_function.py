@@ -3,7 +3,7 @@
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
-from lamina.codegen.vector_math.exponential import exp_parts
+from lamina.codegen.vector_math.exponential import exp, exp_parts
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
 
 #: 2^r on |r| <= 1/2 to 2^-23.
@@ -28,7 +28,12 @@ def erf(b: MathBuilder, x: Value) -> Value:
         complement = b.horner(q - n, _EXP2_SHORT) * b.power_of_two(n)
     else:
         small = b.fma(x, b.horner(x * x, c.ERF64_SMALL), x)
-        complement = _complement(b, b.at_most(magnitude, 6.0))
+        # An error of some units is small beside a result near 1.
+        y = b.at_most(magnitude, 6.0)
+        square, square_low = two_product(b, y, y)
+        power = exp(b, -square)
+        power = b.fma(power, -square_low, power)
+        complement = power * b.horner((y - 4.0) / (y + 4.0), c.ERFCX64) / (y * 2.0 + 1.0)
     large = b.copysign(1.0 - complement, x)
     return b.select(magnitude > 1.0, large, small)
 
