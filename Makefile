@@ -27,10 +27,9 @@ format: .venv/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# What there is of it so far: all tests, those marked `long` and the exhaustive ones of vector math
-# as well, with many more random cases.
-# Torch's OpInfo database takes this place (docs/roadmap.md).
-conformance: .venv/.test ## minutes: long tests and many random cases
+# Options: make conformance CONFORMANCE="--ops 'nn.*' --dtypes f32 --samples 3"; docs/conformance.md.
+conformance: .venv/.test ## torch's op and module databases, every sample; long tests, random cases
+	$(BIN)/python test/conformance --table build/conformance.md --failures $(CONFORMANCE)
 	LAMINA_EXHAUSTIVE=1 $(BIN)/python -m pytest --hypothesis-profile=conformance
 
 bench: .venv/.bench ## figures beside PyTorch's, in one run

@@ -1,0 +1,22 @@
+"""Programs that `torch.export.save` wrote."""
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.dialects.errors import InputError
+
+
+def import_saved(path: Path) -> ModuleOp:
+    """The `aten` module of a .pt2 file. Raises InputError for other files."""
+    import torch
+
+    from lamina.frontends.exported_program import import_exported_program
+
+    try:
+        program = torch.export.load(path)
+    except OSError:
+        raise
+    except Exception as error:
+        raise InputError(f"{path}: not what torch.export.save writes: {error}") from error
+    return import_exported_program(program).module

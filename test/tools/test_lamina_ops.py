@@ -1,0 +1,63 @@
+"""`lamina-ops` and docs/ops.md: what they say is what the compiler does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lamina
+from lamina.dialects.errors import InputError
+from lamina.runtime.layers import parse
+from lamina.tools.lamina_ops import blockers, listed, main, why
+from lamina.tools.ops_page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TWO_BLOCKERS = """func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = aten.dropout.default(%x, p = 0.5, train = true) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = aten.relu.default(%0) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = aten.rrelu.default(%1, training = true) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}
+"""
+
+
+def test_why_names_dtypes_that_stop() -> None:
+    lines = why("aten.sort")
+    assert any(line.split() == ["f32", "goes", "down", "to", "loop"] for line in lines)
+    assert any("complex<f32>" in line and "stops at" in line for line in lines)
+
+
+def test_unknown_op_names_near_ones() -> None:
+    with pytest.raises(InputError, match=r"nearest: .*add"):
+        why("aten.addd.Tensor")
+
+
+def test_listing_by_layer_and_tag() -> None:
+    assert "aten.relu.default" in set(listed("aten", "relu*", "core", None))
+    assert not set(listed("aten", "silu*", "core", None))
+    assert "prims.erf" in set(listed("prims", "erf*", None, None))
+
+
+def test_check_finds_all_blockers_with_their_lines() -> None:
+    found = blockers(parse(TWO_BLOCKERS, name="program.mlir"))
+    assert len(found) == 2
+    assert "dropout" in found[0] and "program.mlir:2" in found[0]
+    assert "rrelu" in found[1] and "program.mlir:4" in found[1]
+
+
+def test_check_agrees_with_compiling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = TWO_BLOCKERS.replace("train = true", "train = false").replace("training = true", "")
+    good = good.replace("%1, )", "%1)")
+    for name, text, code in (("good.mlir", good, 0), ("bad.mlir", TWO_BLOCKERS, 1)):
+        path = tmp_path / name
+        path.write_text(text)
+        assert main(["--check", str(path)]) == code, capsys.readouterr()
+    lamina.compile(good, cache=False)
+
+
+def test_page_is_current() -> None:
+    assert (ROOT / "docs" / "ops.md").read_text() == page(), (
+        "run python -m lamina.tools.ops_page docs/ops.md"
+    )

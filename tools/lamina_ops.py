@@ -1,0 +1,177 @@
+"""`lamina-ops`: which ops there are, how far down each goes, and what stops a program."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.dialects.context import Context, load_dialect
+from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
+from lamina.dialects.schema.dialect import TableDialect
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.source import describe_location, nearest
+from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.tools.op_trials import DTYPES, Trial, example, try_op
+from lamina.tools.reporting import run_tool
+
+LAYERS = ("aten", "core_aten", "prims")
+"""Layers whose ops come from tables."""
+
+_IMPORTED = ".pt2"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the `lamina-ops` command; 1 for bad input and for a program with blockers."""
+    return run_tool("lamina-ops", lambda: _run(_parser().parse_args(arguments)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lamina-ops", description=__doc__)
+    add = parser.add_argument
+    add("pattern", nargs="?", default="*", help="overload names to list, as 'add.*'")
+    add("--layer", choices=LAYERS, default="aten", help="of the listed ops (default: aten)")
+    add("--tag", help="list only ops with this tag of torch's, for example core or pointwise")
+    add("--dtype", choices=DTYPES, help="list only ops whose example compiles in this dtype")
+    add("--why", metavar="OP", help="how far down an op goes, for each dtype, and what stops it")
+    add("--check", metavar="FILE", type=Path, help="every blocker of a .mlir or .pt2 program")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.why:
+        print("\n".join(why(options.why)))
+    elif options.check:
+        found = blockers(load(options.check))
+        print("\n".join(found) if found else f"{options.check}: nothing stops this program")
+        if found:
+            raise SystemExit(1)
+    else:
+        for name in listed(options.layer, options.pattern, options.tag, options.dtype):
+            print(name)
+
+
+def _table(layer: str) -> TableDialect:
+    dialect = load_dialect(layer)
+    assert isinstance(dialect, TableDialect)
+    return dialect
+
+
+def listed(layer: str, pattern: str, tag: str | None, dtype: str | None) -> Iterator[str]:
+    """Full names of the ops that fit, in the table's order."""
+    table: Any = _table(layer)
+    for name in table.names:
+        if not fnmatch.fnmatch(name, pattern):
+            continue
+        if tag is not None and tag not in table.schema(name).tags:
+            continue
+        if dtype is not None:
+            tried = trial(table.find(name), dtype)
+            if tried is None or tried.error is not None:
+                continue
+        yield f"{layer}.{name}"
+
+
+def trial(kind: type[SchemaOp], dtype: str) -> Trial | None:
+    """What becomes of the example of an op in a dtype; None without an example."""
+    op = example(kind, dtype)
+    return None if op is None else try_op(op)
+
+
+def op_class(name: str) -> type[SchemaOp]:
+    """The class of `aten.add.Tensor`, also without its layer. InputError for unknown names."""
+    layer, _, rest = name.partition(".")
+    if layer not in LAYERS:
+        layer, rest = "aten", name
+    table: Any = _table(layer)
+    for candidate in (rest, f"{rest}.default"):
+        if (kind := table.find(candidate)) is not None:
+            return kind
+    known = list(table.names)
+    near = [n for n in known if n.startswith(f"{rest}.")] or nearest(rest, known)
+    hint = f"; nearest: {', '.join(near[:8])}" if near else ""
+    raise InputError(f"lamina-ops: error: {layer} has no op '{rest}'{hint}")
+
+
+def why(name: str) -> list[str]:
+    """Lines about one op: its schema, and for each dtype what its example came to."""
+    kind = op_class(name)
+    signature = ", ".join(f"{arg.type} {arg.name}" for arg in kind.schema.args)
+    lines = [f"{kind.name}({signature})"]
+    shown: str | None = None
+    for dtype in DTYPES:
+        op = example(kind, dtype)
+        if op is None:
+            lines.append(f"  {dtype:13} not tried: no small call of it in this dtype is valid")
+            continue
+        call = str(op).partition("= ")[2] if op.results else str(op)
+        if shown is None:
+            shown = call
+            lines.append(f"  tried as {call}")
+        tried = try_op(op)
+        if tried.error is None:
+            lines.append(f"  {dtype:13} goes down to {tried.reached}")
+            continue
+        lines.append(f"  {dtype:13} stops at {tried.reached}: {tried.reason}")
+        if tried.nearest:
+            lines.append(f"  {'':13} use instead: {tried.nearest}")
+    return lines
+
+
+def load(path: Path) -> ModuleOp:
+    """The program in a file: textual IR, or what torch.export saved."""
+    if path.suffix != _IMPORTED:
+        from lamina.runtime.layers import parse
+
+        return parse(path.read_bytes(), name=str(path))
+    from lamina.frontends.saved_program import import_saved
+
+    return import_saved(path)
+
+
+def blockers(module: ModuleOp) -> list[str]:
+    """A message for each op that cannot go down, with its place; and for mutation that cannot.
+
+    Each op is tried on its own, equal ones once, so that one blocker does not hide the next.
+    """
+    found: list[str] = []
+    whole = module.clone()
+    try:
+        run_pipeline(whole, pipeline(stop="functional"), Context())
+    except UnsupportedError as error:
+        found.append(str(error))
+    except LaminaError as error:
+        raise InputError(str(error)) from error
+    tried: dict[str, Trial] = {}
+    for op in module.walk():
+        if not isinstance(op, SchemaOp):
+            continue
+        key = _key(op)
+        if key not in tried:
+            tried[key] = try_op(op)
+        error = tried[key].error
+        if error is None:
+            continue
+        message = [f"{op.name}: {tried[key].reason}"]
+        place = describe_location(op.location) or ""
+        message += [f"  at: {place}"] if place else []
+        message += [f"  use instead: {tried[key].nearest}"] if tried[key].nearest else []
+        text = "\n".join(message)
+        if not any(reported.startswith(message[0]) and place in reported for reported in found):
+            found.append(text)
+    return found
+
+
+def _key(op: SchemaOp) -> str:
+    """The same for ops of one name, types and constants."""
+    properties = sorted((name, str(value)) for name, value in op.properties.items())
+    types = [str(value.type) for value in (*op.operands, *op.results)]
+    return f"{op.name} {types} {properties}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,159 @@
+"""Trying single ops: how far down one gets, on its own, by the compiler's own passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.context import Context
+from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.schema.grammar import ELEMENT_NAMES, Arg, Kind
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
+
+DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
+"""The element types that are tried."""
+
+SHAPES = ((2, 3), (3, 3), (4,), (2, 2, 3), (1, 2, 6, 6), (1, 2, 6), (1, 2, 4, 4, 4), ())
+"""Shapes of all tensors of an example, in the order in which they are tried."""
+
+_POSITIONS = frozenset({"index", "indices", "target", "offsets", "batch1_index"})
+_STOP = "loop"
+"""Tried down to this layer; below it stand only ops that every kernel is made of."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of an op: the deepest layer that it reached, and what stopped it."""
+
+    reached: str
+    error: LaminaError | None = None
+
+    @property
+    def reason(self) -> str:
+        """What stopped it, on one line; empty if nothing did."""
+        if isinstance(self.error, UnsupportedError):
+            return f"{self.error.op}: {self.error.reason}"
+        return str(self.error).split("\n")[0] if self.error else ""
+
+    @property
+    def nearest(self) -> str | None:
+        """What to use instead, if the compiler knows."""
+        return self.error.nearest if isinstance(self.error, UnsupportedError) else None
+
+
+def try_op(op: Operation) -> Trial:
+    """Lowers a copy of `op`, its operands being arguments, as far as it gets."""
+    return _try_module(_program([op], list(op.operands)), op.name.partition(".")[0])
+
+
+def _program(ops: Sequence[Operation], values: Sequence[SSAValue]) -> ModuleOp:
+    """A module that takes `values` and returns all results of copies of `ops`."""
+    arguments = list(dict.fromkeys(values))
+    block = Block(arg_types=[value.type for value in arguments])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
+    results: list[SSAValue] = []
+    for op in ops:
+        copy = op.clone(mapping)
+        copy.location = op.location
+        block.add_op(copy)
+        results += copy.results
+    block.add_op(ReturnOp(*results))
+    function = FuncOp(
+        "main",
+        FunctionType.from_lists(list(block.arg_types), [result.type for result in results]),
+        Region(block),
+        arg_attrs=ArrayAttr(_attributes("input", f"a{n}") for n in range(len(arguments))),
+        res_attrs=ArrayAttr(_attributes("output") for _ in results),
+    )
+    return ModuleOp([function])
+
+
+def _attributes(kind: str, name: str | None = None) -> DictionaryAttr:
+    entries: dict[str, Attribute] = {"lamina.kind": StringAttr(kind)}
+    if name is not None:
+        entries["lamina.name"] = StringAttr(name)
+    return DictionaryAttr(entries)
+
+
+def _try_module(module: ModuleOp, start: str) -> Trial:
+    layers = [stage.layer for stage in STAGES]
+    if start not in layers:
+        return Trial(start)
+    context, reached = Context(), start
+    below = layers[layers.index(start) + 1 : layers.index(_STOP) + 1]
+    for layer in below:
+        try:
+            run_pipeline(module, pipeline(start=reached, stop=layer), context)
+        except LaminaError as error:
+            return Trial(reached, error)
+        except Exception as error:  # a bug of ours at one op must not hide what stops others
+            text = f"internal error: {type(error).__name__}: {error}"
+            return Trial(reached, LaminaError(text))
+        reached = layer
+    return Trial(reached)
+
+
+def example(kind: type[SchemaOp], dtype: str) -> SchemaOp | None:
+    """A small call of an op on tensors of `dtype`, or None if no simple one is valid."""
+    for shape in SHAPES:
+        for built in _calls(kind, shape, ELEMENT_NAMES[dtype]):
+            return built
+    return None
+
+
+def _calls(kind: type[SchemaOp], shape: tuple[int, ...], element: Attribute) -> Iterator[SchemaOp]:
+    block = Block()
+    given: dict[str, Any] = {}
+    for arg in kind.schema.args:
+        if not arg.required:
+            continue
+        value = _argument(arg, block, shape, element)
+        if value is None:
+            return
+        given[arg.name] = value
+    try:
+        made: Any = kind
+        op = made(**given)
+        op.verify()
+        block.add_op(op)
+    except (ValueError, TypeError, KeyError, IndexError, LaminaError, VerifyException):
+        return
+    yield op
+
+
+def _argument(arg: Arg, block: Block, shape: tuple[int, ...], element: Attribute) -> Any:
+    spatial = max(len(shape) - 2, 1)
+    match arg.type.kind:
+        case Kind.TENSOR:
+            of = i64 if arg.name in _POSITIONS else element
+            value = block.insert_arg(TensorType(of, shape), len(block.args))
+            return [value] if arg.type.is_list else value
+        case Kind.INT | Kind.SYMINT:
+            if arg.type.is_list:
+                return [0] if arg.name in ("dim", "dims") else [2] * spatial
+            return 0 if "dim" in arg.name or arg.name in ("index", "start") else 1
+        case Kind.FLOAT:
+            return 0.5
+        case Kind.SCALAR:
+            return [1] if arg.type.is_list else 1
+        case Kind.BOOL:
+            return False
+        case Kind.DTYPE:
+            return element
+        case _:
+            return None
