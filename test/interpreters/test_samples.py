@@ -34,7 +34,8 @@ def _lines(name: str) -> list[str]:
 
 ORDERED = _lines("ordered_samples.txt")
 GRADIENTS = _lines("gradient_samples.txt")
-SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS
+COMPOSITES = _lines("composite_samples.txt")
+SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS + COMPOSITES
 _PATTERN = re.compile(
     r"(?P<name>\w+\.\w+)\((?P<args>.*)\)(?: -> (?P<results>[\d, ]+))?(?P<no> !)?$"
 )
