@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import torch
 from cases import UNINITIALISED, Entry, Sample, entries, samples
-from judge import difference, is_no_worse, widened
+from judge import TIED, difference, is_no_worse, names_equal_values, widened
 from torch.utils import _pytree as pytree
 
 import lamina
@@ -139,6 +139,9 @@ def _compare(entry: Entry, sample: Sample, expected: Any, actual: Any, values: b
     found = difference(*comparable, entry.info, values=values)
     if found is None:
         return {"status": "passed"}
+    tied = entry.info.name in TIED
+    if tied and names_equal_values(expected[0], actual[0], sample.tensors):
+        return {"status": "passed", "note": "another place of an equal value"}
     if "in eager mode" not in found and _exact_agrees(sample, comparable):
         return {"status": "passed", "note": "no further from double precision than eager mode"}
     return {"status": "failed", "reason": f"wrong result: {found}"}
