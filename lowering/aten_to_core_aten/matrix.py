@@ -60,7 +60,7 @@ def linalg_matrix_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return matrix_norm(b, _as_floats(b, op, order), order, op.arg("dim"), op.arg("keepdim"))
 
 
-@lowers("linalg_norm", "linalg_norm.ord_str", "norm.nuc", "nuclear_norm", "nuclear_norm.dim")
+@lowers("linalg_norm", "linalg_norm.ord_str", "nuclear_norm", "nuclear_norm.dim")
 def linalg_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """A vector norm over one dimension or of everything, a matrix norm over two."""
     names = {argument.name for argument in op.schema.args}

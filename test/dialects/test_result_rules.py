@@ -337,7 +337,8 @@ def test_the_tables_have_the_overloads_with_rules() -> None:
     ours = {"shift_right_logical", "slice"}
     assert RULES.keys() <= set(Aten.names)
     assert PRIMS_RULES.keys() - ours <= set(Prims.names)
-    assert set(Prims.names) <= PRIMS_RULES.keys()
+    declared = {"extern"}  # its results are what the program says
+    assert set(Prims.names) - declared <= PRIMS_RULES.keys()
 
 
 def t(*shape: int, dtype: Attribute = f32) -> TensorType:

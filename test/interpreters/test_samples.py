@@ -35,7 +35,8 @@ def _lines(name: str) -> list[str]:
 ORDERED = _lines("ordered_samples.txt")
 GRADIENTS = _lines("gradient_samples.txt")
 COMPOSITES = _lines("composite_samples.txt")
-SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS + COMPOSITES
+LINEAR_ALGEBRA = _lines("linear_algebra_samples.txt")
+SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS + COMPOSITES + LINEAR_ALGEBRA
 _PATTERN = re.compile(
     r"(?P<name>\w+\.\w+)\((?P<args>.*)\)(?: -> (?P<results>[\d, ]+))?(?P<no> !)?$"
 )
@@ -102,6 +103,19 @@ class _Calls:
         values = self.f(*shape)
         values[0] = -math.inf
         return values
+
+    def s(self, size: int) -> torch.Tensor:
+        """A positive definite matrix."""
+        half = self.f(size, size)
+        return half @ half.T + torch.eye(size)
+
+    def pivots(self, *rows: int) -> torch.Tensor:
+        """As LAPACK gives them: the row, from 1, that each row was swapped with."""
+        return torch.tensor(rows, dtype=torch.int32)
+
+    def tri(self, size: int) -> torch.Tensor:
+        """A Cholesky factor."""
+        return torch.linalg.cholesky(self.s(size)).contiguous()
 
     def halves(self) -> torch.Tensor:
         return torch.tensor([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
