@@ -73,7 +73,8 @@ def test_nearest_is_named() -> None:
     ("line", "message"),
     [
         (
-            "  %0 = aten.linalg_matrix_norm.default(%x, ord = 3) : (tensor<2x4xf32>) -> tensor<f32>",
+            "  %0 = aten.linalg_matrix_norm.default(%x, ord = 3) "
+            ": (tensor<2x4xf32>) -> tensor<f32>",
             "no matrix norm of order 3",
         ),
         (
