@@ -45,6 +45,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "loop",
         (
+            "materialize-random-state",
             "split-complex",
             "convert-prims-to-loop",
             "canonicalize-loop",

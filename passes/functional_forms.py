@@ -19,6 +19,12 @@ _FUNCTIONAL_NAMES = {
 }
 """In-place packets whose functional form is not the name without the underscore."""
 
+_FUNCTIONAL_OVERLOADS = {
+    "bernoulli_.float": "bernoulli.p",
+    "normal_.default": "normal_functional.default",
+}
+"""In-place overloads whose functional form has another overload or packet."""
+
 
 def written_arguments(op: Operation) -> list[str]:
     """Names of the arguments that the op writes."""
@@ -50,6 +56,8 @@ def functional_value(op: SchemaOp, written: str) -> SSAValue:
 
 
 def _functional_class(op: SchemaOp, name: str, written: str) -> type[SchemaOp]:
+    if name in _FUNCTIONAL_OVERLOADS:
+        return aten.op(_FUNCTIONAL_OVERLOADS[name])
     packet, _, overload = name.partition(".")
     if packet in _FUNCTIONAL_NAMES or packet.endswith("_"):
         base = _FUNCTIONAL_NAMES.get(packet, packet.removesuffix("_"))

@@ -21,6 +21,9 @@ PASSES: dict[str, str] = {
     "widen-half-floats": "lamina.passes.widen_half_floats:WidenHalfFloatsPass",
     "convert-aten-to-core-aten": "lamina.lowering.aten_to_core_aten:ConvertAtenToCoreAtenPass",
     "convert-core-aten-to-prims": "lamina.lowering.core_aten_to_prims:ConvertCoreAtenToPrimsPass",
+    "materialize-random-state": (
+        "lamina.passes.materialize_random_state:MaterializeRandomStatePass"
+    ),
     "split-complex": "lamina.lowering.split_complex:SplitComplexPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
     # structured loops

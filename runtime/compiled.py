@@ -25,6 +25,7 @@ from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
+from lamina.runtime.random_state import make_state, shared_state
 
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
 """Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
@@ -147,6 +148,20 @@ class Compiled:
         self._measured = self._program.kernels.with_times(timer.measure(pointers, repeats))
         return self._measured
 
+    def seed(self, number: int) -> None:
+        """Starts the sequence of a seed, for this program alone; each call goes on in it.
+
+        Without it, programs share one sequence: see `lamina.manual_seed`. Nothing happens in a
+        program that draws no random numbers. Raises ArgumentError for what is no integer.
+        """
+        state = make_state(number)
+        if self._program.code is None:
+            _refuse()
+        for index, slot in enumerate(self._bound.slots):
+            if slot.kind == "seed":
+                self._bound.kept.append(state)
+                self._bound.template[index] = state.ctypes.data
+
     @property
     def memory(self) -> MemoryUse:
         """What the program takes while it runs, by what it is for; prints as a line."""
@@ -265,6 +280,8 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
             pointers[index] = _scratch(slot, kept)
         elif slot.kind == "extern":
             pointers[index] = _extern(slot, kept)
+        elif slot.kind == "seed":
+            pointers[index] = shared_state().ctypes.data
     positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
     copies = [
         (index, positions[slot.target or ""], slot.size)

@@ -51,9 +51,9 @@ class Slot:
     """One pointer of an entry point.
 
     `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
-    (the new value of argument `target`), arena (scratch memory) or extern (the code of an extern
-    kernel; `target` is its signature). `dtype` is the element type as
-    IR spells it.
+    (the new value of argument `target`), arena (scratch memory), seed (the state of random numbers)
+    or extern (the code of an extern kernel; `target` is its signature). `dtype` is the element type
+    as IR spells it.
     """
 
     name: str

@@ -6,7 +6,6 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
-from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_of
 
 
@@ -120,28 +119,3 @@ def prelu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         channels = shape_of(weight)[0]
         weight = b.view(weight, [1, channels] + [1] * (rank_of(x) - 2) if rank_of(x) else [])
     return b("where.self", b("gt.Scalar", x, 0), x, b("mul.Tensor", weight, x))
-
-
-@lowers("rrelu")
-def rrelu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """In evaluation: leaky_relu with the mean slope."""
-    if op.arg("training"):
-        raise b.refuse("random slopes in training", "rrelu with training = false")
-    return b("leaky_relu", op.arg("self"), (op.arg("lower") + op.arg("upper")) / 2)
-
-
-@lowers("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
-def dropout(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """Nothing in evaluation."""
-    if op.arg("train") and op.arg("p") > 0:
-        raise b.refuse("random numbers in training", f"{op.name} with train = false")
-    return op.operands[0]
-
-
-@lowers("native_dropout")
-def native_dropout(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """In evaluation: the input, and a mask of ones."""
-    if op.arg("train") is not False and op.arg("p") > 0:
-        raise b.refuse("random numbers in training", "native_dropout with train = false")
-    mask = b.full(shape_of(op.results[1]), True, element_of(op.results[1]))
-    return [op.arg("input"), mask]

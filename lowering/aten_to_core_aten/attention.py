@@ -21,8 +21,6 @@ from lamina.lowering.tensor_types import element_of, is_bool, shape_of
 def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """softmax(q k^T * scale + mask) v; rows that are masked whole give 0 as in torch."""
     query, key, value = op.arg("query"), op.arg("key"), op.arg("value")
-    if op.arg("dropout_p"):
-        raise b.refuse("dropout in attention", "dropout_p = 0.0")
     if op.arg("enable_gqa"):
         key, value = (_repeat_heads(b, x, shape_of(query)[-3]) for x in (key, value))
     scale, mask = op.arg("scale"), op.arg("attn_mask")
@@ -35,13 +33,19 @@ def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         if mask is not None:
             raise b.refuse("attn_mask and is_causal together", "one of the two")
         mask_for_scores = _causal_mask(b, scores)
-        return matmul_values(b, _softmax(b, _masked(b, scores, mask_for_scores)), value)
+        return _applied(op, b, _softmax(b, _masked(b, scores, mask_for_scores)), value)
     if mask is None:
-        return matmul_values(b, _softmax(b, scores), value)
+        return _applied(op, b, _softmax(b, scores), value)
     weights = _softmax(b, _masked(b, scores, mask))
     zero = b.full([], 0.0, element_of(weights))
     weights = b("where.self", _fully_masked(b, mask), zero, weights)
-    return matmul_values(b, weights, value)
+    return _applied(op, b, weights, value)
+
+
+def _applied(op: SchemaOp, b: CoreBuilder, weights: SSAValue, value: SSAValue) -> SSAValue:
+    """weights v, with dropout of weights if asked for."""
+    p = op.arg("dropout_p")
+    return matmul_values(b, b("native_dropout", weights, p, True) if p else weights, value)
 
 
 def _softmax(b: CoreBuilder, scores: SSAValue) -> SSAValue:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
-from lamina.lowering.tensor_types import element_of, shape_of
+from lamina.lowering.tensor_types import element_of
 
 
 @lowers("relu")
@@ -63,11 +61,3 @@ def gelu(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         curve = b("erf", b.with_number("mul", x, sqrt(0.5)))
     value = b("mul", b.with_number("mul", x, 0.5), b.with_number("add", curve, 1))
     return b.convert(value, result)
-
-
-@lowers("native_dropout")
-def native_dropout(op: SchemaOp, b: PrimsBuilder) -> Replacement:
-    """In evaluation: the input, and a mask of ones."""
-    if op.arg("train") is not False and op.arg("p") > 0:
-        raise b.refuse("random numbers in training", "train = false")
-    return [op.arg("input"), b.full(shape_of(op.results[1]), True, i1)]

@@ -197,6 +197,7 @@ LOWERINGS = Conversion(
         "pooling",
         "pooling_backward",
         "ragged",
+        "random",
         "reduction",
         "resampling",
         "sampling",

@@ -209,6 +209,7 @@ LOWERINGS = Conversion(
         "scan",
         "special",
         "product",
+        "random",
         "window",
         "indexing",
         "scatter",

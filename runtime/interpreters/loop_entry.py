@@ -17,8 +17,9 @@ from xdsl.interpreter import Interpreter
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.entry import Slot, argument_slots, function_named, result_slots
 from lamina.runtime.interpreters.loop_memory import allocate
+from lamina.runtime.random_state import make_state
 
-MADE_KINDS = ("prepared", "output", "mutation", "arena", "extern")
+MADE_KINDS = ("prepared", "output", "mutation", "arena", "extern", "seed")
 """Kinds of arguments that a caller of the program does not give."""
 
 
@@ -34,9 +35,14 @@ def given_slots(module: ModuleOp) -> list[Slot]:
 
 
 def run_lowered(
-    module: ModuleOp, interpreter: Interpreter, args: Sequence[Any] | Mapping[str, Any]
+    module: ModuleOp,
+    interpreter: Interpreter,
+    args: Sequence[Any] | Mapping[str, Any],
+    seed: int = 0,
 ) -> list[Any]:
     """Run `@setup`, then `@main`; returns the results of `@main` in order.
+
+    The random state starts the sequence of `seed`, and its new value is no result.
 
     Arguments go by name, or in the order of `given_slots`. Raises `ArgumentError` if their count,
     names or shapes are wrong and `ExecutionError` for an access outside a buffer.
@@ -53,8 +59,11 @@ def run_lowered(
         values |= {slot.name: made[slot.name] for slot in _written(setup, ("prepared",))}
     main = function_named(module, "main")
     assert main is not None
+    states = [slot.name for slot in argument_slots(main) if slot.kind == "seed"]
+    values |= {name: make_state(seed) for name in states}
     made = _call(interpreter, main, values)
-    return [made[slot.name] for slot in _written(main, ("output", "mutation"))]
+    results = _written(main, ("output", "mutation"))
+    return [made[slot.name] for slot in results if slot.target not in states]
 
 
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.special import BINARY as BINARY_FUNCTIONS
 from lamina.dialects.loop.special import UNARY as UNARY_FUNCTIONS
 from lamina.runtime.extern_kernels.binding import call_of
-from lamina.runtime.interpreters import array_math, prims_order
+from lamina.runtime.interpreters import array_math, philox, prims_order
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
@@ -329,7 +329,9 @@ FUNCTIONS: dict[str, Function] = (
         "gather": gather,
         "iota": iota,
         "nextafter": nextafter,
+        "normal": philox.run_normal,
         "pad": pad,
+        "philox": philox.run_philox,
         "reduce_window": reduce_window,
         "reshape": reshape,
         "rev": rev,
@@ -339,6 +341,7 @@ FUNCTIONS: dict[str, Function] = (
         "squeeze": squeeze,
         "take": take,
         "transpose": transpose,
+        "uniform": philox.run_uniform,
         "var": var,
         "where": where,
     }

@@ -14,7 +14,9 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.values import as_type
+from lamina.runtime.random_state import make_state
 
 FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
 """What a layer's interpreter module offers as `functions`: implementations for these op classes."""
@@ -52,7 +54,11 @@ def interpreter_for(module: ModuleOp) -> Interpreter:
 
 
 def run_module(
-    module: ModuleOp, args: Sequence[Any] | Mapping[str, Any], entry: str = "main"
+    module: ModuleOp,
+    args: Sequence[Any] | Mapping[str, Any],
+    entry: str = "main",
+    *,
+    seed: int = 0,
 ) -> list[Any]:
     """Run function `entry` on NumPy arrays; returns its results in order.
 
@@ -60,17 +66,20 @@ def run_module(
     and `UnsupportedError` for an op no interpreter knows. Ops that mutate are run in their
     functional form; what they did to arguments is not returned. Once constants are hoisted or
     values are in memory, arguments are taken in the order of `loop_entry.given_slots`, or by name
-    if `args` is a mapping.
+    if `args` is a mapping. Random numbers are those of `seed` at the start of its sequence at every
+    layer; the state they come from is neither among the arguments nor among the results.
     """
     if _is_lowered(_entry(module, entry)):
         from lamina.runtime.interpreters.loop_entry import run_lowered
 
         with _errors(), np.errstate(all="ignore"):
-            return run_lowered(module, interpreter_for(module), args)
+            return run_lowered(module, interpreter_for(module), args, seed)
     count = len(_entry(module, entry).function_type.outputs)
     module = _functional(module)
     function = _entry(module, entry)
     types = function.function_type.inputs.data
+    if _takes_state(function):  # always last, and last of the results
+        args, count = [*args, make_state(seed)], count - 1
     if len(types) != len(args):
         raise ArgumentError(f"@{entry} takes {len(types)} arguments, {len(args)} given")
     values: list[Any] = []
@@ -79,7 +88,7 @@ def run_module(
             values.append(as_type(value, declared))
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
-    with _errors(), np.errstate(all="ignore"):
+    with _errors(), np.errstate(all="ignore"), stream(seed):
         return list(interpreter_for(module).call_op(function, tuple(values)))[:count]
 
 
@@ -91,11 +100,19 @@ def _entry(module: ModuleOp, entry: str) -> FuncOp:
 
 
 def _is_lowered(function: FuncOp) -> bool:
-    """Whether a function has arguments that the program's caller does not give."""
+    """Whether a function is below the structured layer."""
     if any(isinstance(kind, MemRefType) for kind in function.function_type.inputs):
         return True
+    return _has_argument(function, "prepared")
+
+
+def _takes_state(function: FuncOp) -> bool:
+    return _has_argument(function, "seed")
+
+
+def _has_argument(function: FuncOp, kind: str) -> bool:
     attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
-    return any(a.data.get("lamina.kind") == StringAttr("prepared") for a in attributes)
+    return any(a.data.get("lamina.kind") == StringAttr(kind) for a in attributes)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lamina.runtime.extern_kernels.registry import extern_kernel
     from lamina.runtime.kernels import Kernel
     from lamina.runtime.layers import LAYERS, parse, pipeline
+    from lamina.runtime.random_state import manual_seed
 
 _EXPORTS: dict[str, str] = {
     "ArgumentError": "lamina.dialects.errors",
@@ -46,6 +47,7 @@ _EXPORTS: dict[str, str] = {
     "compile": "lamina.frontends.compile",
     "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
+    "manual_seed": "lamina.runtime.random_state",
     "parse": "lamina.runtime.layers",
     "pipeline": "lamina.runtime.layers",
 }
@@ -66,6 +68,7 @@ __all__ = [
     "compile",
     "extern_kernel",
     "import_exported_program",
+    "manual_seed",
     "parse",
     "pipeline",
 ]

@@ -214,5 +214,7 @@ def test_each_lowered_core_op_has_a_sample() -> None:
     from lamina.lowering.core_aten_to_prims.table import LOWERINGS
 
     sampled = {line.partition("(")[0] for line in SAMPLES}
-    unsampled = {"empty.memory_format", "empty_strided.default"}  # any contents are right
+    # Any contents are right, or torch draws other numbers (test/lowering/test_random.py).
+    unsampled = {"empty.memory_format", "empty_strided.default"}
+    unsampled |= {"rand.default", "randn.default", "randperm.default"}
     assert sorted(set(LOWERINGS.table()) - sampled - unsampled) == []

@@ -234,7 +234,8 @@ def test_every_primitive_is_lowered_or_recorded() -> None:
 
 def test_each_lowered_primitive_has_a_sample() -> None:
     sampled = {line.partition("(")[0] for line in SAMPLES}
-    unsampled = {"empty", "empty_strided", "empty_permuted"}  # any contents are right
+    # Any contents are right, or torch has other numbers (test_random.py).
+    unsampled = {"empty", "empty_strided", "empty_permuted", "philox"}
     assert sorted(set(LOWERINGS.table()) - sampled - unsampled) == []
 
 

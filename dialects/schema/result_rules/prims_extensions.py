@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ComplexType, TensorType, f32, f64, i64
+from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType, f32, f64, i64
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.result_rules.convolution import window_count
@@ -17,6 +17,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     Args,
     Shape,
     Types,
+    known_shape,
     merge_size,
     need_rank,
     repeat_to,
@@ -229,3 +230,16 @@ def window_index(args: Args) -> Types:
     made = reduce_window({**args, "combiner": "max"})[0]
     assert isinstance(made, TensorType)
     return [tensor(made.get_shape(), i64)]
+
+
+def philox(args: Args) -> Types:
+    """A shape and a float dtype; the state is two i64."""
+    if args["state"] != tensor((2,), i64):
+        raise ValueError(f"the state must be tensor<2xi64>, got {args['state']}")
+    if args["distribution"] not in ("uniform", "normal"):
+        raise ValueError(f"unknown distribution '{args['distribution']}'; uniform or normal")
+    if args["offset"] < 0:
+        raise ValueError(f"the offset must not be negative, got {args['offset']}")
+    if not isinstance(args["dtype"], AnyFloat):
+        raise ValueError(f"random numbers are floats, got dtype {args['dtype']}")
+    return [tensor(known_shape(args["shape"]), args["dtype"])]

@@ -548,6 +548,7 @@ _PRIMS: dict[str, str] = {
     "prims_extensions:scan_extreme": "scan_extreme",
     "prims_extensions:searchsorted": "searchsorted",
     "prims_extensions:window_index": "window_index",
+    "prims_extensions:philox": "philox",
 }
 
 

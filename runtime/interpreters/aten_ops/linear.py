@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina.runtime.interpreters.aten_ops.normalization import softmax
 from lamina.runtime.interpreters.aten_ops.registry import Call, interprets
+from lamina.runtime.interpreters.philox import draw
 from lamina.runtime.interpreters.values import Array
 
 
@@ -70,8 +71,6 @@ def einsum(a: Call) -> Array:
 def attention(a: Call) -> Array:
     """softmax(q k^T scale + mask) v; fully masked rows give 0."""
     query, key, value = (a[name].astype(np.float64) for name in ("query", "key", "value"))
-    if a["dropout_p"]:
-        raise ValueError("dropout in attention")
     if a["enable_gqa"]:
         times = query.shape[-3] // key.shape[-3]
         key, value = np.repeat(key, times, -3), np.repeat(value, times, -3)
@@ -84,4 +83,8 @@ def attention(a: Call) -> Array:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == np.bool_ else scores + mask
     weights = softmax(scores, -1)
     weights = np.where(np.all(scores == -np.inf, -1, keepdims=True), 0, weights)
+    p = a["dropout_p"]
+    if p:
+        stays = draw(weights.shape, "uniform", "float32") < np.float32(1 - p)
+        weights = weights * stays * (1 / (1 - p) if p < 1 else 0)
     return weights @ value

@@ -267,13 +267,10 @@ def masked_fill(a: Call) -> Array:
 
 
 @interprets("to.dtype", "to.device", "to.dtype_layout", "to.other", "_to_copy", "type_as")
-@interprets("clone", "alias", "detach", "contiguous", "lift_fresh_copy", "dropout")
+@interprets("clone", "alias", "detach", "contiguous", "lift_fresh_copy")
 def convert(a: Call) -> Array:
     """The first operand in the result's dtype."""
-    if a.name == "dropout.default" and a["train"] and a["p"] > 0:
-        raise ValueError("dropout in training")
-    x = a["input"] if a.has("input") else a["self"]
-    return convert_dtype(np.asarray(x), a.dtype)
+    return convert_dtype(np.asarray(a["self"]), a.dtype)
 
 
 def convert_dtype(x: Array, dtype: np.dtype[np.generic]) -> Array:
@@ -285,11 +282,3 @@ def convert_dtype(x: Array, dtype: np.dtype[np.generic]) -> Array:
 def copy(a: Call) -> Array:
     """src in the dtype and shape of self."""
     return np.broadcast_to(convert_dtype(a["src"], a.dtype), a.shape)
-
-
-@interprets("native_dropout")
-def native_dropout(a: Call) -> tuple[Array, Array]:
-    """In evaluation: the input and a mask of ones."""
-    if a["train"] is not False and a["p"] > 0:
-        raise ValueError("dropout in training")
-    return a["input"], np.ones(a["input"].shape, np.bool_)
