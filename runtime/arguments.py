@@ -39,7 +39,9 @@ class Structure(Protocol):
     """
 
     native_kind: str
-    is_flat: bool
+
+    @property
+    def is_flat(self) -> bool: ...
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a call, in the order of the compiled inputs."""

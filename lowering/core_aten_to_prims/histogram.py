@@ -78,8 +78,8 @@ def histogram(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     if op.schema.arg("range") is None:
         edges = op.arg("bins")
     else:
-        given = op.arg("range") or [None, None]
-        first, last = _range(b, x, *given, 0.5)
+        low, high = op.arg("range") or (None, None)
+        first, last = _range(b, x, low, high, 0.5)
         edges = _edges(b, first, last, op.arg("bins"))
     bins = shape_of(edges)[0] - 1
     place = b.with_number("sub", b("searchsorted", edges, x, True), 1)

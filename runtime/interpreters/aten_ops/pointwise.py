@@ -48,7 +48,7 @@ def logaddexp(x: Array, y: Array) -> Array:
     """log(exp(x) + exp(y)); of complex numbers the one with the larger real part is taken out."""
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
-    first = x.real >= y.real
+    first = np.real(x) >= np.real(y)
     best, least = np.where(first, x, y), np.where(first, y, x)
     return best + np.log(np.exp(least - best) + 1)
 
