@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
-from itertools import islice, product
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 from lamina.dialects.aten import Aten
 from lamina.dialects.prims import Prims
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
-from lamina.dialects.schema.promotion import DTYPES, c128, result_dtype
+from lamina.dialects.schema.promotion import DTYPES, c128
 from lamina.dialects.schema.result_rules import PRIMS_RULES, RULES, find_rule
 
 WITHOUT_RULE = {
@@ -375,27 +375,3 @@ def test_primitives_do_not_broadcast_or_promote() -> None:
         rule({"self": t(2, 3), "other": t(3)})
     with pytest.raises(ValueError, match="element types must be equal"):
         rule({"self": t(2), "other": t(2, dtype=i64)})
-
-
-def torch_type(*operands: Any) -> Attribute:
-    return DTYPE_OF[torch.result_type(*operands)]
-
-
-def our_type(*operands: Any) -> Attribute:
-    return result_dtype([type_of(v) if isinstance(v, torch.Tensor) else v for v in operands])
-
-
-def or_none(promotion: Callable[..., Attribute], *operands: Any) -> Attribute | None:
-    try:
-        return promotion(*operands)
-    except (RuntimeError, ValueError):
-        return None
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_promotion_is_torchs(dtype: str) -> None:
-    """Of every pair of element types, as tensors, 0-d tensors and Python numbers."""
-    others = [torch.empty(shape, dtype=d) for d in DTYPE_OF for shape in ((), (2,))]
-    for shape, other in product(((), (2,)), (*others, True, 2, 1.5, 1j)):
-        own = torch.empty(shape, dtype=getattr(torch, dtype))
-        assert or_none(our_type, own, other) == or_none(torch_type, own, other), (shape, other)

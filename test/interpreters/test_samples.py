@@ -140,8 +140,19 @@ def _expected(name: str, args: list[Any], kwargs: dict[str, Any]) -> list[torch.
     return list(given) if isinstance(given, (tuple, list)) else [given]
 
 
+def _types(results: list[torch.Tensor]) -> list[TensorType] | None:
+    """Their types; None leaves them to be inferred, where an output mask left some undefined."""
+    if any(result is None for result in results):
+        return None
+    return [tensor_type(result) for result in results]
+
+
 def _module(
-    name: str, args: list[Any], kwargs: dict[str, Any], results: list[int], types: list[TensorType]
+    name: str,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    results: list[int],
+    types: list[TensorType] | None,
 ) -> tuple[ModuleOp, list[np.ndarray]]:
     """A function that makes this one call on its arguments."""
     tensors: list[torch.Tensor] = []
@@ -180,7 +191,7 @@ def test_sample(line: str) -> None:
     name, args, kwargs, results, not_lowered = _parsed(line)
     everything = _expected(name, args, kwargs)
     expected = [everything[index] for index in results]
-    types = [tensor_type(result) for result in everything]
+    types = _types(everything)
     module, inputs = _module(name, args, kwargs, results, types)
     context = Context()
     VerifyFunctionalPass().apply(context, module)
@@ -203,7 +214,7 @@ def test_sample(line: str) -> None:
 def test_native(line: str) -> None:
     name, args, kwargs, results, _ = _parsed(line)
     everything = _expected(name, args, kwargs)
-    types = [tensor_type(result) for result in everything]
+    types = _types(everything)
     module, inputs = _module(name, args, kwargs, results, types)
     made = lamina.compile(module, cache=False)(*inputs)
     native = list(made) if isinstance(made, list | tuple) else [made]
