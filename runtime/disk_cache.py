@@ -9,11 +9,13 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import llvmlite
+import xdsl
 
 from lamina.dialects.errors import CacheError
 
@@ -44,20 +46,25 @@ def cache_key(*parts: str | bytes) -> str:
 
 @cache
 def _versions() -> str:
-    """Versions of what makes code; of Lamina also the sources' sizes and times, as it may be a
-    working copy that changes under one version number."""
-    found = []
-    for package in ("lamina", "llvmlite", "xdsl"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(f"{package} ?")
+    """Versions of what makes code; of Lamina the sources' sizes and times, as it may be a working
+    copy that changes under one version number."""
+    found = [f"llvmlite {llvmlite.__version__}", f"xdsl {xdsl.__version__}"]
     root = Path(__file__).parent.parent
     for folder in ("dialects", "codegen", "passes", "lowering", "runtime"):
-        for path in sorted((root / folder).rglob("*.py")):
-            status = path.stat()
-            found.append(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
+        base = str(root / folder)
+        found += sorted(f"{folder}{path[len(base) :]} {stamp}" for path, stamp in _stamps(base))
     return "\n".join(found)
+
+
+def _stamps(folder: str) -> Iterator[tuple[str, str]]:
+    """Path, size and time of each source in a folder and those below."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, f"{status.st_size} {status.st_mtime_ns}"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _stamps(entry.path)
 
 
 def default_folder() -> Path:
