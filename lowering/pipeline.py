@@ -64,6 +64,7 @@ STAGES: tuple[Stage, ...] = (
             "split-reductions",
             "fuse-kernels",
             "elide-rounding",
+            "merge-siblings",
             "outline-kernels",
         ),
     ),

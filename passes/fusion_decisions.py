@@ -51,6 +51,17 @@ class DecisionLog:
             file=self.stream,
         )
 
+    def siblings(self, one: Operation, other: Operation, value: SSAValue, said: Decision) -> None:
+        """`merge-siblings: prims.sum | prims.amax: saves 64 bytes: fused: ...`."""
+        if not self.enabled:
+            return
+        verdict = "fused" if said.fuse else "not fused"
+        print(
+            f"{self.pass_name}: {op_label(one)} | {op_label(other)}: "
+            f"saves {value_bytes(value)} bytes: {verdict}: {said.reason}",
+            file=self.stream,
+        )
+
 
 def bytes_saved(value: SSAValue) -> int:
     """Traffic that goes if one reader no longer reads `value`, and its store if it is the only."""

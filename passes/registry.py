@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
     "elide-rounding": "lamina.passes.elide_rounding:ElideRoundingPass",
+    "merge-siblings": "lamina.passes.merge_siblings:MergeSiblingsPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
     # memory and schedules
     "bufferize": "lamina.passes.bufferize:BufferizePass",

@@ -1,0 +1,219 @@
+"""`merge-siblings`: kernels that read the same tensor along the same rows become one kernel.
+
+The mean and the maximum of one tensor need one walk over it. What two kernels that do not need
+each other read in common is read once: in a common nest where their domains are the same, else
+row by row, while the row is in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop.access import Forms, forms_of
+from lamina.dialects.loop.contraction import PANEL
+from lamina.passes.fusion_cost import value_bytes
+from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
+from lamina.passes.fusion_override import override
+from lamina.passes.fusion_rules import (
+    MAX_ROW_BYTES,
+    MIN_PARALLEL_ROWS,
+    SERIAL_WORK,
+    Refusal,
+)
+from lamina.passes.kernel_merging import Cluster, KernelGraph, add_reasons, rows_of, set_rows
+from lamina.passes.nest_merging import merge_nests
+
+MAX_ARRAYS = 24
+"""Arrays that one kernel may walk at a time: as many as the usual prefetchers follow."""
+
+
+@dataclass(frozen=True)
+class MergeSiblingsPass(ModulePass):
+    """Merge independent kernels that read the same operand, and such nests of one kernel.
+
+    A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
+
+    name = "merge-siblings"
+
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        log = DecisionLog(self.name, self.print_decisions)
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _merge_kernels(function, log)
+                for kernel in list(function.body.block.ops):
+                    if isinstance(kernel, KernelOp) and not _is_fixed(kernel):
+                        merge_nests(kernel.block)
+
+
+def _merge_kernels(function: func.FuncOp, log: DecisionLog) -> None:
+    readers: dict[SSAValue, list[KernelOp]] = {}
+    for op in function.body.block.ops:
+        if isinstance(op, KernelOp) and not _is_fixed(op):
+            for value in op.inputs:
+                readers.setdefault(value, []).append(op)
+    shared = {value: found for value, found in readers.items() if len(found) > 1}
+    if not shared:
+        return
+    graph = KernelGraph(function.body.block)
+    largest_first = sorted(shared, key=lambda v: -value_bytes(v))
+    for value in largest_first:
+        _merge_readers(graph, value, shared[value], log)
+    refusals = [(c.kernels[-1], c.refusals) for c in graph.clusters if c.refusals]
+    alone = {kernel: said for kernel, said in refusals if len(graph.cluster_of[kernel].ops) == 1}
+    graph.finish()
+    for kernel, said in alone.items():
+        add_reasons(kernel, said)
+
+
+def _merge_readers(
+    graph: KernelGraph, value: SSAValue, readers: list[KernelOp], log: DecisionLog
+) -> None:
+    """Merge the kernels that read `value`, each into the first that takes it."""
+    taken: list[Cluster] = []
+    for kernel in readers:
+        cluster = graph.cluster_of[kernel]
+        if cluster in taken:
+            continue
+        for earlier in taken:
+            if not graph.independent(earlier, cluster):
+                continue  # a pair of producer and reader: fuse-kernels has said why it is two
+            said = _try(earlier, cluster, value)
+            if said is None:
+                continue
+            log.siblings(earlier.nests[-1], cluster.nests[-1], value, said)
+            if said.fuse:
+                graph.merge(earlier, cluster)
+                break
+            names = f"{op_label(earlier.nests[-1])} | {op_label(cluster.nests[-1])}"
+            cluster.refusals.append(f"{names}: {said.reason}")
+        else:
+            taken.append(cluster)
+
+
+def _is_fixed(kernel: KernelOp) -> bool:
+    """Whether the kernel's schedule takes no other nests in: products, scatters, scans, sorts."""
+    return any(
+        not isinstance(op, GenericOp) or PANEL in op.attributes or 0 in op.extents
+        for op in list(kernel.block.ops)[:-1]
+    )
+
+
+def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:
+    """Merge the rows of both if that is possible; None where they share no stream of data."""
+    pairs = [
+        aligned
+        for a, a_read in _reads_of(one, value)
+        for b, b_read in _reads_of(other, value)
+        if (aligned := _aligned(a, a_read, b, b_read)) is not None
+    ]
+    if not pairs:
+        return None
+    kept = max(pairs)
+    rows_a, rows_b = rows_of(one.nests[0]), rows_of(other.nests[0])
+    if kept == 0 and (rows_a or rows_b):
+        return Decision(False, "they walk it along different rows")
+    refusal = _refusal(one, other, kept)
+    if refusal is not None:
+        return Decision(False, refusal.reason)
+    for nest in (*one.nests, *other.nests):
+        set_rows(nest, rows_of(nest)[:kept])
+    return Decision(True, "it is read once")
+
+
+def _reads_of(cluster: Cluster, value: SSAValue) -> list[tuple[GenericOp, int]]:
+    """Where nests of the cluster read the value by an index map."""
+    found: list[tuple[GenericOp, int]] = []
+    for kernel in cluster.kernels:
+        for operand, argument in zip(kernel.inputs, kernel.block.args, strict=True):
+            if operand is value:
+                for use in argument.uses:
+                    nest = use.operation
+                    if isinstance(nest, GenericOp) and use.index < len(nest.inputs):
+                        found.append((nest, use.index))
+    return found
+
+
+def _aligned(a: GenericOp, a_read: int, b: GenericOp, b_read: int) -> int | None:
+    """How many leading rows walk the same axes of the value; None if a read repeats elements."""
+    read_a = forms_of(a.read_maps[a_read], a.extents)
+    read_b = forms_of(b.read_maps[b_read], b.extents)
+    if read_a is None or read_b is None:
+        return None
+    if _is_repeated(a, read_a) or _is_repeated(b, read_b):
+        return None
+    rows_a, rows_b = rows_of(a), rows_of(b)
+    kept = 0
+    for row_a, row_b in zip(rows_a, rows_b, strict=False):
+        steps_a = [form.coefficient(row_a) for form in read_a]
+        steps_b = [form.coefficient(row_b) for form in read_b]
+        if steps_a != steps_b or a.extents[row_a] != b.extents[row_b]:
+            break
+        kept += 1
+    return kept
+
+
+def _is_repeated(nest: GenericOp, read: Forms) -> bool:
+    """Whether the nest reads elements again and again, as it does those of a bias."""
+    used = {d for form in read for d, _ in form.terms}
+    return any(d not in used for d, extent in enumerate(nest.extents) if extent != 1)
+
+
+def _refusal(one: Cluster, other: Cluster, kept: int) -> Refusal | None:
+    """Why kernels whose first `kept` rows agree had better stay apart."""
+    nests = (*one.nests, *other.nests)
+    if any(override(nest) == "never" for nest in nests):
+        return Refusal('lamina.fuse = "never"')
+    arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
+    if len(arrays) > MAX_ARRAYS:
+        return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")
+    work = sum(prod(nest.extents) for nest in nests)
+    parallel = prod(nests[0].extents[d] for d in rows_of(nests[0])[:kept])
+    if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
+        return Refusal(f"together they have only {parallel} rows to run in parallel")
+    if any(len(rows_of(nest)) != kept for nest in nests):
+        row = sum(_scratch_bytes(nest) for nest in nests) // max(1, parallel)
+        if row > MAX_ROW_BYTES:
+            return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
+    turned = [_is_turned(c) for c in (one, other)]
+    if any(turned) and not _become_one(one, other):
+        return Refusal("one of them reads along another dimension than it writes")
+    return None
+
+
+def _scratch_bytes(nest: GenericOp) -> int:
+    """Bytes of results that other nests of the kernel read."""
+    return sum(
+        value_bytes(r) for r in nest.res if any(isinstance(u.operation, GenericOp) for u in r.uses)
+    )
+
+
+def _is_turned(cluster: Cluster) -> bool:
+    """Whether a lone nest is scheduled as a transpose: it must stay a lone nest."""
+    if len(cluster.nests) != 1 or not cluster.nests[0].is_pointwise:
+        return False
+    nest = cluster.nests[0]
+    written = forms_of(nest.write_maps[0], nest.extents)
+    along = {d for d, c in written[-1].terms if c == 1} if written else set[int]()
+    for index_map in nest.read_maps:
+        read = forms_of(index_map, nest.extents)
+        if read and (last := {d for d, c in read[-1].terms if c == 1}) and not last & along:
+            return True
+    return False
+
+
+def _become_one(one: Cluster, other: Cluster) -> bool:
+    """Whether both are one nest over one domain that store every point."""
+    nests = (*one.nests, *other.nests)
+    return len(nests) == 2 and all(n.is_pointwise and n.extents == nests[0].extents for n in nests)

@@ -1,0 +1,132 @@
+// RUN: lamina-opt %s -p fuse-kernels,merge-siblings --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels,merge-siblings{print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
+
+// Two reductions of one tensor are one nest with two results, and read it once.
+func.func @sum_and_max(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %s = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i] add : tensor<16xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%p: f32):
+    %v = arith.mulf %p, %p : f32
+    loop.yield %v : f32
+  }
+  %m = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i] max : tensor<16xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %m : tensor<16xf32>, tensor<16xf32>
+}
+// CHECK-LABEL: @sum_and_max
+// CHECK-NEXT:    [[K:%\S+]], [[L:%\S+]] = loop.kernel([[X:%\S+]] = %x : tensor<16x40xf32>)
+// CHECK-NEXT:    [[S:%\S+]], [[M:%\S+]] = loop.generic (d0, d1) in [16, 40] reads([[X]][d0, d1] : tensor<16x40xf32>)
+// CHECK-SAME:      writes([d0] add : tensor<16xf32>, [d0] max : tensor<16xf32>)
+// CHECK-SAME:      lamina.op = "sum+amax"
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: f32):
+// CHECK-NEXT:    [[Q:%\S+]] = arith.mulf [[P]], [[P]]
+// CHECK-NEXT:    loop.yield [[Q]], [[P]]
+// CHECK:         loop.return [[S]], [[M]]
+// CHECK-NOT:     loop.kernel
+// CHECK:         func.return [[K]], [[L]]
+// SAID: merge-siblings: sum | amax: saves 2560 bytes: fused: it is read once
+
+// -----
+
+// A pointwise kernel gives up its inner rows to share those of a reduction.
+func.func @fewer_rows(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32>) {
+  %s = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i] add : tensor<16xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %e = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %e : tensor<16xf32>, tensor<16x40xf32>
+}
+// CHECK-LABEL: @fewer_rows
+// CHECK:         loop.kernel
+// CHECK:         writes([d0] add : tensor<16xf32>) attributes {lamina.rows = array<i64: 0>}
+// CHECK:         writes([d0, d1] store : tensor<16x40xf32>) attributes {lamina.rows = array<i64: 0>}
+// CHECK-NOT:     loop.kernel
+// CHECK:         func.return
+
+// -----
+
+// Sums of rows and of columns have no rows in common; the reason is kept.
+func.func @across(%x: tensor<160x40xf32>) -> (tensor<160xf32>, tensor<40xf32>) {
+  %s = loop.generic (i, j) in [160, 40] reads(%x[i, j] : tensor<160x40xf32>) writes([i] add : tensor<160xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [160, 40] reads(%x[i, j] : tensor<160x40xf32>) writes([j] add : tensor<40xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<160xf32>, tensor<40xf32>
+}
+// CHECK-LABEL: @across
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      lamina.not_fused = "rows | columns: they walk it along different rows"
+// SAID: merge-siblings: rows | columns: saves 25600 bytes: not fused: they walk it along different rows
+
+// -----
+
+// One needs the other, through a third: no order could run both at once.
+func.func @dependent(%x: tensor<4096x40xf32>) -> (tensor<f32>, tensor<4096xf32>) {
+  %s = loop.generic (i, j) in [4096, 40] reads(%x[i, j] : tensor<4096x40xf32>) writes([i] add : tensor<4096xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i) in [4096] reads(%s[i] : tensor<4096xf32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %u = loop.generic (i, j) in [4096, 40] reads(%x[i, j] : tensor<4096x40xf32>, %t[] : tensor<f32>) writes([i] max : tensor<4096xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.subf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t, %u : tensor<f32>, tensor<4096xf32>
+}
+// CHECK-LABEL: @dependent
+// CHECK-COUNT-3: loop.kernel
+
+// -----
+
+// What a program marks is stored by a kernel of its own.
+func.func @kept_apart(%x: tensor<16x40xf32>) -> (tensor<16x40xf32>, tensor<16x40xf32>) {
+  %s = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.fuse = "never"} {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  %e = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %e : tensor<16x40xf32>, tensor<16x40xf32>
+}
+// CHECK-LABEL: @kept_apart
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      lamina.not_fused = "loop.generic | loop.generic: lamina.fuse = \22never\22"
+
+// -----
+
+// A bias that both read again and again is no reason to walk two tensors at a time.
+func.func @same_bias(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>, %b: tensor<40xf32>) -> (tensor<16x40xf32>, tensor<16x40xf32>) {
+  %s = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>, %b[j] : tensor<40xf32>) writes([i, j] store : tensor<16x40xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [16, 40] reads(%y[i, j] : tensor<16x40xf32>, %b[j] : tensor<40xf32>) writes([i, j] store : tensor<16x40xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %t : tensor<16x40xf32>, tensor<16x40xf32>
+}
+// CHECK-LABEL: @same_bias
+// CHECK-COUNT-2: loop.kernel
