@@ -18,6 +18,14 @@ from lamina.lowering.tensor_types import element_of, shape_of
     "type_as",
     "_autocast_to_full_precision",
     "_autocast_to_reduced_precision",
+    "_cast_Byte",
+    "_cast_Char",
+    "_cast_Double",
+    "_cast_Float",
+    "_cast_Half",
+    "_cast_Int",
+    "_cast_Long",
+    "_cast_Short",
 )
 def to(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The dtype is the result's; all tensors here are on one device in one layout."""

@@ -71,24 +71,6 @@ def eye(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b.cast(equal, element_of(op.results[0]))
 
 
-@lowers("linspace")
-def linspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """From both ends to the middle, as torch does (aten/src/ATen/native/RangeFactories.cpp)."""
-    start, end, steps = op.arg("start"), op.arg("end"), op.arg("steps")
-    element = element_of(op.results[0])
-    if not is_float(element):
-        raise b.refuse("linspace of integers", "a float dtype")
-    if steps < 2:
-        return b.full([steps], float(start), element)
-    step = (end - start) / (steps - 1)
-    index = b("arange.start_step", 0, steps, 1, dtype=i64)
-    position = b.cast(index, element)
-    low = b("add.Scalar", b("mul.Scalar", position, step), start)
-    back = b("add.Scalar", b("neg", position), steps - 1)
-    high = b("add.Scalar", b("mul.Scalar", back, -step), end)
-    return b("where.self", b("lt.Scalar", index, steps // 2), low, high)
-
-
 @lowers("one_hot")
 def one_hot(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Compared with all classes; out of range indices give zeros."""

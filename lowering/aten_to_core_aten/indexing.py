@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -28,6 +30,59 @@ def index_put(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """index_put."""
     names = ("self", "indices", "values", "accumulate")
     return b("index_put", *(op.arg(name) for name in names))
+
+
+@lowers("_unsafe_masked_index")
+def masked_index(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """index where the mask holds, `fill` elsewhere; other indices may be anything."""
+    x = op.arg("self")
+    fill = b.full([], op.arg("fill"), element_of(x))
+    if not _count(x):
+        return b.expand(fill, shape_of(op.results[0]))
+    found = b("index.Tensor", x, _clamped(b, x, op.arg("indices")))
+    return b("where.self", op.arg("mask"), found, fill)
+
+
+@lowers("_unsafe_masked_index_put_accumulate")
+def masked_index_put(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """index_put of what the mask admits, added to what is there."""
+    x, values = op.arg("self"), op.arg("values")
+    if not _count(x):
+        return x
+    added = b("where.self", op.arg("mask"), values, b.full([], 0, element_of(values)))
+    return b("index_put", x, _clamped(b, x, op.arg("indices")), added, True)
+
+
+def _clamped(b: CoreBuilder, x: SSAValue, indices: list[SSAValue | None]) -> list[SSAValue | None]:
+    """Indices inside the tensor, whatever they were."""
+    return [
+        None if index is None else b("clamp", index, -extent, extent - 1)
+        for index, extent in zip(indices, shape_of(x), strict=False)
+    ]
+
+
+@lowers("nonzero_static")
+def nonzero_static(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The first `size` places that are not 0, in row-major order, then rows of fill_value."""
+    x, size, fill = op.arg("self"), op.arg("size"), op.arg("fill_value")
+    shape, count = shape_of(x), _count(x)
+    if not shape or not size or not count:
+        return b.full(shape_of(op.results[0]), fill, i64)
+    there = b("ne.Scalar", b.view(x, [count]), 0)
+    before = b("add.Scalar", b("cumsum", there, 0, dtype=i64), -1)
+    row = b("where.self", there, before, b.full([], size, i64))
+    row = b("clamp", row, 0, size)
+    line = b("arange.start_step", 0, count, 1, dtype=i64)
+    found = b("index_put", b.full([size + 1], -1, i64), [row], line, False)
+    found = b("slice.Tensor", found, 0, 0, size)
+    columns: list[SSAValue] = []
+    rest = count
+    for extent in shape:
+        rest //= extent
+        whole = b("div.Scalar_mode", found, rest, rounding_mode="floor")
+        columns.append(b("unsqueeze", b("remainder.Scalar", whole, extent), 1))
+    missing = b("unsqueeze", b("lt.Scalar", found, 0), 1)
+    return b("where.self", missing, b.full([], fill, i64), b("cat", columns, 1))
 
 
 @lowers("take_along_dim")
@@ -139,15 +194,26 @@ def _embed_diagonal(b: CoreBuilder, x: SSAValue, offset: int) -> SSAValue:
 @lowers("unfold", "unfold_copy")
 def unfold(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Windows along one dimension, as a new last one."""
-    x, dim = _line(b, op.arg("self")), op.arg("dimension")
-    size, step = op.arg("size"), op.arg("step")
-    dim = normalized(dim, rank_of(x))
-    count = shape_of(op.results[0])[dim]
-    pieces = [
-        b("slice.Tensor", x, dim, start, start + step * (count - 1) + 1, step)
-        for start in range(size)
-    ]
-    if not pieces:
-        return b.full(shape_of(op.results[0]), 0, element_of(x))
-    windows = b("cat", [b("unsqueeze", piece, rank_of(x)) for piece in pieces], rank_of(x))
-    return b.view(windows, shape_of(op.results[0]))
+    x, size, step = _line(b, op.arg("self")), op.arg("size"), op.arg("step")
+    shape = shape_of(x)
+    dim = normalized(op.arg("dimension"), len(shape))
+    strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    windows = [*shape[:dim], (shape[dim] - size) // step + 1, *shape[dim + 1 :], size]
+    moved = [*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]]
+    return b.view(b("as_strided", x, windows, moved), shape_of(op.results[0]))
+
+
+@lowers("unfold_backward")
+def unfold_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Windows put back where they were taken, and added."""
+    grad, shape = op.arg("grad_in"), op.arg("input_sizes")
+    dim = normalized(op.arg("dim"), len(shape))
+    starts = b("arange.start_step", 0, shape_of(grad)[dim], 1, dtype=i64)
+    starts = b("unsqueeze", b("mul.Scalar", starts, op.arg("step")), 1)
+    places = b("add.Tensor", starts, b("arange.start_step", 0, op.arg("size"), 1, dtype=i64))
+    rank = rank_of(grad)
+    order = [dim, rank - 1, *(d for d in range(rank - 1) if d != dim)]
+    rest = [d for d in range(len(shape)) if d != dim]
+    empty = b.full([shape[dim], *(shape[d] for d in rest)], 0, element_of(grad))
+    made = b("index_put", empty, [places], b.permute(grad, order), True)
+    return b.permute(made, [[dim, *rest].index(d) for d in range(len(shape))])

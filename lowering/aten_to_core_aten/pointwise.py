@@ -356,3 +356,17 @@ def copysign(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     zero_sign = b("lt.Scalar", b("reciprocal", y), 0)
     negative = b("where.self", b("eq.Scalar", y, 0), zero_sign, b("lt.Scalar", y, 0))
     return b("where.self", negative, b("neg", size), size)
+
+
+@lowers("bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor")
+@lowers("bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor")
+@lowers("__lshift__.Tensor", "__lshift__.Scalar", "__rshift__.Tensor", "__rshift__.Scalar")
+def shift(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The bitwise shift of two tensors."""
+    packet, element = op.overload_name.partition(".")[0], element_of(op.results[0])
+    left = packet in ("bitwise_left_shift", "__lshift__")
+    x, amount = (
+        b.cast(v, element) if isinstance(v, SSAValue) else b.full([], v, element)
+        for v in (op.arg("self"), op.arg("other"))
+    )
+    return b("bitwise_left_shift.Tensor" if left else "bitwise_right_shift.Tensor", x, amount)

@@ -147,7 +147,7 @@ def aminmax(op: SchemaOp, b: CoreBuilder) -> Replacement:
     return [b(name, x, dims, op.arg("keepdim")) for name in ("amin", "amax")]
 
 
-@lowers("all", "all.dim", "all.dims")
+@lowers("all", "all.dim", "all.dims", "_is_all_true")
 def every(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """not any(not x)."""
     x = op.arg("self")
@@ -157,6 +157,12 @@ def every(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     false = b("bitwise_not", x) if is_bool(element_of(x)) else b("eq.Scalar", x, 0)
     found = b("bitwise_not", b("any.dims", false, dims, keep))
     return b.cast(found, element_of(op.results[0]))
+
+
+@lowers("_is_any_true")
+def some(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """any over all dimensions."""
+    return b("any.dims", op.arg("self"), _all_dims(op.arg("self")), False)
 
 
 @lowers("count_nonzero", "count_nonzero.dim_IntList")

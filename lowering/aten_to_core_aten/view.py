@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.tensor_types import normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_bool,
+    normalized,
+    numel,
+    rank_of,
+    shape_of,
+)
 
 
 def _result_shape(op: SchemaOp) -> list[int]:
@@ -141,6 +151,35 @@ def slice_copy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def select_copy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """A select, as a value."""
     return b("select.int", *(op.arg(argument.name) for argument in op.schema.args))
+
+
+@lowers("atleast_1d.Sequence", "atleast_2d.Sequence", "atleast_3d.Sequence")
+def each_reshaped(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """Each tensor with dimensions of extent 1 added."""
+    return [b.view(x, shape_of(made)) for x, made in zip(op.operands, op.results, strict=True)]
+
+
+@lowers("resize", "resize_as")
+def resize(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The first elements in row-major order; what is new is 0, where torch has anything."""
+    x, shape = op.arg("self"), shape_of(op.results[0])
+    old, new = numel(x), prod(shape)
+    line = b.view(x, [old])
+    if new > old:
+        zero = False if is_bool(element_of(x)) else 0
+        line = b("constant_pad_nd", line, [0, new - old], zero)
+    return b.view(b("slice.Tensor", line, 0, 0, new) if new < old else line, shape)
+
+
+@lowers("narrow.Tensor")
+def narrow_from_tensor(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """A slice whose start is known at run time only; one that does not fit is an error."""
+    x, dim = op.arg("self"), normalized(op.arg("dim"), rank_of(op.arg("self")))
+    start = b.view(b.cast(op.arg("start"), i64), [1])
+    extent = shape_of(x)[dim]
+    start = b("where.self", b("lt.Scalar", start, 0), b("add.Scalar", start, extent), start)
+    line = b("arange.start_step", 0, op.arg("length"), 1, dtype=i64)
+    return b("index_select", x, dim, b("add.Tensor", line, start))
 
 
 @lowers("broadcast_tensors")

@@ -54,6 +54,8 @@ ROUNDING = ("ceil", "floor", "round", "trunc")
 
 BINARY = {
     "atan2": "atan2",
+    "bitwise_left_shift.Tensor": "shift_left",
+    "bitwise_right_shift.Tensor": "shift_right_arithmetic",
     "bitwise_and.Scalar": "bitwise_and",
     "bitwise_and.Tensor": "bitwise_and",
     "bitwise_or.Scalar": "bitwise_or",
@@ -64,6 +66,7 @@ BINARY = {
     "div.Tensor": "div",
     "fmod.Scalar": "fmod",
     "fmod.Tensor": "fmod",
+    "hypot": "hypot",
     "maximum": "maximum",
     "minimum": "minimum",
     "mul.Scalar": "mul",

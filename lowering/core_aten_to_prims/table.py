@@ -182,6 +182,7 @@ LOWERINGS = Conversion(
     package=__package__,
     families=(
         "activation",
+        "bits",
         "complex",
         "convolution",
         "convolution_backward",

@@ -20,7 +20,7 @@ from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
 from lamina.runtime.interpreters.aten_ops.reduction import variance
 from lamina.runtime.interpreters.aten_ops.registry import Call, wide
-from lamina.runtime.interpreters.values import Array, as_type
+from lamina.runtime.interpreters.values import Array, as_type, numpy_dtype
 
 Function = Callable[[Call], Any]
 
@@ -54,6 +54,20 @@ def _complex(real: Array, imag: Array) -> Array:
     return made
 
 
+def _shift_left(x: Array, amount: Array) -> Array:
+    """0 for shifts by the width or more, or by negative amounts."""
+    fits = (amount >= 0) & (amount < x.dtype.itemsize * 8)
+    return np.where(fits, np.left_shift(x, np.where(fits, amount, 0)), 0).astype(x.dtype)
+
+
+def _shift_right(x: Array, amount: Array) -> Array:
+    """The sign for shifts by the width or more, or by negative amounts."""
+    most = np.asarray(x.dtype.itemsize * 8 - 1, x.dtype)
+    fits = (amount >= 0) & (amount <= most)
+    shifted = np.right_shift(x, np.where(fits, amount, most))
+    return shifted if x.dtype.kind == "i" else np.where(fits, shifted, 0).astype(x.dtype)
+
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
     "complex": _complex,
@@ -78,8 +92,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "ne": np.not_equal,
     "pow": pointwise.power,
     "remainder": pointwise.floor_mod,
-    "shift_left": np.left_shift,
-    "shift_right_arithmetic": np.right_shift,
+    "shift_left": _shift_left,
+    "shift_right_arithmetic": _shift_right,
     "sub": np.subtract,
 }
 """On two tensors of one shape and dtype."""
@@ -135,6 +149,13 @@ def frexp(a: Call) -> list[Array]:
 def nextafter(a: Call) -> Array:
     """The next number of the operands' own type, which f32 would step over."""
     return np.nextafter(*(x.astype(a.storage_dtype) for x in _operands(a)))
+
+
+def view_of_dtype(a: Call) -> Array:
+    """The same bits as another dtype of that width; half floats come in as f32."""
+    (x,) = _operands(a)
+    declared = numpy_dtype(a.op.operands[0].type.get_element_type())
+    return np.ascontiguousarray(x.astype(declared)).view(a.storage_dtype)
 
 
 def where(a: Call) -> Array:
@@ -343,6 +364,7 @@ FUNCTIONS: dict[str, Function] = (
         "transpose": transpose,
         "uniform": philox.run_uniform,
         "var": var,
+        "view_of_dtype": view_of_dtype,
         "where": where,
     }
 )

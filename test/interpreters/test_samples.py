@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32, f64, i1, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32, f64, i1, i16, i32, i64
 from xdsl.ir import Block, Region, SSAValue
 
 import lamina
@@ -36,7 +36,8 @@ ORDERED = _lines("ordered_samples.txt")
 GRADIENTS = _lines("gradient_samples.txt")
 COMPOSITES = _lines("composite_samples.txt")
 LINEAR_ALGEBRA = _lines("linear_algebra_samples.txt")
-SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS + COMPOSITES + LINEAR_ALGEBRA
+STATISTICS = _lines("statistics_samples.txt")
+SAMPLES = _lines("samples.txt") + ORDERED + GRADIENTS + COMPOSITES + LINEAR_ALGEBRA + STATISTICS
 _PATTERN = re.compile(
     r"(?P<name>\w+\.\w+)\((?P<args>.*)\)(?: -> (?P<results>[\d, ]+))?(?P<no> !)?$"
 )
@@ -45,6 +46,8 @@ _DTYPES = {
     f32: torch.float32,
     f64: torch.float64,
     i1: torch.bool,
+    i16: torch.int16,
+    i32: torch.int32,
     i64: torch.int64,
 }
 
@@ -126,7 +129,16 @@ def _parsed(line: str) -> tuple[str, list[Any], dict[str, Any], list[int], bool]
     assert match is not None, line
     calls = _Calls()
     names = {name: getattr(calls, name) for name in dir(calls) if not name.startswith("_")}
-    names |= {"f16": f16, "f32": f32, "f64": f64, "i1": i1, "i64": i64, "inf": math.inf}
+    names |= {
+        "f16": f16,
+        "f32": f32,
+        "f64": f64,
+        "i1": i1,
+        "i64": i64,
+        "int16": i16,
+        "int32": i32,
+        "inf": math.inf,
+    }
     args, kwargs = eval(f"(lambda *a, **k: (list(a), k))({match['args']})", names)
     results = [int(number) for number in (match["results"] or "0").split(",")]
     return match["name"], args, kwargs, results, match["no"] is not None
@@ -137,7 +149,14 @@ def _expected(name: str, args: list[Any], kwargs: dict[str, Any]) -> list[torch.
     function = getattr(getattr(torch.ops.aten, packet), overload)
     to_torch = lambda value: _DTYPES.get(value, value) if not isinstance(value, list) else value  # noqa: E731
     given = function(*map(to_torch, args), **{k: to_torch(v) for k, v in kwargs.items()})
-    return list(given) if isinstance(given, (tuple, list)) else [given]
+    return _flat(given)
+
+
+def _flat(results: Any) -> list[torch.Tensor]:
+    """Results in one list, as ops have them: those of histogramdd are a tensor and a list."""
+    if not isinstance(results, tuple | list):
+        return [results]
+    return [tensor for entry in results for tensor in _flat(entry)]
 
 
 def _types(results: list[torch.Tensor]) -> list[TensorType] | None:
@@ -210,7 +229,7 @@ def test_sample(line: str) -> None:
     _check(run_module(module, inputs), expected, "prims")
 
 
-@pytest.mark.parametrize("line", ORDERED + GRADIENTS)
+@pytest.mark.parametrize("line", ORDERED + GRADIENTS + STATISTICS)
 def test_native(line: str) -> None:
     name, args, kwargs, results, _ = _parsed(line)
     everything = _expected(name, args, kwargs)

@@ -1,0 +1,93 @@
+"""Numbers rounded to a grid of integers and back; products of small numbers."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
+from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
+
+
+def _on_grid(
+    op: SchemaOp, b: CoreBuilder, scale: SSAValue | float, zero: SSAValue | float
+) -> list[SSAValue]:
+    """(clamp(round(x / scale) + zero) - zero) scale, and what was not clamped.
+
+    As in torch's kernels, x is multiplied by 1 / scale and half goes to even; a zero point that is
+    no integer is added before rounding.
+    """
+    x, low, high = op.arg("self"), op.arg("quant_min"), op.arg("quant_max")
+    if isinstance(scale, SSAValue):
+        wide = b("mul.Tensor", b.cast(x, f32), b("reciprocal", b.cast(scale, f32)))
+    else:
+        wide = b("mul.Scalar", b.cast(x, f32), 1.0 / scale)
+    if isinstance(zero, SSAValue):
+        early = is_float(element_of(zero))
+        zero = b.cast(zero, f32)
+        place = wide if early else b("round", wide)
+        place = b("add.Tensor", place, zero)
+        place = b("round", place) if early else place
+    else:
+        place = b("add.Scalar", b("round", wide), zero)
+    inside = b("logical_and", b("ge.Scalar", place, low), b("le.Scalar", place, high))
+    kept = b("clamp", place, low, high)
+    steps = b("sub.Tensor" if isinstance(zero, SSAValue) else "sub.Scalar", kept, zero)
+    made = b("mul.Tensor" if isinstance(scale, SSAValue) else "mul.Scalar", steps, scale)
+    return [b.cast(made, element_of(op.results[0])), inside]
+
+
+@lowers("fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask")
+@lowers("fake_quantize_per_tensor_affine.tensor_qparams")
+def per_tensor(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """One scale and zero point for all."""
+    made = _on_grid(op, b, op.arg("scale"), op.arg("zero_point"))
+    return made[: len(op.results)]
+
+
+@lowers("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams")
+def per_tensor_if_enabled(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """As per_tensor, or the operand itself where fake_quant_enabled is 0."""
+    made, inside = _on_grid(op, b, op.arg("scale"), op.arg("zero_point"))
+    on = b("gt.Scalar", op.arg("fake_quant_enabled"), 0)
+    return [b("where.self", on, made, op.arg("self")),
+            b("logical_or", b("logical_not", on), inside)]  # fmt: skip
+
+
+@lowers("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask")
+def per_channel(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """A scale and zero point for each index of `axis`."""
+    x, axis = op.arg("self"), op.arg("axis")
+    line = [1] * rank_of(x)
+    line[axis] = shape_of(x)[axis]
+    made = _on_grid(op, b, b.view(op.arg("scale"), line), b.view(op.arg("zero_point"), line))
+    return made[: len(op.results)]
+
+
+@lowers("fake_quantize_per_tensor_affine_cachemask_backward")
+@lowers("fake_quantize_per_channel_affine_cachemask_backward")
+def straight_through(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The gradient where nothing was clamped."""
+    return b("mul.Tensor", op.arg("grad"), op.arg("mask"))
+
+
+@lowers("_int_mm")
+def product_of_bytes(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """A product of i8 added up in i32."""
+    return b("mm", b.cast(op.arg("self"), i32), b.cast(op.arg("mat2"), i32))
+
+
+@lowers("_trilinear")
+def trilinear(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The sum over `sumdim` of three tensors with dimensions added at expand1 to expand3."""
+    product: SSAValue | None = None
+    for name, dims in (("i1", "expand1"), ("i2", "expand2"), ("i3", "expand3")):
+        x: SSAValue = op.arg(name)
+        for dim in op.arg(dims):
+            x = b("unsqueeze", x, dim)
+        product = x if product is None else b("mul.Tensor", product, x)
+    assert product is not None
+    dims = op.arg("sumdim")
+    return b("sum.dim_IntList", product, dims) if dims else product

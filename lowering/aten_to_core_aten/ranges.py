@@ -1,0 +1,79 @@
+"""Numbers at equal distances or in equal ratios."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.tensor_types import element_of, is_complex, is_float
+
+_OVERLOADS = ("default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+
+
+@lowers(*(f"linspace.{overload}" for overload in _OVERLOADS))
+def linspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Steps from both ends to the middle; of integers in f64, cut to whole numbers."""
+    element = element_of(op.results[0])
+    if is_float(element) or is_complex(element):
+        return _spaced(op, b, op.arg("start"), op.arg("end"), element)
+    start, end = (_whole(b, op.arg(name), element) for name in ("start", "end"))
+    return b.cast(_spaced(op, b, start, end, f64), element)
+
+
+@lowers(*(f"logspace.{overload}" for overload in _OVERLOADS))
+def logspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """base to the power of linspace, in f64; the ends of integers are whole numbers."""
+    element, base = element_of(op.results[0]), float(op.arg("base"))
+    if is_complex(element):
+        raise b.refuse("logspace of complex numbers", "a real dtype")
+    start, end = op.arg("start"), op.arg("end")
+    if not is_float(element):
+        start, end = _whole(b, start, element), _whole(b, end, element)
+    powers = b("pow.Scalar", base, _spaced(op, b, start, end, f64))
+    return b.cast(powers, element)
+
+
+def _whole(b: CoreBuilder, value: SSAValue | float, element: Attribute) -> SSAValue | float:
+    return b.cast(value, element) if isinstance(value, SSAValue) else int(value)
+
+
+def _spaced(
+    op: SchemaOp, b: CoreBuilder, start: SSAValue | float, end: SSAValue | float, element: Attribute
+) -> SSAValue:
+    steps = op.arg("steps")
+    if not isinstance(start, SSAValue) and not isinstance(end, SSAValue):
+        return _between_numbers(b, start, end, steps, element)
+    first, last = (
+        b.cast(v, element) if isinstance(v, SSAValue) else b.full([], v, element)
+        for v in (start, end)
+    )
+    if steps < 2:
+        return b.expand(first, [steps])
+    step = b("div.Scalar", b("sub.Tensor", last, first), steps - 1)
+    index, position, back = _positions(b, steps, element)
+    low = b("add.Tensor", b("mul.Tensor", position, step), first)
+    high = b("sub.Tensor", last, b("mul.Tensor", back, step))
+    return b("where.self", b("lt.Scalar", index, steps // 2), low, high)
+
+
+def _between_numbers(
+    b: CoreBuilder, start: float, end: float, steps: int, element: Attribute
+) -> SSAValue:
+    if steps < 2:
+        return b.full([steps], start if is_complex(element) else float(start), element)
+    step = (end - start) / (steps - 1)
+    index, position, back = _positions(b, steps, element)
+    low = b("add.Scalar", b("mul.Scalar", position, step), start)
+    high = b("add.Scalar", b("mul.Scalar", back, -step), end)
+    return b("where.self", b("lt.Scalar", index, steps // 2), low, high)
+
+
+def _positions(
+    b: CoreBuilder, steps: int, element: Attribute
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """0, 1, ... as i64 and as `element`, and the same counted from the end."""
+    index = b("arange.start_step", 0, steps, 1, dtype=i64)
+    position = b.cast(index, element)
+    return index, position, b("add.Scalar", b("neg", position), steps - 1)
