@@ -97,7 +97,7 @@ class _Walk:
             op.erase()
 
     def _fresh(self, value: SSAValue, contiguous: bool, argument: SSAValue | None = None) -> Place:
-        storage = Storage(value, argument)
+        storage = Storage(value, argument, contiguous)
         self.storages.append(storage)
         return Place(storage, (), value, 0, contiguous)
 
@@ -112,6 +112,8 @@ class _Walk:
         elif name in COPIES:
             source = self.places[op.operands[0]]
             self._denotes(op, self._fresh(source.read(op), source.contiguous))
+        elif self._depends_on_strides(op):
+            self._restride(op)
         elif written := written_arguments(op):
             self._mutate(op, written)
         else:
@@ -149,6 +151,23 @@ class _Walk:
                 self.places[result].storage.may_share_with(self.places[operand].storage)
         if op.name == ReturnOp.name:
             self._return_mutations(op)
+
+    def _depends_on_strides(self, op: Operation) -> bool:
+        """`as_strided` and its like, of anything but a contiguous tensor."""
+        if not op.name.startswith("aten.as_strided"):
+            return False
+        place = self.places.get(op.operands[0])
+        return place is not None and not place.contiguous
+
+    def _restride(self, op: Operation) -> None:
+        assert isinstance(op, SchemaOp)
+        if op.name != "aten.as_strided.default":
+            raise unsupported(
+                op,
+                "depends on the strides of a tensor that may not be contiguous",
+                "aten.as_strided.default",
+            )
+        self._denotes(op, self.places[op.operands[0]].strided(op))
 
     def _mutate(self, op: Operation, written: list[str]) -> None:
         assert isinstance(op, SchemaOp)

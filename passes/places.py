@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
-from lamina.passes.view_chains import ViewStep, replayed, written_back
+from lamina.passes.view_chains import ViewStep, inserted, replayed
+from lamina.passes.view_inverses import written_back
 
 _CONTIGUOUS_FACTORIES = frozenset(
     [
@@ -71,6 +74,7 @@ class Storage:
 
     value: SSAValue
     argument: SSAValue | None = None
+    contiguous: bool = False
     version: int = 0
     relatives: list[Storage] = field(default_factory=list)
     spoiled: str | None = None
@@ -143,6 +147,29 @@ class Place:
         contiguous = self.contiguous and step.keeps_contiguity()
         value = view.results[result_index]
         return Place(self.storage, (*self.chain, step), value, self.version, contiguous)
+
+    def strided(self, op: SchemaOp) -> Place:
+        """The place that `as_strided` makes of this one: of the storage, whatever the view.
+
+        Refused where strides are not known: of tensors that may not be contiguous, and where the
+        start is the start of a view that may be anywhere.
+        """
+        start = op.arg("storage_offset")
+        if not self.storage.contiguous or self.retired or self.storage.spoiled:
+            raise unsupported(
+                op,
+                "depends on the strides of a tensor that may not be contiguous",
+                "clone(memory_format = contiguous) before it",
+            )
+        if start is None:
+            if not all(step.keeps_start() for step in self.chain):
+                raise unsupported(op, "starts where its operand starts, a view", "storage_offset")
+            start = 0
+        op_class: Any = aten.op("as_strided.default")
+        made = op_class(self.storage.value, op.arg("size"), op.arg("stride"), start)
+        inserted(made, op)
+        step = ViewStep(made, 0)
+        return Place(self.storage, (step,), made.results[0], self.storage.version, False)
 
 
 def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> bool:
