@@ -13,6 +13,7 @@ DIALECTS: dict[str, str] = {
     "core_aten": "lamina.dialects.core_aten:CoreAten",
     "prims": "lamina.dialects.prims:Prims",
     "loop": "lamina.dialects.loop:Loop",
+    "control": "lamina.dialects.control:Control",
 }
 """Lamina's dialects: name to `module:object`."""
 

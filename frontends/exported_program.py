@@ -52,9 +52,24 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
     """Imports `program` as an `aten` module; see the module's own text for its form.
 
     Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
-    higher-order ops with a branch or loop, custom ops, objects, effect tokens, training outputs.
+    higher-order ops other than control flow, custom ops, objects, effect tokens, training outputs.
     """
+    if _holds_vmap(program.graph_module):
+        program = program.run_decompositions({})
     return _ProgramImporter(program).run()
+
+
+def _holds_vmap(graph_module: torch.fx.GraphModule) -> bool:
+    """Whether torch left `vmap` in a graph as calls that switch it on and off.
+
+    They stand around ops on slices; only torch knows the rules that make ops on batches of these.
+    """
+    return any(
+        getattr(node.target, "__module__", None) == "torch._functorch.predispatch"
+        for part in graph_module.modules()
+        if isinstance(part, torch.fx.GraphModule)
+        for node in part.graph.nodes
+    )
 
 
 @dataclass

@@ -60,9 +60,10 @@ class GraphImporter:
             elif node.op == "call_function":
                 env[node] = self._call(node, env)
             elif node.op == "output":
-                return list(fx.map_arg(node.args[0], env.__getitem__))  # pyright: ignore
+                given = fx.map_arg(node.args[0], env.__getitem__)
+                return list(given) if isinstance(given, list | tuple) else [given]
             else:
-                raise self._unsupported(node, f"{node.op} nodes cannot be imported")
+                raise self.unsupported(node, f"{node.op} nodes cannot be imported")
         raise AssertionError("a graph without an output node")
 
     def _attribute(self, graph_module: fx.GraphModule, path: str) -> Value:
@@ -83,10 +84,10 @@ class GraphImporter:
         if target in _SIZE_ARITHMETIC:
             return self._size_arithmetic(node, env)
         if isinstance(node.meta.get("val"), torch.SymInt | torch.SymBool | torch.SymFloat):
-            raise self._unsupported(
+            raise self.unsupported(
                 node, "sizes that depend on data, or relations of sizes, cannot be imported"
             )
-        raise self._unsupported(node, "this function is no ATen op")
+        raise self.unsupported(node, "this function is no ATen op")
 
     def _overload(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
         name = f"{target._opname}.{target._overloadname}"
@@ -107,9 +108,9 @@ class GraphImporter:
             op: Any = self._without_bare_numbers(op_class, node, arguments, location)
             built = op(*arguments, **keywords, result_types=types, location=location)
         except UnsupportedError as error:
-            raise self._unsupported(node, str(error)) from None
+            raise self.unsupported(node, str(error)) from None
         except (TypeError, ValueError) as error:
-            raise self._unsupported(node, f"cannot be imported: {error}") from None
+            raise self.unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
         return self._results(node, built, example)
 
@@ -161,17 +162,17 @@ class GraphImporter:
     def _op_class(self, node: fx.Node, target: Any, name: str) -> type[SchemaOp]:
         resolve = _DIALECTS.get(target.namespace)
         if resolve is None:
-            raise self._unsupported(
+            raise self.unsupported(
                 node, "a custom op", nearest="write it with ATen ops, or register a decomposition"
             )
         return resolve(name)
 
     def _higher_order(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
-        if str(node.target) == "wrap_with_set_grad_enabled":
-            _, body, *arguments = node.args
-            values = [_argument(value, env) for value in arguments]
-            return self.run(env[body], values)  # pyright: ignore[reportArgumentType]
-        raise self._unsupported(node, "control flow and other higher-order ops cannot be imported")
+        from lamina.frontends.control_flow import import_higher_order
+
+        location = self.locations.of_trace(node.meta.get("stack_trace"))
+        args = [_argument(value, env) for value in node.args]
+        return import_higher_order(self, node, args, location)
 
     def _size_arithmetic(self, node: fx.Node, env: dict[fx.Node, Value]) -> SSAValue:
         location = self.locations.of_trace(node.meta.get("stack_trace"))
@@ -189,11 +190,12 @@ class GraphImporter:
             return constant.result
         if isinstance(value, SSAValue) and value.type == i64:
             return value
-        raise self._unsupported(node, "arithmetic on a size needs integers")
+        raise self.unsupported(node, "arithmetic on a size needs integers")
 
-    def _unsupported(
+    def unsupported(
         self, node: fx.Node, reason: str, nearest: str | None = None
     ) -> UnsupportedError:
+        """The error that names a node, its operands and its source line."""
         location = self.locations.of_trace(node.meta.get("stack_trace"))
         types = [
             str(tensor_type(source.meta["val"]))

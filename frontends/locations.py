@@ -8,6 +8,9 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _TORCH_FOLDER = os.path.dirname(torch.__file__) + os.sep
+_NOT_THE_USERS = (_TORCH_FOLDER, "<eval_with_key>")
+"""Torch's own code, and graphs that it ran as code."""
+
 _UNKNOWN = UnknownLoc()
 
 
@@ -35,7 +38,7 @@ class Locations:
         frames = _FRAME.findall(trace)
         if not frames:
             return _UNKNOWN
-        own = [frame for frame in frames if not frame[0].startswith(_TORCH_FOLDER)]
+        own = [frame for frame in frames if not frame[0].startswith(_NOT_THE_USERS)]
         line = (own or frames)[-1]
         found = self._by_line.get(line)
         if found is None:

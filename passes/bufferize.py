@@ -7,6 +7,7 @@ functions allocate what goes from kernel to kernel. Arguments say what they are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -21,13 +22,16 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i8,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import LONE_OPS, ExternOp, GenericOp, ReshapeOp, SortOp
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.row import RowOp
+from lamina.passes.bufferize_regions import RegionBufferizer
 from lamina.passes.outline_kernels import KERNEL
 
 ENTRY = "lamina.entry"
@@ -142,33 +146,54 @@ def _bufferize_entry(function: func.FuncOp) -> None:
     attributes = _argument_attributes(function)
     _retype_arguments(function)
     owners = _destinations(block)
-    targets = _targets_before_reshapes(block, owners)
-    for op in list(block.ops):
-        if isinstance(op, func.CallOp | ExternOp):
-            outs: list[SSAValue] = []
-            for result in op.res:
-                destination = targets.get(result)
-                if destination is None:
-                    allocation = _allocate(result.type)
-                    block.insert_op_before(allocation, op)
-                    destination = allocation.memref
-                outs.append(destination)
-            if isinstance(op, func.CallOp):
-                call = func.CallOp(op.callee, [*op.arguments, *outs], [])
-            else:
-                call = _extern_call(block, op, outs, attributes)
-            call.location = op.location
-            Rewriter.replace_op(op, call, outs)
-        elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
-            new = ReshapeOp(op.source, buffer_type(op.result.type))
-            Rewriter.replace_op(op, new)
-    for op in reversed(list(block.ops)):
-        if isinstance(op, ReshapeOp) and not op.result.uses:
-            Rewriter.erase_op(op)
+    _Entry(block, attributes).run(block, list(owners.items()))
     function.attributes[ENTRY] = UnitAttr()
     function.properties["arg_attrs"] = ArrayAttr(attributes)
     function.properties.pop("res_attrs", None)
     function.update_function_type()
+
+
+@dataclass
+class _Entry:
+    """An entry function's own block, and what is known of its arguments."""
+
+    block: Block
+    attributes: list[DictionaryAttr]
+
+    def run(self, block: Block, owners: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+        """Put a block's ops in memory; `owners` says where the values that leave it go."""
+        targets = _targets_before_reshapes(block, owners)
+        for op in list(block.ops):
+            if isinstance(op, RegionOp):
+                RegionBufferizer(_allocate_before, self.run).replace(op, targets)
+            elif isinstance(op, func.CallOp | ExternOp):
+                self._write(block, op, targets)
+            elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
+                new = ReshapeOp(op.source, buffer_type(op.result.type))
+                Rewriter.replace_op(op, new)
+        for op in reversed(list(block.ops)):
+            if isinstance(op, ReshapeOp) and not op.result.uses:
+                Rewriter.erase_op(op)
+
+    def _write(
+        self, block: Block, op: func.CallOp | ExternOp, targets: dict[SSAValue, SSAValue]
+    ) -> None:
+        outs = [targets.get(r) or _allocate_before(r, op) for r in op.res]
+        if isinstance(op, func.CallOp):
+            call = func.CallOp(op.callee, [*op.arguments, *outs], [])
+        else:
+            call = _extern_call(self.block, op, outs, self.attributes)
+        call.location = op.location
+        Rewriter.replace_op(op, call, outs)
+
+
+def _allocate_before(value: SSAValue, op: Operation) -> SSAValue:
+    """A buffer for a tensor, made in front of an op."""
+    allocation = _allocate(value.type)
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(allocation, op)
+    return allocation.memref
 
 
 def _extern_call(
@@ -188,24 +213,23 @@ def _extern_call(
 
 
 def _targets_before_reshapes(
-    block: Block, owners: dict[SSAValue, BlockArgument]
+    block: Block, owners: Sequence[tuple[SSAValue, SSAValue]]
 ) -> dict[SSAValue, SSAValue]:
-    """Where each call result that is returned goes: the out argument, under the call's shape."""
+    """Where what leaves a block is made: at its destination, under the shape it is made in."""
     targets: dict[SSAValue, SSAValue] = {}
-    first = block.first_op
-    assert first is not None
-    for value, argument in owners.items():
+    first = next(op for op in block.ops if not isinstance(op, RowOp))
+    for value, destination in owners:
         root = value
         while isinstance(root.owner, ReshapeOp):
             root = root.owner.source
-        if not isinstance(root.owner, func.CallOp | ExternOp) or root in targets:
+        if not isinstance(root.owner, func.CallOp | ExternOp | RegionOp) or root in targets:
             raise UnsupportedError(
                 "bufferize", "a returned value is not the only view of one kernel's result"
             )
         if root is value:
-            targets[root] = argument
+            targets[root] = destination
         else:
-            view = ReshapeOp(argument, buffer_type(root.type))
+            view = ReshapeOp(destination, buffer_type(root.type))
             block.insert_op_before(view, first)
             targets[root] = view.result
     return targets

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
-SURROUNDINGS = ("builtin", "func", "arith")
-"""What holds programs together and computes with sizes, allowed at every layer."""
+SURROUNDINGS = ("builtin", "func", "arith", "control")
+"""What holds programs together, branches and loops, and computes with sizes, at every layer."""
 
 
 def verify_layer(

@@ -27,11 +27,15 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functional_forms import (
     functional_value,
+    functional_values,
     is_metadata_change,
+    writes_one,
     written_arguments,
+    written_values,
 )
 from lamina.passes.places import Place, Storage, is_contiguous_result
 from lamina.passes.refusal import unsupported
@@ -73,10 +77,23 @@ def functionalize(function: FuncOp) -> None:
     _Walk(function, blocks[0]).run()
 
 
+def _functionalize_region(op: RegionOp, block: Block) -> None:
+    """Functionalize one region, whose operands are values that it may not write."""
+    walk = _Walk(None, block)
+    walk.run()
+    for storage in walk.storages:
+        if storage.argument is not None and storage.version:
+            raise unsupported(
+                op,
+                "a region writes a tensor that it takes from outside",
+                "the written value as a result, copied after the op",
+            )
+
+
 class _Walk:
     """Keys of `places` are values of the program as written; operands change when reached."""
 
-    def __init__(self, function: FuncOp, block: Block) -> None:
+    def __init__(self, function: FuncOp | None, block: Block) -> None:
         self.function = function
         self.block = block
         self.places: dict[SSAValue, Place] = {}
@@ -102,8 +119,11 @@ class _Walk:
         return Place(storage, (), value, 0, contiguous)
 
     def _visit(self, op: Operation) -> None:
-        if op.regions:
-            raise unsupported(op, "functionalize does not look into regions yet")
+        if isinstance(op, RegionOp):
+            for block in op.blocks:
+                _functionalize_region(op, block)
+        elif op.regions:
+            raise unsupported(op, "functionalize does not look into regions of this op")
         name = op.name.removeprefix("aten.")
         if name in DROPPED:
             self.replaced.append(op)
@@ -149,8 +169,8 @@ class _Walk:
             self.places[result] = self._fresh(result, contiguous and kind is Aliasing.NONE)
             if kind is Aliasing.MAYBE and operand is not None:
                 self.places[result].storage.may_share_with(self.places[operand].storage)
-        if op.name == ReturnOp.name:
-            self._return_mutations(op)
+        if op.name == ReturnOp.name and self.function is not None:
+            self._return_mutations(op, self.function)
 
     def _depends_on_strides(self, op: Operation) -> bool:
         """`as_strided` and its like, of anything but a contiguous tensor."""
@@ -171,16 +191,28 @@ class _Walk:
 
     def _mutate(self, op: Operation, written: list[str]) -> None:
         assert isinstance(op, SchemaOp)
-        target = op.arg(written[0])
-        if len(written) != 1 or not isinstance(target, SSAValue):
-            raise unsupported(op, "mutates several tensors, which is not functionalized yet")
-        place = self.places[target]
+        if not writes_one(op, written):
+            self._mutate_several(op, written)
+            return
+        place = self.places[op.arg(written[0])]
         self._read_operands(op)
         if is_metadata_change(op):
             self._change_metadata(op, place)
             return
         place.write(functional_value(op, written[0]), op)
         self._denotes(op, place)
+
+    def _mutate_several(self, op: SchemaOp, written: list[str]) -> None:
+        """Values are all computed before the first tensor is written, as torch's kernels do."""
+        places = [self.places[target] for target in written_values(op, written)]
+        self._read_operands(op)
+        news, results = functional_values(op, written)
+        for place, value in zip(places, news, strict=True):
+            place.write(value, op)
+        for result, value in zip(op.results, results, strict=True):
+            own = isinstance(value, SSAValue)
+            self.places[result] = self._fresh(value, False) if own else places[value]
+        self.replaced.append(op)
 
     def _change_metadata(self, op: SchemaOp, place: Place) -> None:
         """`transpose_` and its like: from now on the tensor object is another view."""
@@ -192,14 +224,14 @@ class _Walk:
         place.retired = f"its shape was changed in place by {op.name}"
         self._denotes(op, viewed)
 
-    def _return_mutations(self, op: Operation) -> None:
+    def _return_mutations(self, op: Operation, function: FuncOp) -> None:
         """Arguments that were written come back as results of kind `mutation`."""
         for storage in self.storages:
             if storage.argument is None or storage.version == 0:
                 continue
             index = list(self.block.args).index(storage.argument)  # pyright: ignore
             op.operands = (*op.operands, storage.value)
-            _add_result(self.function, storage.value, _argument_name(self.function, index))
+            _add_result(function, storage.value, _argument_name(function, index))
 
 
 def _argument_name(function: FuncOp, index: int) -> str:

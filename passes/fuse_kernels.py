@@ -18,6 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.loop import (
     LONE_OPS,
     ExternOp,
@@ -30,6 +31,9 @@ from lamina.dialects.loop import (
 from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion_override import check_overrides
 from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
+
+WHOLE_OPS = (ExternOp, RegionOp)
+"""Ops that are in no kernel: nothing moves into them or past what they need."""
 
 
 @dataclass(eq=False)
@@ -123,7 +127,7 @@ class _Grouping:
         for op in self.block.ops:
             if isinstance(op, GenericOp):
                 self._place(op)
-            elif isinstance(op, (*LONE_OPS, ExternOp)):
+            elif isinstance(op, (*LONE_OPS, *WHOLE_OPS)):
                 self._place_alone(op)
         self._emit()
 
@@ -263,7 +267,7 @@ class _Grouping:
         return needed
 
     def _emit_kernel(self, group: Group) -> None:
-        if isinstance(group.ops[0], ExternOp):
+        if isinstance(group.ops[0], WHOLE_OPS):
             group.ops[0].detach()
             self.block.add_op(group.ops[0])
             return

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -29,7 +29,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import ReshapeOp
+from lamina.dialects.loop import ReshapeOp, RowOp
 from lamina.passes.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.in_place import in_place_pairs
 from lamina.passes.outline_kernels import KERNEL
@@ -53,6 +53,40 @@ class Buffer:
     def overlaps(self, other: Buffer) -> bool:
         """Whether both buffers are alive at some position."""
         return self.first <= other.last and other.first <= self.last
+
+
+LOOPS = (scf.ForOp, scf.WhileOp)
+
+
+@dataclass(frozen=True)
+class Order:
+    """The position of each op, in regions as well, and the last position inside of each loop."""
+
+    positions: dict[Operation, int]
+    ends: dict[Operation, int]
+
+    @classmethod
+    def of(cls, block: Block) -> Order:
+        """The order of a block's ops, each before those in its regions."""
+        positions = {op: number for number, op in enumerate(block.walk())}
+        ends: dict[Operation, int] = {}
+        for op, number in positions.items():
+            outer = op.parent_op()
+            while outer is not None and outer in positions:
+                if isinstance(outer, LOOPS):
+                    ends[outer] = number
+                outer = outer.parent_op()
+        return cls(positions, ends)
+
+    def span(self, user: Operation, allocation: Operation) -> tuple[int, int]:
+        """From where to where a use needs a buffer: all of a loop that the buffer outlives."""
+        first = last = self.positions[user]
+        outer = user.parent_op()
+        while outer is not None and outer is not allocation.parent_op():
+            if outer in self.ends:
+                first, last = self.positions[outer], self.ends[outer]
+            outer = outer.parent_op()
+        return first, last
 
 
 @dataclass(frozen=True)
@@ -83,7 +117,8 @@ def byte_size(kind: MemRefType) -> int:
 
 def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
     block = function.body.block
-    buffers = _share(block, _lifetimes(block), pairs)
+    order = Order.of(block)
+    buffers = _share(order, _lifetimes(order), pairs)
     size = assign_offsets(buffers)
     arena = block.insert_arg(MemRefType(i8, [size]), len(block.args))
     arena.name_hint = "arena"
@@ -93,7 +128,9 @@ def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
             view = memref.ViewOp.create(
                 operands=[arena, offset.result], result_types=[allocation.memref.type]
             )
-            block.insert_op_before(offset, allocation)
+            home = allocation.parent
+            assert home is not None
+            home.insert_op_before(offset, allocation)
             Rewriter.replace_op(allocation, view)
     given = [DictionaryAttr({})] * (len(block.args) - 1)
     attributes = list(function.arg_attrs.data) if function.arg_attrs else given
@@ -102,26 +139,25 @@ def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
     function.update_function_type()
 
 
-def _lifetimes(block: Block) -> list[Buffer]:
-    positions: dict[Operation, int] = {op: i for i, op in enumerate(block.ops)}
+def _lifetimes(order: Order) -> list[Buffer]:
     buffers: list[Buffer] = []
-    for op in block.ops:
+    for op in order.positions:
         if isinstance(op, memref.AllocOp):
-            touched = [positions[user] for user in _users(op.memref)]
+            touched = [p for user in _users(op.memref) for p in order.span(user, op)]
             kind = op.memref.type
             assert isinstance(kind, MemRefType)
             size = -(-byte_size(kind) // ALIGNMENT) * ALIGNMENT
-            first = min(touched, default=positions[op])
+            first = min(touched, default=order.positions[op])
             buffers.append(Buffer([op], size, first, max(touched, default=first)))
     return buffers
 
 
-def _share(block: Block, buffers: list[Buffer], pairs: InPlacePairs) -> list[Buffer]:
+def _share(order: Order, buffers: list[Buffer], pairs: InPlacePairs) -> list[Buffer]:
     """Join the buffers that a call reads for the last time and may write its result over."""
     if not any(pairs.values()):
         return buffers
     homes: dict[SSAValue, Buffer] = {b.allocations[0].memref: b for b in buffers}
-    for position, op in enumerate(block.ops):
+    for op, position in order.positions.items():
         if not isinstance(op, func.CallOp):
             continue
         roots = [_root(operand) for operand in op.arguments]
@@ -149,7 +185,7 @@ def _root(value: SSAValue) -> SSAValue:
 def _users(value: SSAValue) -> list[Operation]:
     users: list[Operation] = []
     for use in value.uses:
-        if isinstance(use.operation, ReshapeOp):
+        if isinstance(use.operation, ReshapeOp | RowOp):
             users += _users(use.operation.result)
         else:
             users.append(use.operation)

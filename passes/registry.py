@@ -26,6 +26,7 @@ PASSES: dict[str, str] = {
     ),
     "split-complex": "lamina.lowering.split_complex:SplitComplexPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
+    "outline-regions": "lamina.passes.outline_regions:OutlineRegionsPass",
     # structured loops
     "canonicalize-loop": "lamina.passes.canonicalize_loop:CanonicalizeLoopPass",
     "loop-cse": "lamina.passes.loop_cse:LoopCsePass",
@@ -39,6 +40,7 @@ PASSES: dict[str, str] = {
     "elide-rounding": "lamina.passes.elide_rounding:ElideRoundingPass",
     "merge-siblings": "lamina.passes.merge_siblings:MergeSiblingsPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
+    "inline-regions": "lamina.passes.inline_regions:InlineRegionsPass",
     # memory and schedules
     "bufferize": "lamina.passes.bufferize:BufferizePass",
     "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",

@@ -21,6 +21,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
+from lamina.dialects.control import RegionOp
+from lamina.dialects.control import YieldOp as ControlYieldOp
 from lamina.dialects.loop import (
     LONE_OPS,
     ExternOp,
@@ -46,10 +48,20 @@ TENSOR_OPS = (
     ReshapeOp,
     KernelOp,
     ReturnOp,
+    RegionOp,
+    ControlYieldOp,
     func.CallOp,
     func.ReturnOp,
 )
-COMPLEX_OPS = (ReshapeOp, ExternOp, func.FuncOp, func.CallOp, func.ReturnOp)
+COMPLEX_OPS = (
+    ReshapeOp,
+    ExternOp,
+    RegionOp,
+    ControlYieldOp,
+    func.FuncOp,
+    func.CallOp,
+    func.ReturnOp,
+)
 """Ops that hand complex numbers on; all computing is done on their parts."""
 
 BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
@@ -81,6 +93,9 @@ class VerifyLoopPass(ModulePass):
                 _check_body(op)
             elif isinstance(op, KernelOp):
                 self._check_block(op.block)
+            elif isinstance(op, RegionOp):
+                for inner in op.blocks:
+                    self._check_block(inner)
 
     def _check_types(self, op: Operation, *types: Attribute) -> None:
         allowed = (TensorType, MemRefType) if self.buffers else (TensorType,)

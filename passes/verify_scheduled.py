@@ -18,7 +18,15 @@ ENTRY_OPS = frozenset(
     {
         "arith.constant",
         "memref.view",
+        "memref.load",
+        "memref.copy",
+        "scf.if",
+        "scf.while",
+        "scf.for",
+        "scf.condition",
+        "scf.yield",
         "loop.reshape",
+        "loop.row",
         "loop.extern",
         "func.call",
         "func.return",
@@ -64,11 +72,11 @@ def _verify_signature(function: func.FuncOp) -> None:
 
 
 def _verify_entry(function: func.FuncOp) -> None:
-    for op in function.body.block.ops:
+    for op in function.body.walk():
         if op.name not in ENTRY_OPS:
             raise DiagnosticException(
                 f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
-                "calls kernels"
+                "calls kernels, in branches and loops"
             )
 
 

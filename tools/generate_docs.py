@@ -25,6 +25,7 @@ ABOUT: dict[str, str] = {
     "core_aten": "The overloads torch tags `core`, less those that mutate an argument.",
     "prims": "Torch's primitives, and extension ops of ours (tag `ext`) where torch leaves a hole.",
     "loop": "Loop nests on tensors, the kernels they form, and what scheduled loops need besides.",
+    "control": "Branches and loops over whole tensors, around ops of any layer of tensors.",
 }
 """What each page opens with."""
 

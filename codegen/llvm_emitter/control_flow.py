@@ -1,4 +1,4 @@
-"""Loops, branches, calls and assertions: `scf.for`, `scf.if`, `func.call`, `cf.assert`."""
+"""Loops, branches, calls, assertions: `scf.for`, `.while`, `.if`, `func.call`, `cf.assert`."""
 
 from collections.abc import Sequence
 
@@ -115,6 +115,27 @@ def _for(w: FunctionWriter, op: scf.ForOp) -> None:
     emit_loop(w, bounds, op.body.block, op.iter_args, op.res, w.type(op.lb))
 
 
+def _while(w: FunctionWriter, op: scf.WhileOp) -> None:
+    """A loop that hands on what it carries in memory only."""
+    if op.arguments or op.results:
+        raise unsupported(op, "loops by a condition carry no values", "buffers")
+    test, body, exit_ = w.label("test"), w.label("body"), w.label("done")
+    before: Lines = []
+    w.lines.append(before)
+    w.jump(test)
+    saved = dict(w.pointers)
+    w.before_loop.append(before)
+    w.start_block(test)
+    (verdict,) = _body(w, op.before_region.block)
+    w.branch(verdict, body, exit_)
+    w.start_block(body)
+    _body(w, op.after_region.block)
+    w.jump(test)
+    w.before_loop.pop()
+    w.pointers = saved
+    w.start_block(exit_)
+
+
 def _if(w: FunctionWriter, op: scf.IfOp) -> None:
     then, after = w.label("then"), w.label("endif")
     has_else = bool(op.false_region.blocks)
@@ -179,6 +200,8 @@ def _nothing(w: FunctionWriter, op: Operation) -> None:
 
 EMITTERS: dict[type[Operation], Emitter] = {
     scf.ForOp: _for,
+    scf.WhileOp: _while,
+    scf.ConditionOp: _nothing,
     scf.IfOp: _if,
     scf.YieldOp: _nothing,
     scf.ReduceOp: _nothing,

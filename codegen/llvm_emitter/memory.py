@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop.kernel import ReshapeOp
+from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scheduled import PrefetchOp
 
 #: Most bytes of stack one function may take: worker threads may have as little as 2 MB in all.
@@ -166,6 +167,24 @@ def _reshape(w: FunctionWriter, op: ReshapeOp) -> None:
     w.alias(op.result, op.source)
 
 
+def _row(w: FunctionWriter, op: RowOp) -> None:
+    kind = op.result.type
+    assert isinstance(kind, MemRefType)
+    element = types.memory_scalar(kind.element_type)
+    row = f"[{prod(kind.get_shape())} x {element}]"
+    pointer, index = w.value(op.source), w.value(op.index)
+    w.assign(op.result, f"getelementptr {row}, ptr {pointer}, i64 {index}")
+
+
+def _copy(w: FunctionWriter, op: memref.CopyOp) -> None:
+    kind = op.source.type
+    assert isinstance(kind, MemRefType)
+    size = prod(kind.get_shape()) * types.memory_bytes(kind.element_type)
+    w.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    target, source = w.value(op.destination), w.value(op.source)
+    w.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
+
+
 def _cast(w: FunctionWriter, op: memref.CastOp) -> None:
     w.alias(op.dest, op.source)
 
@@ -197,5 +216,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     memref.CastOp: _cast,
     memref.AllocaOp: _alloca,
     ReshapeOp: _reshape,
+    memref.CopyOp: _copy,
     PrefetchOp: _prefetch,
+    RowOp: _row,
 }

@@ -10,6 +10,7 @@ from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
+from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
 from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
@@ -29,6 +30,7 @@ Loop = Dialect(
         ExternOp,
         ReturnOp,
         ReshapeOp,
+        RowOp,
         ScatterOp,
         ScanOp,
         SortOp,
@@ -54,6 +56,7 @@ __all__ = [
     "ReadOp",
     "ReshapeOp",
     "ReturnOp",
+    "RowOp",
     "ScanOp",
     "ScatterOp",
     "SortOp",

@@ -46,6 +46,21 @@ class ControlFunctions(InterpreterFunctions):
         region = op.true_region if args[0] else op.false_region
         return interpreter.run_ssacfg_region(region, (), "scf.if")
 
+    @impl(scf.WhileOp)
+    def while_loop(self, interpreter: Interpreter, op: scf.WhileOp, args: PythonValues) -> Any:
+        carried = args
+        while True:
+            goes_on, *given = interpreter.run_ssacfg_region(op.before_region, carried, "scf.while")
+            if not goes_on:
+                return tuple(given)
+            carried = interpreter.run_ssacfg_region(op.after_region, tuple(given), "scf.while")
+
+    @impl_terminator(scf.ConditionOp)
+    def decide(
+        self, interpreter: Interpreter, op: scf.ConditionOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
     @impl_terminator(scf.YieldOp)
     def finish(
         self, interpreter: Interpreter, op: scf.YieldOp, args: PythonValues

@@ -23,7 +23,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import GatherOp, PrefetchOp
+from lamina.dialects.loop import GatherOp, PrefetchOp, RowOp
 from lamina.runtime.interpreters.values import numpy_dtype
 
 
@@ -115,6 +115,21 @@ class MemoryFunctions(InterpreterFunctions):
         value, memory = args[:2]
         memory.reshape(-1)[flat_offset(op, memory, args[2:])] = value
         return ()
+
+    @impl(memref.CopyOp)
+    def copy(self, interpreter: Interpreter, op: memref.CopyOp, args: PythonValues) -> Any:
+        source, destination = args
+        if np.shares_memory(source, destination):
+            raise ExecutionError("memref.copy: source and destination overlap")
+        destination[...] = source
+        return ()
+
+    @impl(RowOp)
+    def row(self, interpreter: Interpreter, op: RowOp, args: PythonValues) -> Any:
+        memory, index = args
+        if not 0 <= index < len(memory):
+            raise ExecutionError(f"loop.row: row {index} of {len(memory)}")
+        return (memory[int(index) :][:1].reshape(memory.shape[1:]),)
 
     @impl(PrefetchOp)
     def prefetch(self, interpreter: Interpreter, op: PrefetchOp, args: PythonValues) -> Any:

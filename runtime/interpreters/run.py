@@ -26,6 +26,7 @@ PROVIDERS: dict[str, str] = {
     "core_aten": "lamina.runtime.interpreters.aten",
     "prims": "lamina.runtime.interpreters.prims",
     "loop": "lamina.runtime.interpreters.loop",
+    "control": "lamina.runtime.interpreters.control",
     "arith": "lamina.runtime.interpreters.loop",
     "math": "lamina.runtime.interpreters.loop",
     "memref": "lamina.runtime.interpreters.loop",

@@ -91,3 +91,118 @@ func.func @main(%a: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>) {
 // CHECK-SAME:    [[C:%\S+]]: memref<3x3xf32> {lamina.kind = "output"}, %extern: memref<1xi8> {lamina.kind = "extern"
 // CHECK-NEXT:    loop.extern "inverse" {}(%a : memref<3x3xf32>) outs([[B]] : memref<3x3xf32>) through %extern : memref<1xi8>
 // CHECK-NEXT:    loop.extern "inverse" {}([[B]] : memref<3x3xf32>) outs([[C]] : memref<3x3xf32>) through %extern : memref<1xi8>
+
+// -----
+
+// Both branches write where the result is; the predicate is read in front of them.
+func.func @main(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = control.cond if(%p) with(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> then {
+  ^bb0(%a: tensor<4xf32>):
+    %s = func.call @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    %s = func.call @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    %t = func.call @k(%s) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %t : tensor<4xf32>
+  }
+  func.return %c : tensor<4xf32>
+}
+func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK:         func.func @main(%p: memref<i1>, %x: memref<4xf32>, %out: memref<4xf32>
+// CHECK-NEXT:    [[P:%\S+]] = memref.load %p[] : memref<i1>
+// CHECK-NEXT:    scf.if [[P]] {
+// CHECK-NEXT:      func.call @k(%x, %out) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      [[S:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+// CHECK-NEXT:      func.call @k(%x, [[S]]) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT:      func.call @k([[S]], %out) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT:    }
+
+// -----
+
+// A loop keeps what it carries at one place. The next value is made elsewhere, then copied.
+func.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+  %w = control.while from(%x) : (tensor<4xf32>) -> tensor<4xf32> test {
+  ^bb0(%a: tensor<4xf32>):
+    %t = func.call @test(%a) : (tensor<4xf32>) -> tensor<i1>
+    control.yield %t : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<4xf32>):
+    %s = func.call @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  %r = loop.reshape %w : tensor<4xf32> -> tensor<2x2xf32>
+  func.return %r : tensor<2x2xf32>
+}
+func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @test(%a: tensor<4xf32>) -> tensor<i1> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([] and : tensor<i1>) {
+  ^bb0(%v: f32):
+    %b = arith.cmpf ole, %v, %v : f32
+    loop.yield %b : i1
+  }
+  func.return %r : tensor<i1>
+}
+// CHECK:         func.func @main(%x: memref<4xf32>, %out: memref<2x2xf32>
+// CHECK-NEXT:    [[R:%\S+]] = loop.reshape %out : memref<2x2xf32> -> memref<4xf32>
+// CHECK-NEXT:    "memref.copy"(%x, [[R]])
+// CHECK-NEXT:    scf.while () : () -> () {
+// CHECK-NEXT:      [[F:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<i1>
+// CHECK-NEXT:      func.call @test([[R]], [[F]]) : (memref<4xf32>, memref<i1>) -> ()
+// CHECK-NEXT:      [[V:%\S+]] = memref.load [[F]][] : memref<i1>
+// CHECK-NEXT:      scf.condition([[V]])
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:      [[N:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+// CHECK-NEXT:      func.call @k([[R]], [[N]]) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT:      "memref.copy"([[N]], [[R]])
+// CHECK-NEXT:      scf.yield
+
+// -----
+
+// A scan reads slices where they are, and writes slices of its results.
+func.func @main(%h: tensor<4xf32>, %xs: tensor<5x4xf32>) -> (tensor<4xf32>, tensor<5x4xf32>) {
+  %s:2 = control.scan from(%h) over(%xs) : (tensor<4xf32>, tensor<5x4xf32>) -> (tensor<4xf32>, tensor<5x4xf32>) do {
+  ^bb0(%a: tensor<4xf32>, %x: tensor<4xf32>):
+    %n = func.call @add(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %y = func.call @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %n, %y : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %s#0, %s#1 : tensor<4xf32>, tensor<5x4xf32>
+}
+func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @add(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>, %b[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %s = arith.addf %v, %w : f32
+    loop.yield %s : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK:         func.func @main(%h: memref<4xf32>, %xs: memref<5x4xf32>, [[H:%\S+]]: memref<4xf32> {{.*}}, [[Y:%\S+]]: memref<5x4xf32>
+// CHECK-NEXT:    "memref.copy"(%h, [[H]])
+// CHECK:         scf.for [[I:%\S+]] =
+// CHECK-NEXT:      [[N:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+// CHECK-NEXT:      [[X:%\S+]] = loop.row %xs{{\[}}[[I]]{{\]}} : memref<5x4xf32> -> memref<4xf32>
+// CHECK-NEXT:      [[R:%\S+]] = loop.row [[Y]]{{\[}}[[I]]{{\]}} : memref<5x4xf32> -> memref<4xf32>
+// CHECK-NEXT:      func.call @add([[H]], [[X]], [[N]])
+// CHECK-NEXT:      func.call @k([[H]], [[R]])
+// CHECK-NEXT:      "memref.copy"([[N]], [[H]])

@@ -79,3 +79,22 @@ func.func @out_argument(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
 }
 // CHECK:      [[SUM:%\S+]] = aten.add.Tensor(%x, %y)
 // CHECK-NEXT: func.return [[SUM]]
+
+// A region may write what it made itself.
+// CHECK-LABEL: @region_writes_its_own
+func.func @region_writes_its_own(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = control.cond if(%p) with(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> then {
+  ^bb0(%a: tensor<4xf32>):
+    %s = aten.sin.default(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    %t = aten.neg_.default(%s) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %c : tensor<4xf32>
+}
+// CHECK:         control.cond
+// CHECK:           %s = aten.sin.default(%a)
+// CHECK-NEXT:      [[T:%\S+]] = aten.neg.default(%s)
+// CHECK-NEXT:      control.yield [[T]] : tensor<4xf32>

@@ -82,3 +82,40 @@ func.func private @kernel_2(%x: memref<8x8xf32>, %out: memref<8x8xf32>) attribut
 // CHECK-NEXT:    arith.constant 0 : index
 // CHECK:         arith.constant 0 : index
 // CHECK:         arith.constant 256 : index
+
+// -----
+
+// What a loop reads or writes of outside lives through all rounds: %s shares no byte with %a, though
+// it comes after the last use of %a. What a round makes for itself shares with the next ops' buffers.
+func.func @main(%x: memref<4xf32>, %out: memref<4xf32>) attributes {lamina.entry} {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  func.call @k1(%x, %a) : (memref<4xf32>, memref<4xf32>) -> ()
+  scf.while () : () -> () {
+    %f = memref.alloc() {alignment = 64 : i64} : memref<i1>
+    func.call @t(%a, %f) : (memref<4xf32>, memref<i1>) -> ()
+    %v = memref.load %f[] : memref<i1>
+    scf.condition(%v)
+  } do {
+    %s = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+    func.call @k1(%x, %s) : (memref<4xf32>, memref<4xf32>) -> ()
+    func.call @k1(%s, %out) : (memref<4xf32>, memref<4xf32>) -> ()
+    scf.yield
+  }
+  %d = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  func.call @k1(%out, %d) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.call @k1(%d, %out) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+func.func private @k1(memref<4xf32>, memref<4xf32>) -> ()
+func.func private @t(memref<4xf32>, memref<i1>) -> ()
+// CHECK:         func.func @main(%x: memref<4xf32>, %out: memref<4xf32>, [[M:%\S+]]: memref<128xi8> {lamina.kind = "arena"})
+// CHECK-NEXT:    [[A:%\S+]] = arith.constant 0 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[A]]{{.}}[] : memref<128xi8> to memref<4xf32>
+// CHECK:         scf.while
+// CHECK-NEXT:      [[F:%\S+]] = arith.constant 64 : index
+// CHECK-NEXT:      memref.view [[M]]{{.}}[[F]]{{.}}[] : memref<128xi8> to memref<i1>
+// CHECK:         } do {
+// CHECK-NEXT:      [[S:%\S+]] = arith.constant 64 : index
+// CHECK-NEXT:      memref.view [[M]]{{.}}[[S]]{{.}}[] : memref<128xi8> to memref<4xf32>
+// CHECK:         [[D:%\S+]] = arith.constant 0 : index
+// CHECK-NEXT:    memref.view [[M]]{{.}}[[D]]{{.}}[] : memref<128xi8> to memref<4xf32>

@@ -1,0 +1,63 @@
+"""`outline-regions`: each region of a control op becomes a private function, which it calls.
+
+What a region holds is then the body of a function like any other, and every pass over loop nests
+works on it; the control op itself is a fence between what stands before it and after it.
+`inline-regions` puts the bodies back once their kernels are formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.control import RegionOp, YieldOp
+
+REGION = "lamina.region"
+"""Attribute of a function that is a region of a control op."""
+
+
+@dataclass(frozen=True)
+class OutlineRegionsPass(ModulePass):
+    """Move the regions of control ops into private functions."""
+
+    name = "outline-regions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        count = 0
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        for function in functions:
+            # Inner ops first, so that a function that is made is done with.
+            found = [inner for inner in function.walk() if isinstance(inner, RegionOp)]
+            for control in reversed(found):
+                for word, region in zip(control.REGIONS, control.regions, strict=True):
+                    name = f"{control.name.partition('.')[2]}{count}_{word}"
+                    op.body.block.add_op(_outlined(control, region, name))
+                count += 1
+
+
+def _outlined(control: RegionOp, region: Region, name: str) -> func.FuncOp:
+    """The region's body as a function; the region is left with a call of it."""
+    body = region.block
+    end = body.last_op
+    assert isinstance(end, YieldOp)
+    types = [value.type for value in end.values]
+    block = Block(arg_types=body.arg_types)
+    for old, new in zip(body.args, block.args, strict=True):
+        new.name_hint = old.name_hint
+    call = func.CallOp(SymbolRefAttr(name), list(block.args), types)
+    call.location = control.location
+    block.add_ops([call, YieldOp(call.res)])
+    Rewriter.replace_op(end, func.ReturnOp(*end.values))
+    region.detach_block(body)
+    region.add_block(block)
+    kind = FunctionType.from_lists(body.arg_types, types)
+    function = func.FuncOp(name, kind, Region(body), visibility="private")
+    function.attributes[REGION] = UnitAttr()
+    function.location = control.location
+    return function
