@@ -49,11 +49,11 @@ class Builder:
         block.insert_op_before(op, self.anchor)
         return op
 
-    def op(self, name: str, *args: Any, **kwargs: Any) -> Operation:
+    def op(self, name: str, /, *args: Any, **kwargs: Any) -> Operation:
         """Insert target op `name`, built from arguments by schema position or name."""
         return self.insert(self._op_source(name)(*args, **kwargs))
 
-    def __call__(self, name: str, *args: Any, **kwargs: Any) -> SSAValue:
+    def __call__(self, name: str, /, *args: Any, **kwargs: Any) -> SSAValue:
         """Insert target op `name` and return its first result."""
         return self.op(name, *args, **kwargs).results[0]
 
