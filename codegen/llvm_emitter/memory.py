@@ -206,7 +206,8 @@ def _alloca(w: FunctionWriter, op: memref.AllocaOp) -> None:
 def _prefetch(w: FunctionWriter, op: PrefetchOp) -> None:
     pointer = address(w, op.ref, op.indices)
     w.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    w.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+    locality = 3 if op.locality is None else op.locality.value.data
+    w.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 {locality}, i32 1)")
 
 
 EMITTERS: dict[type[Operation], Emitter] = {
@@ -215,8 +216,8 @@ EMITTERS: dict[type[Operation], Emitter] = {
     memref.ViewOp: _view,
     memref.CastOp: _cast,
     memref.AllocaOp: _alloca,
-    ReshapeOp: _reshape,
     memref.CopyOp: _copy,
-    PrefetchOp: _prefetch,
+    ReshapeOp: _reshape,
     RowOp: _row,
+    PrefetchOp: _prefetch,
 }

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -65,12 +67,25 @@ class GatherOp(IRDLOperation):
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """Asks for the cache line of `base[indices]` ahead of its use; never faults."""
+    """Asks for the cache line of `base[indices]` ahead of its use; never faults.
+
+    `locality` is LLVM's: 3 brings the line into every cache (as without it), 2 into the second
+    level and further out, 1 into the last level.
+    """
 
     name = "loop.prefetch"
     ref = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
+    locality = opt_prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$ref `[` $indices `]` attr-dict `:` type($ref)"
 
-    def __init__(self, ref: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[ref, list(indices)])
+    def __init__(
+        self, ref: SSAValue, indices: Sequence[SSAValue], locality: int | None = None
+    ) -> None:
+        level = None if locality is None else IntegerAttr(locality, i64)
+        super().__init__(operands=[ref, list(indices)], properties={"locality": level})
+
+    def verify_(self) -> None:
+        if self.locality is not None and self.locality.value.data not in (1, 2, 3):
+            raise VerifyException("loop.prefetch: locality must be 1, 2 or 3")

@@ -14,7 +14,11 @@ from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_
 
 @lowers("_softmax", "_log_softmax")
 def softmax(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """exp(x - max) / sum, or x - max - log(sum)."""
+    """exp(x - max) / sum, or x - max - log(sum).
+
+    The sum is at least 1 (or NaN), so that its reciprocal is exact enough, and multiplies a whole
+    row in a third of the time that a division takes.
+    """
     result = element_of(op.results[0])
     x = b.convert(op.arg("self"), accumulation_type(result))
     shape = shape_of(x)
@@ -25,7 +29,7 @@ def softmax(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     if op.overload_name.startswith("_log"):
         value = b("sub", x, b.keep_dims(b("log", total), shape, dims))
     else:
-        value = b("div", powers, b.keep_dims(total, shape, dims))
+        value = b("mul", powers, b.keep_dims(b("reciprocal", total), shape, dims))
     return b.convert(value, result)
 
 

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.loop import IndexOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.scheduling.body import Affine, Body, Lane
@@ -56,7 +56,7 @@ class Point:
         return self.body.values[value].value
 
 
-def needed_for(op: OrderedNest, values: Sequence[SSAValue]) -> list[Operation]:
+def needed_for(op: OrderedNest | GenericOp, values: Sequence[SSAValue]) -> list[Operation]:
     """The body ops that `values` depend on, in order."""
     wanted: set[SSAValue] = set(values)
     found: list[Operation] = []

@@ -92,12 +92,23 @@ def _row(
     outputs: set[SSAValue],
     bounds: tuple[Index, Index] | None,
 ) -> None:
-    position = emit.split(number, extents)
-    envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=True)) for s in stages}
+    envs = _row_positions(emit, number, extents, stages)
+    segment = RowSegment(sweeps, memory, target, outputs)
+    later: dict[Stage, Env] | None = None
     if bounds is not None:
         for env in envs.values():
             env[COLUMN_START] = bounds[0]
-    RowSegment(sweeps, memory, target, outputs).run(emit, envs, bounds)
+    elif (fetch := segment.prefetch()) is not None and fetch.rows < prod(extents):
+        last = emit.least(emit.plus(number, fetch.rows), prod(extents) - 1)
+        later = _row_positions(emit, last, extents, stages)
+    segment.run(emit, envs, bounds, later)
+
+
+def _row_positions(
+    emit: Emitter, number: Index, extents: list[int], stages: list[Stage]
+) -> dict[Stage, Env]:
+    position = emit.split(number, extents)
+    return {s: dict(zip(s.rows, position, strict=True)) for s in stages}
 
 
 def _pop_rows(stages: list[Stage], target: Target) -> int | None:

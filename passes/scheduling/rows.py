@@ -15,6 +15,7 @@ from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.scheduling.column import ColumnEmitter
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
+from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, plan_prefetch
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
@@ -97,9 +98,11 @@ def vector_place(sweep: Sweep) -> int:
             dim = sweep.order[stage][place]
             for access in stage.reads:
                 score += {0: 1, 1: 3}.get(access.stride(dim), -2)
-            for access, combiner in zip(stage.writes, stage.combiners, strict=True):
-                if combiner == "store" or dim not in stage.reduced:
-                    score += 4 if access.stride(dim) == 1 else -6
+            if stage.is_pointwise:
+                score += sum(4 if w.stride(dim) == 1 else -6 for w in stage.writes)
+            elif dim not in stage.reduced:
+                # Totals are written once, however many there are: they only break ties.
+                score += 1 if all(w.stride(dim) == 1 for w in stage.writes) else -1
         if sweep.extents[place] == 1:
             score -= 100
         scores.append(score)
@@ -193,14 +196,49 @@ class RowSegment:
         emit: Emitter,
         envs: dict[Stage, Env],
         bounds: tuple[Index, Index] | None = None,
+        later: dict[Stage, Env] | None = None,
     ) -> None:
-        """Emit one row; `bounds` narrows the first inner dimension of every sweep."""
+        """Emit one row; `bounds` narrows the first inner dimension of every sweep.
+
+        With `later`, the position of a row to come, what that row reads may be fetched ahead.
+        """
+        fetch = None if later is None else self.prefetch()
         for sweep in self.sweeps:
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
             if bounds is not None and ranges:
                 ranges[0] = bounds
-            self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges)
+            ahead: list[Ahead] = []
+            if fetch is not None and later is not None and fetch.sweep is sweep:
+                ahead = fetch.ahead(emit, self.memory, later)
+            self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges, ahead)
         self.memory.scalars.clear()
+
+    def prefetch(self) -> RowPrefetch | None:
+        """What a sweep may fetch for later rows while it computes one."""
+        plain = [
+            s
+            for s in self.sweeps
+            if s.extents and not self._is_transposed(s) and not self._keeps_dims(s)
+        ]
+        place = {s: vector_place(s) for s in plain}
+        return plan_prefetch(self.sweeps, place, self.memory, self.target)
+
+    @staticmethod
+    def _keeps_dims(sweep: Sweep) -> list[int]:
+        """Places of the dimensions that the sweep's reduction keeps, if it is one."""
+        stage = sweep.stages[0]
+        if stage.is_pointwise:
+            return []
+        return [p for p, d in enumerate(sweep.order[stage]) if d not in stage.reduced]
+
+    def _is_transposed(self, sweep: Sweep) -> bool:
+        if len(sweep.extents) != 2 or not all(s.is_pointwise for s in sweep.stages):
+            return False
+        stage = sweep.stages[0]
+        first, second = sweep.order[stage]
+        lanes = self.target.lanes(widest_bits(sweep.stages))
+        turned = transposed_dim(stage, (first,), second, lanes)
+        return vector_place(sweep) == 1 and turned is not None
 
     def _sweep(
         self,
@@ -208,22 +246,18 @@ class RowSegment:
         sweep: Sweep,
         envs: dict[Stage, Env],
         ranges: list[tuple[Index, Index]],
+        ahead: list[Ahead],
     ) -> None:
         stage = sweep.stages[0]
-        kept = [p for p, d in enumerate(sweep.order[stage]) if d not in stage.reduced]
-        if not stage.is_pointwise and kept:
+        if kept := self._keeps_dims(sweep):
             self._partial(emit, sweep, envs[stage], ranges, kept)
-            return
-        place = vector_place(sweep)
-        lanes = self.target.lanes(widest_bits(sweep.stages))
-        pointwise = all(s.is_pointwise for s in sweep.stages)
-        if pointwise and len(ranges) == 2 and place == 1:
-            first, second = sweep.order[stage]
-            if transposed_dim(stage, (first,), second, lanes) is not None:
-                emitter = TransposeEmitter(sweep, self.memory, lanes, self.outputs)
-                emitter.run(emit, envs, ranges)
-                return
-        self._emitter(SweepEmitter, sweep, place).run(emit, envs, ranges)
+        elif self._is_transposed(sweep):
+            lanes = self.target.lanes(widest_bits(sweep.stages))
+            TransposeEmitter(sweep, self.memory, lanes, self.outputs).run(emit, envs, ranges)
+        else:
+            emitter = self._emitter(SweepEmitter, sweep, vector_place(sweep))
+            emitter.ahead = ahead
+            emitter.run(emit, envs, ranges)
 
     def _emitter(self, kind: type[SweepEmitter], sweep: Sweep, place: int) -> SweepEmitter:
         extent = sweep.extents[place] if sweep.extents else 1

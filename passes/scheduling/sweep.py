@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, VectorType, i1
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -17,16 +17,16 @@ from lamina.passes.fusion_cost import body_cost
 from lamina.passes.scheduling.body import (
     Body,
     Lane,
-    below,
-    broadcast,
     choose,
     load,
     position,
     vector_reduce,
 )
 from lamina.passes.scheduling.combine import combine, identity_value, joined, store
-from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
+from lamina.passes.scheduling.padded_read import padded_read
+from lamina.passes.scheduling.prefetch import Ahead
 from lamina.passes.scheduling.stages import Access, Stage
 
 REDUCTION_UNROLL = 4
@@ -51,6 +51,8 @@ class SweepEmitter:
         self.place = vector_place
         self.lanes = lanes
         self.outputs = outputs
+        self.ahead: Sequence[Ahead] = ()
+        """What to fetch at each position for a later row."""
         self.reductions = [
             (stage, number)
             for stage in sweep.stages
@@ -116,11 +118,13 @@ class SweepEmitter:
             made: list[SSAValue] = []
             for copy in range(self.unroll):
                 at = inner.plus(index, copy * self.lanes)
+                self._fetch_ahead(inner, envs, at, copy * self.lanes)
                 part = values[copy * count : (copy + 1) * count]
                 made += self._step(inner, envs, prepared, at, None, part)
             return made
 
         def single(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._fetch_ahead(inner, envs, index, 0)
             head = self._step(inner, envs, prepared, index, None, values[:count])
             return [*head, *values[count:]]
 
@@ -153,6 +157,17 @@ class SweepEmitter:
             return high
         length = emit.minus(high, low)
         return emit.plus(low, emit.times(emit.quotient(length, step), step))
+
+    def _fetch_ahead(
+        self, emit: Emitter, envs: dict[Stage, Env], index: Index, into_step: int
+    ) -> None:
+        wanted = [a for a in self.ahead if a.begins_line(into_step)]
+        if wanted:
+            stage = self.sweep.stages[0]
+            dims = enumerate(self.sweep.order[stage])
+            at = [index if p == self.place else envs[stage][d] for p, d in dims]
+            for ahead in wanted:
+                ahead.emit(emit, at)
 
     # One row's invariant part
 
@@ -287,50 +302,9 @@ class SweepEmitter:
                     emit, flat, access.element, at, stride, self.lanes, mask
                 )
             else:
-                body.values[argument] = self._padded(emit, access, env, dim, at, stride, mask)
-
-    def _padded(
-        self,
-        emit: Emitter,
-        access: Access,
-        env: Env,
-        dim: int | None,
-        at: Index,
-        stride: int,
-        mask: SSAValue | None,
-    ) -> Lane:
-        """A read that gives the pad outside the tensor; nothing out there is touched."""
-        assert access.pad is not None
-        flat = self.memory.flat[access.memory]
-        if stride == 0 or self.lanes == 1:
-            inside = self._inside(emit, access, env, None, None)
-            safe = emit.add(arith.SelectOp(inside, emit.value(at), emit.value(0)))
-            value = emit.add(memref.LoadOp.get(flat, [safe]))
-            pad = emit.constant(access.pad)
-            return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
-        inside = self._inside(emit, access, env, dim, mask)
-        passing = emit.splat(access.pad, self.lanes)
-        return load(emit, flat, access.element, at, stride, self.lanes, inside, passing)
-
-    def _inside(
-        self, emit: Emitter, access: Access, env: Env, dim: int | None, mask: SSAValue | None
-    ) -> SSAValue:
-        """Whether every index of a padded read is inside, per lane if `dim` is given."""
-        inside = mask
-        lanes = 1 if dim is None else self.lanes
-        for form, extent in zip(access.axes, access.shape, strict=True):
-            position = emit.value(emit.linear(form, env))
-            scale = 0 if dim is None else form.coefficient(dim)
-            position = broadcast(emit, position, lanes)
-            if scale:
-                factor = emit.splat(number_attribute(scale, IndexType()), lanes)
-                steps = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
-                position = emit.add(arith.AddiOp(position, steps))
-            limit = emit.splat(number_attribute(extent, IndexType()), lanes)
-            # Unsigned comparison refuses negative indices too.
-            fits = below(emit, position, limit, lanes)
-            inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
-        return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)
+                body.values[argument] = padded_read(
+                    emit, flat, access, env, dim, at, stride, self.lanes, mask
+                )
 
     def _emit_result(
         self,
@@ -383,7 +357,8 @@ class SweepEmitter:
     ) -> SSAValue:
         if mask is not None:
             value = choose(emit, mask, value, self._identity(emit, stage, number))
-        return combine(emit, stage.combiners[number], total, value)
+        # A maximum tests its left operand for NaN: the chain through the total is shorter so.
+        return combine(emit, stage.combiners[number], value, total)
 
     def _finish(
         self, emit: Emitter, env: Env, stage: Stage, number: int, parts: list[SSAValue]

@@ -31,6 +31,7 @@ func.func private @vectors(%m: memref<4x8xf32> {llvm.noalias}, %offsets: memref<
   %f = vector.fma %a, %b, %half : vector<8xf32>
   vector.store %f, %out[%c3, %c0] : memref<5x8xf32>, vector<8xf32>
   loop.prefetch %m[%c3, %c0] : memref<4x8xf32>
+  loop.prefetch %m[%c2, %c0] {locality = 2 : i64} : memref<4x8xf32>
   %n = arith.constant 3 : index
   %first = vector.create_mask %n : vector<8xi1>
   %x = arith.xori %mask, %first : vector<8xi1>

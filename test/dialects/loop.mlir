@@ -61,6 +61,8 @@ func.func @scheduled(%m: memref<64xf32>, %i: index, %a: vector<8xf32>, %b: vecto
   %n = loop.fptosi %s : vector<8xf32> -> vector<8xi32>
   // CHECK: loop.prefetch %{{.*}}[%{{.*}}] : memref<64xf32>
   loop.prefetch %m[%i] : memref<64xf32>
+  // CHECK: loop.prefetch %{{.*}}[%{{.*}}] {locality = 2 : i64} : memref<64xf32>
+  loop.prefetch %m[%i] {locality = 2 : i64} : memref<64xf32>
   func.return
 }
 

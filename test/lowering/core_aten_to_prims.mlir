@@ -39,8 +39,9 @@ func.func @square(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-NEXT: [[X:%\S+]] = prims.sub(%x, [[WIDE]])
 // CHECK-NEXT: [[E:%\S+]] = prims.exp([[X]])
 // CHECK-NEXT: [[SUM:%\S+]] = prims.sum([[E]], dims = [1])
-// CHECK-NEXT: [[TOTAL:%\S+]] = prims.broadcast_in_dim([[SUM]], shape = [2, 3], broadcast_dimensions = [0])
-// CHECK-NEXT: prims.div([[E]], [[TOTAL]])
+// CHECK-NEXT: [[ONE:%\S+]] = prims.reciprocal([[SUM]])
+// CHECK-NEXT: [[TOTAL:%\S+]] = prims.broadcast_in_dim([[ONE]], shape = [2, 3], broadcast_dimensions = [0])
+// CHECK-NEXT: prims.mul([[E]], [[TOTAL]])
 func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = core_aten._softmax.default(%x, dim = -1, half_to_float = false) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>

@@ -46,6 +46,21 @@ func.func private @rows(%x: memref<4096x64xf32>, %y: memref<4096xf32>) attribute
 
 // -----
 
+// Many totals of one read: vectors still run along the row that is read, and gather nothing.
+func.func private @totals(%x: memref<4096x64xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>, [i] add into %z : memref<4096xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return
+}
+// CHECK-LABEL: @totals
+// CHECK-NOT:     loop.gather
+// CHECK:         vector.reduction <maximumf>
+// CHECK:         vector.reduction <add>
+
+// -----
+
 // The greatest of no numbers is minus infinity.
 func.func private @empty(%x: memref<3x0xf32>, %y: memref<3xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [3, 0] reads(%x[i, j] : memref<3x0xf32>) writes([i] max into %y : memref<3xf32>) attributes {lamina.rows = array<i64: 0>} {

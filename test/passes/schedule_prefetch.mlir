@@ -1,0 +1,110 @@
+// RUN: lamina-opt %s -p 'schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// The second sweep over a row finds it in the cache, and fetches what lies two rows (16 KiB) ahead.
+func.func private @norm(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) attributes {lamina.kernel} {
+  %m = memref.alloc() : memref<8192xf32>
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  %s = memref.alloc() : memref<8192xf32>
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i] add into %s : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %s[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %t: f32):
+    %d = arith.mulf %v, %t : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @norm
+// CHECK-DAG:     [[ROW:%\S+]] = arith.constant 2048 : index
+// CHECK-DAG:     [[TWO:%\S+]] = arith.constant 2 : index
+// CHECK-DAG:     [[LAST:%\S+]] = arith.constant 8191 : index
+// CHECK:         scf.parallel
+// CHECK-NEXT:    ^{{.*}}([[R:%\S+]]: index):
+// CHECK-NEXT:    [[N:%\S+]] = arith.addi [[R]], [[TWO]]
+// CHECK-NEXT:    [[A:%\S+]] = arith.minsi [[N]], [[LAST]]
+// CHECK-NEXT:    scf.for
+// CHECK-NOT:     prefetch
+// CHECK:         vector.reduction <maximumf>
+// CHECK-NEXT:    [[S:%\S+]] = arith.muli [[A]], [[ROW]]
+// CHECK-NEXT:    scf.for %[[J:\S+]] =
+// CHECK-NEXT:    [[P:%\S+]] = arith.addi [[S]], %[[J]]
+// CHECK-NEXT:    loop.prefetch {{.*}}[[[P]]] {locality = 2 : i64}
+// CHECK-COUNT-3: loop.prefetch
+// CHECK:         vector.reduction <add>
+// CHECK-NOT:     prefetch
+// CHECK:         func.return
+
+// -----
+
+// Rows of a table, found through an index that is clamped: nobody has checked it yet.
+func.func private @table(%ids: memref<8192xi64>, %table: memref<65536x1024xf32>, %y: memref<8192xf32>) attributes {lamina.kernel} {
+  %m = memref.alloc() : memref<8192xf32>
+  %e = memref.alloc() : memref<8192x1024xf32>
+  loop.generic (i, j) in [8192, 1024] reads(%ids[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%id: i64, %t: memref<65536x1024xf32>):
+    %n = arith.index_cast %id : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %t[%n, %j] : memref<65536x1024xf32>
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @table
+// CHECK:         vector.reduction <maximumf>
+// CHECK-NEXT:    [[ID:%\S+]] = memref.load
+// CHECK-NEXT:    [[AT:%\S+]] = arith.index_cast [[ID]]
+// CHECK-NEXT:    [[FITS:%\S+]] = arith.cmpi ult, [[AT]]
+// CHECK-NEXT:    [[SAFE:%\S+]] = arith.select [[FITS]], [[AT]]
+// CHECK-NEXT:    [[ROW:%\S+]] = arith.muli [[SAFE]]
+// CHECK:         [[P:%\S+]] = arith.addi [[ROW]]
+// CHECK-NEXT:    loop.prefetch {{.*}}[[[P]]] {locality = 2 : i64} : memref<67108864xf32>
+
+// -----
+
+// What fits the last-level cache is left to the hardware; so is a kernel whose only later sweep
+// stores its results, since stores keep the memory system busy.
+func.func private @small(%x: memref<64x2048xf32>, %y: memref<64xf32>) attributes {lamina.kernel} {
+  %m = memref.alloc() : memref<64xf32>
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>, %m[i] : memref<64xf32>) writes([i] add into %y : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+func.func private @stores(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) attributes {lamina.kernel} {
+  %m = memref.alloc() : memref<8192xf32>
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @small
+// CHECK-NOT:     prefetch
+// CHECK-LABEL: @stores
+// CHECK-NOT:     prefetch
