@@ -10,6 +10,7 @@ from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
+from lamina.passes.running_statistics import STATISTICS, updated_statistics, updates_statistics
 
 _FUNCTIONAL_NAMES = {
     "_index_put_impl_": "index_put",
@@ -26,9 +27,66 @@ _FUNCTIONAL_OVERLOADS = {
 """In-place overloads whose functional form has another overload or packet."""
 
 
+_WITH_OWN_RESULTS = {
+    "_batch_norm_with_update.default": ("_batch_norm_with_update_functional.default", 4),
+    "_native_batch_norm_legit.default": ("_native_batch_norm_legit_functional.default", 3),
+    "rrelu_with_noise.default": ("rrelu_with_noise_functional.default", 1),
+}
+"""Overloads with results beside what they write: the form that gives both, and how many results."""
+
+
 def written_arguments(op: Operation) -> list[str]:
     """Names of the arguments that the op writes."""
+    if updates_statistics(op):
+        return list(STATISTICS)
     return written_by(op.schema) if isinstance(op, SchemaOp) else []
+
+
+def written_values(op: SchemaOp, written: list[str]) -> list[SSAValue]:
+    """The tensors that the op writes, those of lists one by one."""
+    values = [op.arg(name) for name in written]
+    return [v for value in values for v in (value if isinstance(value, list) else [value])]
+
+
+def writes_one(op: SchemaOp, written: list[str]) -> bool:
+    """Whether the op writes one tensor, and that is all that it does."""
+    single = len(written) == 1 and isinstance(op.arg(written[0]), SSAValue)
+    return single and op.overload_name not in _WITH_OWN_RESULTS
+
+
+def functional_values(
+    op: SchemaOp, written: list[str]
+) -> tuple[list[SSAValue], list[SSAValue | int]]:
+    """New values of all written tensors, and the op's results: values, or which of the written.
+
+    For ops that write several tensors, or have results of their own beside.
+    """
+    targets = written_values(op, written)
+    if updates_statistics(op):
+        news, results = updated_statistics(op)
+        return _in_types_of(targets, news, op), list(results)
+    if op.overload_name in _WITH_OWN_RESULTS:
+        name, count = _WITH_OWN_RESULTS[op.overload_name]
+        made = _functional_op(op, aten.op(name))
+        return _in_types_of(targets, made[count:], op), list(made[:count])
+    made = _functional_op(op, _functional_class(op, op.overload_name, written))
+    if len(made) != len(targets):
+        raise unsupported(op, "writes several tensors, and has no functional form that gives all")
+    return _in_types_of(targets, made, op), list(range(len(op.results)))
+
+
+def _functional_op(op: SchemaOp, form: type[SchemaOp]) -> list[SSAValue]:
+    """The results of the functional form of `op`, made in front of it."""
+    accepted = {argument.name for argument in form.schema.args}
+    made = form(**{key: value for key, value in op.args().items() if key in accepted})
+    made.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(made, op)
+    return list(made.results)
+
+
+def _in_types_of(targets: list[SSAValue], values: list[SSAValue], op: SchemaOp) -> list[SSAValue]:
+    return [_in_type_of(t, v, op) for t, v in zip(targets, values, strict=True)]
 
 
 def is_metadata_change(op: Operation) -> bool:
@@ -43,19 +101,13 @@ def functional_value(op: SchemaOp, written: str) -> SSAValue:
     target: SSAValue = values[written]
     if name == "copy_.default" and values["src"].type == target.type:
         return values["src"]
-    form = _functional_class(op, name, written)
-    accepted = {a.name for a in form.schema.args}
-    made = form(**{key: value for key, value in values.items() if key in accepted})
-    made.location = op.location
-    assert op.parent is not None
-    op.parent.insert_op_before(made, op)
-    value: SSAValue = made.results[0]
+    value = _functional_op(op, _functional_class(op, name, [written]))[0]
     if value.name_hint is None and op.results:
         value.name_hint = op.results[0].name_hint
     return value if is_metadata_change(op) else _in_type_of(target, value, op)
 
 
-def _functional_class(op: SchemaOp, name: str, written: str) -> type[SchemaOp]:
+def _functional_class(op: SchemaOp, name: str, written: list[str]) -> type[SchemaOp]:
     if name in _FUNCTIONAL_OVERLOADS:
         return aten.op(_FUNCTIONAL_OVERLOADS[name])
     packet, _, overload = name.partition(".")
@@ -68,9 +120,9 @@ def _functional_class(op: SchemaOp, name: str, written: str) -> type[SchemaOp]:
     return _without_out(op, packet, written)
 
 
-def _without_out(op: SchemaOp, packet: str, written: str) -> type[SchemaOp]:
-    """The overload of the packet that takes the same arguments but `out`."""
-    wanted = [(a.name, str(a.type)) for a in op.schema.args if a.name != written]
+def _without_out(op: SchemaOp, packet: str, written: list[str]) -> type[SchemaOp]:
+    """The overload of the packet that takes the same arguments but those written."""
+    wanted = [(a.name, str(a.type)) for a in op.schema.args if a.name not in written]
     for name in aten.Aten.names:
         if not name.startswith(f"{packet}."):
             continue

@@ -210,8 +210,8 @@ class _Walk:
         for place, value in zip(places, news, strict=True):
             place.write(value, op)
         for result, value in zip(op.results, results, strict=True):
-            own = isinstance(value, SSAValue)
-            self.places[result] = self._fresh(value, False) if own else places[value]
+            place = places[value] if isinstance(value, int) else self._fresh(value, False)
+            self.places[result] = place
         self.replaced.append(op)
 
     def _change_metadata(self, op: SchemaOp, place: Place) -> None:

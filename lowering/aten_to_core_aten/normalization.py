@@ -53,7 +53,7 @@ def group_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("native_group_norm", x, weight, bias, batch, channels, spatial, groups, eps)
 
 
-@lowers("batch_norm", "native_batch_norm", "_batch_norm_no_update")
+@lowers("batch_norm", "native_batch_norm", "_batch_norm_no_update", "_batch_norm_impl_index")
 def batch_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """With running statistics, or those of the batch if there are no running ones."""
     x, weight, bias = op.arg("input"), op.arg("weight"), op.arg("bias")
@@ -66,8 +66,41 @@ def batch_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     elif mean is None and var is None:
         made = b.op("_native_batch_norm_legit.no_stats", x, weight, bias, True, momentum, eps)
     else:
-        raise b.refuse("updating running statistics", "training = false")
-    return list(made.results[: len(op.results)])
+        raise b.refuse("updates running statistics", "run functionalize first")
+    results = list(made.results)[: len(op.results)]
+    return [*results, *(_nothing(b, result) for result in op.results[len(results) :])]
+
+
+def _nothing(b: CoreBuilder, result: SSAValue) -> SSAValue | None:
+    """What cuDNN keeps for its backward pass: an empty tensor."""
+    return b.full(shape_of(result), 0, element_of(result)) if result.uses else None
+
+
+@lowers("_native_batch_norm_legit_functional", "_batch_norm_with_update_functional")
+def batch_norm_with_statistics(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """By the batch's statistics, which move the running ones: old (1 - momentum) + new momentum.
+
+    The running variance takes the unbiased one.
+    """
+    x, weight, bias = op.arg("input"), op.arg("weight"), op.arg("bias")
+    mean, var = op.arg("running_mean"), op.arg("running_var")
+    momentum, eps = op.arg("momentum"), op.arg("eps")
+    own = len(op.results) - 2
+    if op.schema.arg("training") is not None and not op.arg("training"):
+        name = "_native_batch_norm_legit_no_training"
+        made = b.op(name, x, weight, bias, mean, var, momentum, eps)
+        moved = [mean, var]
+    else:
+        made = b.op("_native_batch_norm_legit.no_stats", x, weight, bias, True, momentum, eps)
+        dims = [d for d in range(rank_of(x)) if d != 1]
+        wide = b.cast(x, element_of(mean))
+        batch = b("mean.dim", wide, dims), b("var.correction", wide, dims, correction=1)
+        moved = [
+            b("add.Tensor", b("mul.Scalar", new, momentum), b("mul.Scalar", old, 1 - momentum))
+            for new, old in zip(batch, (mean, var), strict=True)
+        ]
+    results = list(made.results)[:own]
+    return [*results, *(_nothing(b, r) for r in op.results[len(results) : own]), *moved]
 
 
 def _names(op: SchemaOp) -> list[str]:
@@ -76,13 +109,17 @@ def _names(op: SchemaOp) -> list[str]:
 
 @lowers("instance_norm")
 def instance_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """group_norm with one group for each channel."""
+    """group_norm with one group for each channel, or batch_norm by the running statistics."""
     x = op.arg("input")
-    if not op.arg("use_input_stats") or op.arg("running_mean") is not None:
-        raise b.refuse("running statistics in instance_norm", "use_input_stats = true without them")
+    weight, bias, eps = op.arg("weight"), op.arg("bias"), op.arg("eps")
+    mean, var = op.arg("running_mean"), op.arg("running_var")
+    if not op.arg("use_input_stats"):
+        name = "_native_batch_norm_legit_no_training"
+        return b(name, x, weight, bias, mean, var, op.arg("momentum"), eps)
+    if mean is not None:
+        raise b.refuse("updates running statistics", "run functionalize first")
     batch, channels = shape_of(x)[:2]
     spatial = numel(x) // max(batch * channels, 1)
-    weight, bias, eps = op.arg("weight"), op.arg("bias"), op.arg("eps")
     return b("native_group_norm", x, weight, bias, batch, channels, spatial, channels, eps)
 
 
