@@ -24,6 +24,7 @@ from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
+from lamina.passes.trip_counts import estimated_runs
 
 PROGRAM_WORK = 1 << 18
 """Cost units below which a whole program runs on one thread: some ten microseconds of work, less
@@ -66,7 +67,7 @@ def program_work(module: ModuleOp) -> int:
             entries.append(function)
     totals = [
         sum(
-            kernels.get(call.callee.root_reference.data, 0)
+            kernels.get(call.callee.root_reference.data, 0) * estimated_runs(call)
             for call in entry.body.walk()
             if isinstance(call, func.CallOp)
         )

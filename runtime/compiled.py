@@ -69,7 +69,8 @@ class Program:
         kernels = list(self.kernels)
         traffic = sum(kernel.calls * kernel.bytes for kernel in kernels)
         flops = sum(kernel.calls * kernel.flops for kernel in kernels)
-        return bool(kernels) and traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS
+        bounded = bool(kernels) and not any(kernel.in_while for kernel in kernels)
+        return bounded and traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS
 
 
 class Compiled:

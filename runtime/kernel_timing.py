@@ -12,15 +12,20 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.memref import CopyOp, LoadOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.traits import IsTerminator
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
+from lamina.passes.trip_counts import trip_count
 from lamina.runtime.arguments import array_kind, check_count, kind_name
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.binding import BoundProgram
-from lamina.runtime.entry import entry_of, function_named
+from lamina.runtime.entry import OUTPUT_KINDS, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
 
 _EMPTY = "no_call"
@@ -37,7 +42,7 @@ def pointers_for(bound: BoundProgram, values: Sequence[Any]) -> tuple[list[int],
     kept: list[object] = []
     position = 0
     for index, slot in enumerate(bound.slots):
-        if slot.kind not in ("input", "output"):
+        if slot.kind not in ("input", *OUTPUT_KINDS):
             continue
         memory = AlignedMemory(slot.size)
         kept.append(memory)
@@ -93,17 +98,56 @@ class KernelTimer:
 
 def _split(module: ModuleOp, main: FuncOp) -> list[str]:
     """Replace the entries by one for each call of `main`; the names of the kernels called."""
-    names = [op.callee.root_reference.data for op in main.body.block.ops if isinstance(op, CallOp)]
+    names = [call.callee.root_reference.data for call in _calls(main)]
     setup = function_named(module, "setup")
     for number in (*range(len(names)), None):
         entry = main.clone()
         entry.sym_name = StringAttr(_EMPTY if number is None else f"call_{number}")
-        calls = [op for op in entry.body.block.ops if isinstance(op, CallOp)]
-        for place, call in enumerate(calls):
-            if place != number:
-                entry.body.block.erase_op(call)
+        calls = _calls(entry)
+        _keep_only(entry.body.block, None if number is None else calls[number])
         module.body.block.insert_op_before(entry, main)
     module.body.block.erase_op(main)
     if setup is not None:
         module.body.block.erase_op(setup)
     return names
+
+
+def _calls(entry: FuncOp) -> list[CallOp]:
+    """The calls of an entry that may ever run: loops of no rounds have no rows to run on."""
+    return [op for op in entry.body.walk() if isinstance(op, CallOp) and trip_count(op)]
+
+
+def _keep_only(block: Block, call: CallOp | None) -> None:
+    """Leave one call and the addresses that it needs; of loops and branches around it one round."""
+    kept = _around(call)
+    for op in list(block.ops):
+        if op in kept and op.regions:
+            region = next(r for r in op.regions if any(inner in kept for inner in r.block.ops))
+            _keep_only(region.block, call)
+            _unwrap(op, region)
+        elif op.regions or (isinstance(op, CallOp | CopyOp | LoadOp) and op not in kept):
+            block.erase_op(op, safe_erase=False)
+
+
+def _around(op: Operation | None) -> list[Operation]:
+    """An op and what it stands in, within its function."""
+    found: list[Operation] = []
+    while op is not None and not isinstance(op, FuncOp):
+        found.append(op)
+        op = op.parent_op()
+    return found
+
+
+def _unwrap(op: Operation, region: Region) -> None:
+    """The ops of one region in place of the op; a loop's index is 0."""
+    inner, outer = region.block, op.parent
+    assert outer is not None
+    for argument in inner.args:
+        first = ConstantOp(IntegerAttr(0, argument.type))  # pyright: ignore - an index
+        outer.insert_op_before(first, op)
+        argument.replace_all_uses_with(first.result)
+    for moved in list(inner.ops):
+        moved.detach()
+        if not moved.has_trait(IsTerminator):
+            outer.insert_op_before(moved, op)
+    outer.erase_op(op, safe_erase=False)

@@ -21,6 +21,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.passes.fusion_cost import work
+from lamina.passes.trip_counts import is_in_while, trip_count
 
 _KERNEL = "lamina.kernel"
 _FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
@@ -31,9 +32,11 @@ class Kernel:
     """One native kernel.
 
     `ops` are the ops that it computes, in order, as they were called when they became loops;
-    `calls` how often one run of the program calls it; `bytes` what one call reads and writes,
-    each array once (of a table, what is looked up at most); `flops` the arithmetic of one call, a
-    multiply and an add counting one each; `not_fused` why the kernel was not joined with others.
+    `calls` how often one run of the program calls it, taking every branch and one round of each
+    loop by a condition, in which `in_while` says that a call is; `bytes` what one call reads and
+    writes, each array once (of a table, what is looked up at most); `flops` the arithmetic of one
+    call, a multiply and an add counting one each; `not_fused` why the kernel was not joined with
+    others.
     `roofline_us` is the least time of one call on one core of the target, in microseconds, with
     divisions and functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the
     time that was measured, None before that.
@@ -48,6 +51,7 @@ class Kernel:
     not_fused: str | None = None
     roofline_us: float = 0.0
     measured_us: float | None = None
+    in_while: bool = False
 
 
 class Kernels(Sequence[Kernel]):
@@ -121,6 +125,7 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
     """
     roofline = Roofline.of(target or Target.host())
     calls: Counter[str] = Counter()
+    repeated: set[str] = set()
     functions: list[FuncOp] = []
     for op in module.body.ops:
         if not isinstance(op, FuncOp):
@@ -128,13 +133,17 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
         if _KERNEL in op.attributes:
             functions.append(op)
         elif op.sym_name.data == "main":
-            calls.update(
-                inner.callee.root_reference.data
-                for inner in op.body.walk()
-                if isinstance(inner, CallOp)
-            )
+            for inner in op.body.walk():
+                if isinstance(inner, CallOp):
+                    name = inner.callee.root_reference.data
+                    calls[name] += trip_count(inner)
+                    if is_in_while(inner):
+                        repeated.add(name)
     return Kernels(
-        _kernel(function, calls[function.sym_name.data], roofline)
+        replace(
+            _kernel(function, calls[function.sym_name.data], roofline),
+            in_while=function.sym_name.data in repeated,
+        )
         for function in functions
         if calls[function.sym_name.data]
     )

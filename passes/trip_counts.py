@@ -1,0 +1,58 @@
+"""How often an op in branches and loops runs, as far as that is known."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.control import ScanOp, WhileOp
+
+WHILE_ROUNDS = 16
+"""Rounds of a loop by a condition, for estimates: nobody knows their number."""
+
+
+def trip_count(op: Operation) -> int:
+    """Runs of an op in one run of its function, with every branch taken.
+
+    Loops by a condition count as one round.
+    """
+    count = 1
+    above = op.parent_op()
+    while above is not None:
+        if isinstance(above, ScanOp):
+            count *= max(0, above.length)
+        elif isinstance(above, scf.ForOp):
+            count *= _rounds(above)
+        above = above.parent_op()
+    return count
+
+
+def is_in_while(op: Operation) -> bool:
+    """Whether a loop by a condition is around an op."""
+    above = op.parent_op()
+    while above is not None:
+        if isinstance(above, WhileOp | scf.WhileOp):
+            return True
+        above = above.parent_op()
+    return False
+
+
+def estimated_runs(op: Operation) -> int:
+    """`trip_count` with a guess for loops by a condition."""
+    return trip_count(op) * (WHILE_ROUNDS if is_in_while(op) else 1)
+
+
+def _rounds(loop: scf.ForOp) -> int:
+    bounds = [_constant(value) for value in (loop.lb, loop.ub, loop.step)]
+    low, high, step = bounds
+    if low is None or high is None or not step:
+        return 1
+    return max(0, -(-(high - low) // step))
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
