@@ -16,6 +16,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
+from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
 from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
 
@@ -93,6 +94,9 @@ class GraphImporter:
         name = f"{target._opname}.{target._overloadname}"
         if name in _PROVEN_AT_EXPORT:
             return None
+        implementation = implementation_of(target)
+        if implementation is not None:
+            return self._inlined(node, implementation, env)
         op_class = self._op_classes.get(target)
         if op_class is None:
             op_class = self._op_classes[target] = self._op_class(node, target, name)
@@ -113,6 +117,17 @@ class GraphImporter:
             raise self.unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
         return self._results(node, built, example)
+
+    def _inlined(
+        self, node: fx.Node, implementation: Callable[..., Any], env: dict[fx.Node, Value]
+    ) -> Value:
+        try:
+            graph_module, inputs = traced(node, implementation)
+        except Exception as error:  # whatever a function of torch's says of these arguments
+            reason = f"cannot be traced: {str(error).splitlines()[0]}"
+            raise self.unsupported(node, reason) from error
+        results = self.run(graph_module, [env[source] for source in inputs])
+        return results if isinstance(node.meta.get("val"), list | tuple) else results[0]
 
     def _without_bare_numbers(
         self,
