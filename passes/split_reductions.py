@@ -3,6 +3,9 @@
 The partial results can be made in parallel, and each sums fewer terms: the rounding error of a sum
 grows with the length of its chains. Only a factor that divides the reduced dimension is used, so
 that no part needs an edge.
+
+A reduction of rows into columns could share out its columns, but then each thread would read a
+short piece of each row. In parts, it reads whole rows, one after the other.
 """
 
 from __future__ import annotations
@@ -13,11 +16,19 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
-from lamina.dialects.loop.access import Forms, forms_of, is_contraction, map_of, substitute
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.access import (
+    Forms,
+    flatten,
+    forms_of,
+    is_contraction,
+    map_of,
+    shape_of,
+    substitute,
+)
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.loop_rewriting import rebuild
 
@@ -27,6 +38,15 @@ LEAST_POINTS = 1 << 16
 """Domain points below which one thread is done before a second has started."""
 PARTS = 64
 """Parts to aim for: enough for any usual number of threads to share evenly."""
+
+LEAST_COLUMN_POINTS = 1 << 20
+"""Domain points of a reduction into columns that memory bounds: less stays in the caches."""
+COLUMN_PARTS = 16
+"""Parts to aim for there: each writes a whole row of results."""
+LEAST_PART_ROWS = 32
+"""Rows of such a part: what it reads is that many times what it writes."""
+WIDE = 1 << 14
+"""With this many columns, a thread's share of a row is a long run as it is."""
 
 
 @dataclass(frozen=True)
@@ -50,35 +70,88 @@ def _split(op: GenericOp, parts: int) -> None:
     if not reduced or is_contraction(op) or len(op.res) != 1 or op.combiner_names == ("store",):
         return
     results = prod(e for d, e in enumerate(op.extents) if d not in reduced)
-    if results >= ENOUGH_RESULTS or prod(op.extents) < LEAST_POINTS:
-        return
     dim = max(reduced, key=lambda d: op.extents[d])
-    count = _divisor(op.extents[dim], parts)
-    indexed = any(isinstance(o, IndexOp) and o.dim.value.data == dim for o in op.block.ops)
-    if count < 2 or indexed:
-        return
-    reads = [forms_of(m, op.extents) for m in op.read_maps]
+    forms = [forms_of(m, op.extents) for m in op.read_maps]
+    reads = [r for r in forms if r is not None]
     written = forms_of(op.write_maps[0], op.extents)
-    if written is None or any(r is None for r in reads):
+    if written is None or len(reads) < len(forms):
         return
-    _rebuild_split(op, dim, count, [r for r in reads if r is not None], written)
+    indexed = {o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp)}
+    if results < ENOUGH_RESULTS:
+        count = _divisor(op.extents[dim], parts)
+        if prod(op.extents) >= LEAST_POINTS and count > 1 and dim not in indexed:
+            _rebuild_split(op, dim, count, reads, written)
+        return
+    count = _divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
+    if count > 1 and not indexed and _sums_long_columns(op, dim, results, reads, written):
+        _rebuild_split(op, dim, count, reads, written, in_front=True)
+
+
+def _sums_long_columns(
+    op: GenericOp, dim: int, results: int, reads: list[Forms], written: Forms
+) -> bool:
+    """Whether a nest reduces rows into columns on its own, and memory bounds it.
+
+    One whose operands or results belong to larger nests may share a kernel with them instead.
+    """
+    if prod(op.extents) < LEAST_COLUMN_POINTS or not written:
+        return False
+    column = next((d for d, c in written[-1].terms if c == 1), None)
+    if column is None or op.extents[column] >= WIDE:
+        return False
+    offsets = [
+        flatten(forms, shape_of(value)) for forms, value in zip(reads, op.inputs, strict=True)
+    ]
+    wide = [o for o in offsets if o.coefficient(column)]
+    along = [o.coefficient(dim) for o in wide if o.coefficient(dim)]
+    if 1 in along or not any(o.coefficient(column) == 1 for o in offsets):
+        return False
+    if not all(isinstance(_root(value), BlockArgument) for value in op.inputs):
+        return False
+    return all(not _is_larger(use.operation, results) for use in op.res[0].uses)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return value
+
+
+def _is_larger(reader: Operation, points: int) -> bool:
+    if isinstance(reader, ReshapeOp):
+        return any(_is_larger(use.operation, points) for use in reader.result.uses)
+    return isinstance(reader, GenericOp) and prod(reader.extents) > points
 
 
 def _divisor(extent: int, wanted: int) -> int:
-    """The largest divisor of the extent that is at most `wanted`."""
-    return max(d for d in range(1, min(wanted, extent) + 1) if extent % d == 0)
+    """The largest divisor of the extent that is at most `wanted`; 1 if there is none."""
+    return max((d for d in range(1, min(wanted, extent) + 1) if extent % d == 0), default=1)
 
 
-def _rebuild_split(op: GenericOp, dim: int, count: int, reads: list[Forms], written: Forms) -> None:
+def _rebuild_split(
+    op: GenericOp,
+    dim: int,
+    count: int,
+    reads: list[Forms],
+    written: Forms,
+    *,
+    in_front: bool = False,
+) -> None:
+    """Split a reduced dimension into `count` parts: the last dimension, or `in_front` the first."""
     rank = len(op.extents)
     part = op.extents[dim] // count
-    extents = [*op.extents, count]
+    extents = list(op.extents)
     extents[dim] = part
-    values = [Linear.dim(d) for d in range(rank)]
-    values[dim] = Linear.of({dim: 1, rank: part})
+    shift, number = (1, 0) if in_front else (0, rank)
+    extents.insert(number, count)
+    values = [Linear.dim(d + shift) for d in range(rank)]
+    values[dim] = Linear.of({dim + shift: 1, number: part})
+    moved = tuple(substitute(f, values) for f in written)
+    target = (Linear.dim(number), *moved) if in_front else (*moved, Linear.dim(number))
     result_type = op.res[0].type
     assert isinstance(result_type, TensorType)
     shape = result_type.get_shape()
+    partial_shape = (count, *shape) if in_front else (*shape, count)
     element = result_type.element_type
     combiner = op.combiner_names[0]
     label = op.attributes.get("lamina.op")
@@ -86,11 +159,11 @@ def _rebuild_split(op: GenericOp, dim: int, count: int, reads: list[Forms], writ
         op,
         domain=extents,
         input_maps=[map_of([substitute(f, values) for f in r], rank + 1) for r in reads],
-        output_maps=[map_of([*written, Linear.dim(rank)], rank + 1)],
-        result_types=[TensorType(element, [*shape, count])],
+        output_maps=[map_of(target, rank + 1)],
+        result_types=[TensorType(element, partial_shape)],
         replace_results=False,
     )
-    join = _join(partial, shape, count, element, combiner)
+    join = _join(partial, shape, element, combiner, 0 if in_front else len(shape))
     join.location = op.location
     if isinstance(label, StringAttr):
         join.attributes["lamina.op"] = StringAttr("join")
@@ -103,17 +176,20 @@ def _rebuild_split(op: GenericOp, dim: int, count: int, reads: list[Forms], writ
 
 
 def _join(
-    partial: GenericOp, shape: tuple[int, ...], count: int, element: Attribute, combiner: str
+    partial: GenericOp, shape: tuple[int, ...], element: Attribute, combiner: str, dim: int
 ) -> GenericOp:
-    rank = len(shape)
+    """Join partial results along a dimension of theirs."""
+    partial_type = partial.res[0].type
+    assert isinstance(partial_type, TensorType)
+    rank = len(shape) + 1
     body = Block(arg_types=[element])
     body.add_op(YieldOp([body.args[0]]))
-    dims = [Linear.dim(d) for d in range(rank + 1)]
+    dims = [Linear.dim(d) for d in range(rank)]
     return GenericOp(
-        [*shape, count],
+        partial_type.get_shape(),
         [partial.res[0]],
-        [map_of(dims, rank + 1)],
-        [map_of(dims[:rank], rank + 1)],
+        [map_of(dims, rank)],
+        [map_of([d for place, d in enumerate(dims) if place != dim], rank)],
         [combiner],
         [TensorType(element, shape)],
         Region(body),

@@ -38,6 +38,7 @@ COLUMN_SCRATCH_BYTES = 1 << 18
 def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, target: Target) -> None:
     """Emit the whole kernel."""
     outputs = outputs_of(stages)
+    forks = memory.forks and work(stages) >= PARALLEL_WORK
     collapse_rows(stages)
     popped = all(not s.inner for s in stages) and bool(stages[0].rows)
     across = _pop_rows(stages, target) if popped else None
@@ -55,7 +56,8 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
         length = stages[0].inner_extents[0]
         *extents, _ = extents
         rows = prod(extents)
-        width = _column_width(length, target.lanes(widest_bits(stages)), COLUMN_TASKS // rows)
+        tasks = COLUMN_TASKS // rows if forks else 1
+        width = _column_width(length, target.lanes(widest_bits(stages)), tasks)
         width = min(width, most)
         chunks = -(-length // width)
     sweeps = build_sweeps(stages)
@@ -70,7 +72,7 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
             number = inner.quotient(number, chunks)
         _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
 
-    if memory.forks and rows * chunks > 1 and work(stages) >= PARALLEL_WORK:
+    if forks and rows * chunks > 1:
         emit.parallel(rows * chunks, task)
         return
 

@@ -12,7 +12,14 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_rules import pure_dim
-from lamina.passes.scheduling.column import ColumnEmitter
+from lamina.passes.plan_memory import byte_size
+from lamina.passes.scheduling.column import COLUMN_UNROLL, ColumnEmitter
+from lamina.passes.scheduling.column_streams import (
+    FAR_STREAMS,
+    LEAST_LENGTH,
+    STREAMS,
+    ColumnStreamsEmitter,
+)
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, plan_prefetch
@@ -279,8 +286,13 @@ class RowSegment:
         outer = [p for p in kept if p != place]
         rest = [p for p in range(len(order)) if p not in outer]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
-        kind = ColumnEmitter if place in kept else SweepEmitter
+        kind = SweepEmitter
+        if place in kept:
+            streams = self._row_streams(inner_sweep, rest.index(place))
+            kind = ColumnStreamsEmitter if streams else ColumnEmitter
         emitter = self._emitter(kind, inner_sweep, rest.index(place))
+        if isinstance(emitter, ColumnStreamsEmitter):
+            emitter.streams = self._row_streams(inner_sweep, rest.index(place))
 
         def nest(inner: Emitter, places: list[int], bound: Env) -> None:
             if not places:
@@ -297,6 +309,21 @@ class RowSegment:
             inner.loop(low, high, 1, [], body)
 
         nest(emit, outer, env)
+
+    def _row_streams(self, sweep: Sweep, place: int) -> int:
+        """How many streams of rows a reduction into columns reads; 0 if its totals fit registers.
+
+        So do those of rows so short that a block of registers holds all of their columns.
+        """
+        stage = sweep.stages[0]
+        lanes = self.target.lanes(widest_bits(sweep.stages))
+        length = max((e for p, e in enumerate(sweep.extents) if p != place), default=1)
+        fits = sweep.extents[place] <= COLUMN_UNROLL * lanes
+        if lanes == 1 or fits or length < STREAMS * LEAST_LENGTH:
+            return 0
+        read = dict.fromkeys(r.memory for r in stage.reads)
+        far = sum(byte_size(m.type) for m in read) > self.target.l3_bytes  # pyright: ignore[reportArgumentType]
+        return FAR_STREAMS if far and length >= FAR_STREAMS * LEAST_LENGTH else STREAMS
 
 
 def widest_bits(stages: Sequence[Stage]) -> int:

@@ -61,6 +61,28 @@ func.func private @totals(%x: memref<4096x64xf32>, %y: memref<4096xf32>, %z: mem
 
 // -----
 
+// Long columns: four rows far apart are added up together, totals stay in scratch.
+func.func private @streams(%x: memref<48x256xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [48, 256] reads(%x[i, j] : memref<48x256xf32>) writes([j] add into %y : memref<256xf32>) attributes {lamina.rows = array<i64: 1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @streams
+// CHECK-DAG:     [[Q:%\S+]] = arith.constant 12 : index
+// CHECK:         [[T:%\S+]] = memref.alloca() {{.*}} memref<256xf32>
+// CHECK:         scf.for
+// CHECK-NEXT:    vector.store {{.*}}, [[T]]
+// CHECK:         scf.for %{{.*}} to [[Q]] step
+// CHECK:         scf.for
+// CHECK-COUNT-4: vector.load {{.*}} : memref<12288xf32>
+// CHECK:         [[B:%\S+]] = vector.load [[T]]
+// CHECK-NEXT:    [[S:%\S+]] = arith.addf {{.*}}, [[B]]
+// CHECK-NEXT:    vector.store [[S]], [[T]]
+
+// -----
+
 // The greatest of no numbers is minus infinity.
 func.func private @empty(%x: memref<3x0xf32>, %y: memref<3xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [3, 0] reads(%x[i, j] : memref<3x0xf32>) writes([i] max into %y : memref<3xf32>) attributes {lamina.rows = array<i64: 0>} {

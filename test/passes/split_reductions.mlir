@@ -65,3 +65,48 @@ func.func @indexed(%x: tensor<65536xi64>) -> tensor<i64> {
 // CHECK-LABEL: func.func @indexed
 // CHECK: loop.generic (d0) in [65536]
 // CHECK-NOT: [1024, 64]
+
+// -----
+
+// Rows are summed in parts, each of which reads whole rows.
+func.func @columns(%x: tensor<8192x2048xf32>) -> tensor<2048xf32> {
+  %s = loop.generic (d0, d1) in [8192, 2048] reads(%x[d0, d1] : tensor<8192x2048xf32>)
+      writes([d1] add : tensor<2048xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<2048xf32>
+}
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[P:[^ ]*]] = loop.generic (d0, d1, d2) in [16, 512, 2048]
+// CHECK-SAME: reads(%x[(d0 * 512) + d1, d2] : tensor<8192x2048xf32>) writes([d0, d2] add : tensor<16x2048xf32>)
+// CHECK: %[[J:[^ ]*]] = loop.generic (d0, d1) in [16, 2048] reads(%[[P]][d0, d1] : tensor<16x2048xf32>) writes([d1] add : tensor<2048xf32>)
+// CHECK: func.return %[[J]]
+
+// -----
+
+// Sums that the rows themselves need afterwards stay whole, to share a kernel with what reads them;
+// so do sums of what is computed here, and short ones.
+func.func @shared(%x: tensor<8192x2048xf32>, %y: tensor<256x2048xf32>) -> (tensor<8192x2048xf32>, tensor<2048xf32>, tensor<2048xf32>) {
+  %s = loop.generic (d0, d1) in [8192, 2048] reads(%x[d0, d1] : tensor<8192x2048xf32>) writes([d1] add : tensor<2048xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %d = loop.generic (d0, d1) in [8192, 2048] reads(%x[d0, d1] : tensor<8192x2048xf32>, %s[d1] : tensor<2048xf32>) writes([d0, d1] store : tensor<8192x2048xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.subf %p, %q : f32
+    loop.yield %r : f32
+  }
+  %t = loop.generic (d0, d1) in [8192, 2048] reads(%d[d0, d1] : tensor<8192x2048xf32>) writes([d1] add : tensor<2048xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %u = loop.generic (d0, d1) in [256, 2048] reads(%y[d0, d1] : tensor<256x2048xf32>) writes([d1] add : tensor<2048xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %d, %t, %u : tensor<8192x2048xf32>, tensor<2048xf32>, tensor<2048xf32>
+}
+// CHECK-LABEL: func.func @shared
+// CHECK-NOT: [16,
+// CHECK: func.return

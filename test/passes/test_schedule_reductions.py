@@ -145,6 +145,47 @@ def test_stored_and_summed_by_column(build: Build, execute: Execute) -> None:
     agree(total, array.sum(0))
 
 
+@pytest.mark.parametrize("shape", [(16, 65), (33, 130), (67, 2049), (19, 5000), (2, 35, 200)])
+@pytest.mark.parametrize(
+    ("element", "combiner"),
+    [("f32", "add"), ("f32", "max"), ("f64", "min"), ("i32", "add"), ("i1", "or")],
+)
+def test_rows_are_added_in_streams(
+    build: Build, execute: Execute, shape: tuple[int, ...], element: str, combiner: str
+) -> None:
+    """Columns that fill more than a block of registers, with rows and columns left over."""
+    x = build.argument(shape, element)
+    names = "hij"[-len(shape) :]
+    domain = ",".join(f"{d}={e}" for d, e in zip(names, shape, strict=True))
+    result = build.reduce(combiner, x, domain, ",".join(names), "j", shape[-1:])
+    array = sample(shape, element)
+    (got,) = execute(build.text(result), array)
+    axes = tuple(range(len(shape) - 1))
+    agree(got, REFERENCE[combiner].reduce(array, axis=axes, dtype=array.dtype))
+
+
+def test_streams_read_rows_and_scalars(build: Build, execute: Execute) -> None:
+    """What a row shares is read once for each stream; two totals; a copy of what is read."""
+    x, weight = build.argument((37, 150)), build.argument((37,))
+    body = "%s = arith.mulf %p0, %p1 : f32\nloop.yield %s, %p0, %s : f32, f32, f32"
+    writes = [("j", "add", (150,), "f32"), ("j", "max", (150,), "f32")]
+    writes += [("i,j", "store", (37, 150), "f32")]
+    results = build.nest("i=37,j=150", [(x, "i,j"), (weight, "i")], writes, body)
+    array, factors = sample((37, 150)), sample((37,))
+    total, top, product = execute(build.text(*results), array, factors)
+    agree(total, factors @ array)
+    agree(top, array.max(0))
+    agree(product, factors[:, None] * array)
+
+
+def test_parts_of_rows_are_joined(build: Build, execute: Execute) -> None:
+    x = build.argument((2048, 520))
+    result = build.reduce("add", x, "i=2048,j=520", "i,j", "j", (520,))
+    array = sample((2048, 520))
+    (got,) = execute(build.text(result), array)
+    agree(got, array.sum(0, dtype=np.float64))
+
+
 def test_reductions_over_different_dims_are_refused(build: Build, execute: Execute) -> None:
     x = build.argument((5, 7))
     writes = [("i", "add", (5,), "f32"), ("j", "add", (7,), "f32")]
