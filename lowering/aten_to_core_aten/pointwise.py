@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import pi
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
-from lamina.lowering.tensor_types import element_of, is_bool, is_float
+from lamina.lowering.tensor_types import element_of, is_bool, is_complex, is_float
 
 ALIASES = {
     "__and__": "bitwise_and",
@@ -307,13 +308,15 @@ def round_decimals(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("isclose")
 def isclose(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """x == y, or finite |x - y| <= atol + |rtol * y|."""
+    """x == y, or finite |x - y| <= atol + |rtol * y|; integers and booleans compute in f32."""
     x, y = op.arg("self"), op.arg("other")
     close = b("eq.Tensor", x, y)
     if op.arg("equal_nan") and is_float(element_of(x)):
         close = b("logical_or", close, b("logical_and", b("isnan", x), b("isnan", y)))
     if op.arg("rtol") == 0 and op.arg("atol") == 0:
         return close
+    if not is_float(element_of(x)) and not is_complex(element_of(x)):
+        x, y = b.cast(x, f32), b.cast(y, f32)
     allowed = b("add.Scalar", b("abs", b("mul.Scalar", y, op.arg("rtol"))), op.arg("atol"))
     actual = b("abs", b("sub.Tensor", x, y))
     finite = b("logical_not", b("logical_or", b("isnan", actual), b("isinf", actual)))

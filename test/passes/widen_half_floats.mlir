@@ -61,3 +61,13 @@ func.func @numbers(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %p = aten.pow.Tensor_Scalar(%m, exponent = 3) : (tensor<4xbf16>) -> tensor<4xbf16>
   func.return %p : tensor<4xbf16>
 }
+
+// So does a batch norm that moves running statistics: they are rounded once.
+
+// CHECK-LABEL: @batch_norm
+// CHECK:       aten._native_batch_norm_legit_functional.default({{.*}}) : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+// CHECK:       aten._to_copy.default({{.*}}, dtype = f16) {lamina.implicit} : (tensor<3xf32>)
+func.func @batch_norm(%x: tensor<2x3xf16>, %m: tensor<3xf16>, %v: tensor<3xf16>) -> tensor<3xf16> {
+  %y, %a, %b, %mean, %var = aten._native_batch_norm_legit_functional.default(%x, none, none, %m, %v, training = true, momentum = 0.5, eps = 0.6) : (tensor<2x3xf16>, tensor<3xf16>, tensor<3xf16>) -> (tensor<2x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xf16>)
+  func.return %var : tensor<3xf16>
+}
