@@ -52,6 +52,7 @@ STAGES: tuple[Stage, ...] = (
             "convert-prims-to-loop",
             "outline-regions",
             "canonicalize-loop",
+            "batch-scans",
             "loop-cse",
             "verify-loop",
         ),
@@ -61,6 +62,7 @@ STAGES: tuple[Stage, ...] = (
         (
             "fold-layout",
             "pack-contractions",
+            "hoist-invariants",
             "hoist-constants",
             "fuse-elementwise",
             "fuse-gathers",

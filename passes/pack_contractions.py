@@ -8,6 +8,7 @@ in parallel, with whatever producer `fuse-elementwise` finds for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
@@ -26,7 +27,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -37,6 +38,7 @@ from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.loop_rewriting import rebuild
+from lamina.passes.region_functions import invariant_arguments
 
 MIN_ROWS = 4
 """Below this many rows, packing an operand anew in each call costs more than it saves."""
@@ -55,14 +57,15 @@ class PackContractionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
+        invariants = invariant_arguments(op)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 for generic in list(function.body.block.ops):
                     if isinstance(generic, GenericOp):
-                        _pack(generic, target)
+                        _pack(generic, target, invariants)
 
 
-def _pack(op: GenericOp, target: Target) -> None:
+def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> None:
     shape = Contraction.of(op)
     if shape is None or shape.panel is not None:
         return
@@ -71,7 +74,8 @@ def _pack(op: GenericOp, target: Target) -> None:
     element = operand.type.element_type
     if not _in_vectors(element):
         return
-    if shape.size(shape.rows) < MIN_ROWS and not is_constant(operand):
+    stays = is_constant(operand, invariants)
+    if shape.size(shape.rows) < MIN_ROWS and not stays:
         return
     if forms_of(op.read_maps[shape.b], op.extents) is None or 0 in op.extents:
         return
@@ -89,7 +93,7 @@ def _pack(op: GenericOp, target: Target) -> None:
         inputs[shape.a], pads[shape.a] = plain.res[0], None
     new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
     new.attributes[PANEL] = IntegerAttr(panel, i64)
-    if not is_constant(operand):
+    if not stays:
         new.attributes[REPACKED] = UnitAttr()
 
 
@@ -108,17 +112,11 @@ def panel_width(columns: int, lanes: int) -> int:
     return width
 
 
-def is_constant(value: SSAValue) -> bool:
-    """Whether a value is an argument bound at compile time, possibly reshaped or widened."""
+def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
+    """Whether a value stays the same from call to call or round to round (see `invariants`)."""
     while isinstance(value.owner, ReshapeOp) or is_widening(value.owner):
         value = value.owner.operands[0]
-    if not isinstance(value, BlockArgument):
-        return False
-    function = value.block.parent_op()
-    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return False
-    kind = function.arg_attrs.data[value.index].data.get("lamina.kind")
-    return isinstance(kind, StringAttr) and kind.data in ("parameter", "constant")
+    return value in invariants
 
 
 def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]:

@@ -27,6 +27,8 @@ PASSES: dict[str, str] = {
     "split-complex": "lamina.lowering.split_complex:SplitComplexPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
     "outline-regions": "lamina.passes.outline_regions:OutlineRegionsPass",
+    "batch-scans": "lamina.passes.batch_scans:BatchScansPass",
+    "hoist-invariants": "lamina.passes.hoist_invariants:HoistInvariantsPass",
     # structured loops
     "canonicalize-loop": "lamina.passes.canonicalize_loop:CanonicalizeLoopPass",
     "loop-cse": "lamina.passes.loop_cse:LoopCsePass",

@@ -289,3 +289,41 @@ def test_random_numbers_in_a_region_are_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="numbers drawn before, and passed in"):
         lamina.compile(exported(Program(function), (torch.ones(3),)))
+
+
+def test_map_of_gathers_products_and_constants() -> None:
+    def function(xs: Tensor, index: Tensor, w: Tensor) -> Any:
+        def body(x: Tensor, index: Tensor) -> Any:
+            picked = x[index] @ w
+            return picked, index * 2, x.cumsum(0), torch.arange(3)
+
+        return torch_map(body, xs, index)
+
+    xs, index = torch.randn(5, 6, 4), torch.tensor([3, 0, 5])
+    check(Program(function, w=torch.randn(4, 7)), (xs, index))
+
+
+def test_map_of_a_body_that_must_stay_a_loop() -> None:
+    def function(xs: Tensor, ns: Tensor, y: Tensor) -> Tensor:
+        def body(row: tuple[Tensor, Tensor], y: Tensor) -> Tensor:
+            n, x = row
+            return while_loop(lambda n, x: n > 0, lambda n, x: (n - 1, x * y), (n, x))[1].exp()
+
+        return torch_map(body, (ns, xs), y)
+
+    check(Program(function), (torch.randn(4, 3), torch.tensor([0, 3, 1, 2]), torch.randn(3)))
+
+
+def test_weights_of_loops_and_branches_are_prepared_once() -> None:
+    def function(h: Tensor, xs: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Any:
+        def cell(h: Tensor, x: Tensor) -> Any:
+            h = torch.tanh(h @ w + x @ u)
+            z = torch.cond(h.sum() > 0, lambda a: a @ v.t(), lambda a: a + 1, (h,))
+            return z, (h @ v).relu()
+
+        return scan(cell, h, xs)
+
+    weights = {"w": torch.randn(8, 8) / 3, "u": torch.randn(4, 8), "v": torch.randn(8, 8) / 3}
+    compiled = check(Program(function, **weights), (torch.zeros(2, 8), torch.randn(6, 2, 4)))
+    packs = [kernel for kernel in compiled.kernels if "pack" in kernel.ops]
+    assert packs == []

@@ -1,0 +1,94 @@
+// RUN: lamina-opt %s -p hoist-invariants --split-input-file | filecheck %s
+
+// A transposed copy of what stays the same is made once, in front of the loop. What depends on the
+// carried value stays, and so do a nest that grows its operand and an indirect read.
+func.func @main(%x: tensor<4xf32>, %w: tensor<4x4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+  %r = control.while from(%x) with(%w, %i) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4xi64>) -> tensor<4xf32> test {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %k: tensor<4xi64>):
+    %t = func.call @test(%a, %b, %k) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4xi64>) -> tensor<i1>
+    control.yield %t : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %k: tensor<4xi64>):
+    %s = func.call @body(%a, %b, %k) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4xi64>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @test(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %k: tensor<4xi64>) -> tensor<i1> attributes {lamina.region} {
+  %t = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([] and : tensor<i1>) {
+  ^bb0(%p: f32):
+    %m = arith.cmpf olt, %p, %p : f32
+    loop.yield %m : i1
+  }
+  func.return %t : tensor<i1>
+}
+func.func private @body(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %k: tensor<4xi64>) -> tensor<4xf32> attributes {lamina.region} {
+  %turned = loop.generic (i, j) in [4, 4] reads(%b[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %looked = loop.generic (i) in [4] reads(%k[i] : tensor<4xi64>) sources(%b : tensor<4x4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: i64, %table: tensor<4x4xf32>):
+    %at = arith.index_cast %p : i64 to index
+    %m = loop.read %table[%at, %at] : tensor<4x4xf32>
+    loop.yield %m : f32
+  }
+  %wide = loop.generic (i, j) in [4, 4] reads(%k[i] : tensor<4xi64>) writes([i, j] store : tensor<4x4xi64>) {
+  ^bb0(%p: i64):
+    loop.yield %p : i64
+  }
+  %s = loop.generic (i, j) in [4, 4] reads(%a[j] : tensor<4xf32>, %turned[i, j] : tensor<4x4xf32>, %looked[i] : tensor<4xf32>, %wide[i, j] : tensor<4x4xi64>) writes([i] add : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32, %v: i64):
+    %m = arith.mulf %p, %q : f32
+    loop.yield %m : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+// CHECK:         func.func @main
+// CHECK-NEXT:    %turned = loop.generic (d0, d1) in [4, 4] reads(%w[d1, d0]
+// CHECK-NOT:     loop.generic
+// CHECK:         control.while from(%x) with(%w, %i, %turned)
+// CHECK:         func.func private @body(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %k: tensor<4xi64>, %turned: tensor<4x4xf32>)
+// CHECK-NEXT:      %looked = loop.generic
+// CHECK:           %wide = loop.generic
+// CHECK:           %s = loop.generic (d0, d1) in [4, 4] reads(%a[d1] : tensor<4xf32>, %turned[d0, d1]
+
+// -----
+
+// A branch hands up what depends on constants only.
+func.func @main(%p: tensor<i1>, %x: tensor<4xf32>, %w: tensor<4xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<4xf32> {
+  %r = control.cond if(%p) with(%x, %w) : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> then {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %t = func.call @then(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    control.yield %t : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %s = func.call @else(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @then(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.region} {
+  %t = loop.generic (i) in [4] reads(%b[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%q: f32):
+    %m = math.exp %q : f32
+    loop.yield %m : f32
+  }
+  func.return %t : tensor<4xf32>
+}
+func.func private @else(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.region} {
+  %t = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%q: f32):
+    %m = math.exp %q : f32
+    loop.yield %m : f32
+  }
+  func.return %t : tensor<4xf32>
+}
+// CHECK:         func.func @main
+// CHECK-NEXT:    %t = loop.generic (d0) in [4] reads(%w[d0]
+// CHECK-NOT:     loop.generic
+// CHECK:         control.cond if(%p) with(%x, %t)
+// CHECK:         func.func private @then(%a: tensor<4xf32>, %t: tensor<4xf32>)
+// CHECK-NEXT:      func.return %t
+// CHECK:         func.func private @else(%a: tensor<4xf32>, {{%\S+}}: tensor<4xf32>)
+// CHECK-NEXT:      loop.generic (d0) in [4] reads(%a[d0]
