@@ -8,7 +8,7 @@ import torch
 from lamina.dialects.errors import ArgumentError
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.runtime.compiled import CheckedCall, Program, bind, provide
-from lamina.runtime.dispatch.binding import Layout
+from lamina.runtime.dispatch.layout import Layout
 
 WEIGHT_MODES = ("checked", "passed", "frozen")
 """How parameters and buffers reach a program: see `lamina_backend`."""

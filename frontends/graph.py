@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 from torch import fx
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
+from xdsl.dialects.builtin import LocationAttr, TensorType, f64, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects import aten, prims
@@ -18,6 +17,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
 from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
+from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_operation
 from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
 
 Value = Any
@@ -30,15 +30,6 @@ _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
 """Keywords that are left out of the IR, as they say what holds for every tensor here."""
-
-_SIZE_ARITHMETIC: dict[object, type[arith.SignlessIntegerBinaryOperation]] = {
-    operator.add: arith.AddiOp,
-    operator.sub: arith.SubiOp,
-    operator.mul: arith.MuliOp,
-    operator.floordiv: arith.FloorDivSIOp,
-}
-"""Python arithmetic on symbolic sizes."""
-
 
 @dataclass
 class GraphImporter:
@@ -53,7 +44,10 @@ class GraphImporter:
         """Imports one graph with its placeholders bound to `arguments`; gives its outputs."""
         env: dict[fx.Node, Value] = {}
         remaining = iter(arguments)
+        idle = idle_nodes(graph_module.graph)
         for node in graph_module.graph.nodes:
+            if node in idle:
+                continue
             if node.op == "placeholder":
                 env[node] = next(remaining)
             elif node.op == "get_attr":
@@ -82,12 +76,10 @@ class GraphImporter:
             return self._higher_order(node, env)
         if target is torch._C._set_grad_enabled:
             return None  # only autograd would notice
-        if target in _SIZE_ARITHMETIC:
+        if target in SIZE_FUNCTIONS:
             return self._size_arithmetic(node, env)
         if isinstance(node.meta.get("val"), torch.SymInt | torch.SymBool | torch.SymFloat):
-            raise self.unsupported(
-                node, "sizes that depend on data, or relations of sizes, cannot be imported"
-            )
+            raise self.unsupported(node, "this function of sizes cannot be imported")
         raise self.unsupported(node, "this function is no ATen op")
 
     def _overload(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
@@ -144,7 +136,7 @@ class GraphImporter:
         places = [
             place
             for place, (arg, value) in enumerate(zip(op_class.schema.args, arguments, strict=False))
-            if arg.type.kind is Kind.TENSOR and isinstance(value, int | float | complex)
+            if arg.type.kind is Kind.TENSOR and _is_number(value)
         ]
         if not places:
             return op_class
@@ -156,7 +148,8 @@ class GraphImporter:
         tensors = [n.meta["val"] for n in node.all_input_nodes if _is_tensor(n.meta.get("val"))]
         for place in places:
             number = arguments[place]
-            dtype = torch.result_type(tensors[0], number) if tensors else torch.tensor(number).dtype
+            kind = _EXAMPLES[number.type] if isinstance(number, SSAValue) else number
+            dtype = torch.result_type(tensors[0], kind) if tensors else torch.tensor(kind).dtype
             element = element_type(dtype)
             made: Any = aten.op("scalar_tensor.default")
             tensor = made(
@@ -189,23 +182,17 @@ class GraphImporter:
         args = [_argument(value, env) for value in node.args]
         return import_higher_order(self, node, args, location)
 
-    def _size_arithmetic(self, node: fx.Node, env: dict[fx.Node, Value]) -> SSAValue:
+    def _size_arithmetic(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
         location = self.locations.of_trace(node.meta.get("stack_trace"))
-        operands = [self._size(_argument(value, env), node, location) for value in node.args]
-        op = _SIZE_ARITHMETIC[node.target](operands[0], operands[1])
-        op.location = location
-        self.block.add_op(op)
-        return op.results[0]
 
-    def _size(self, value: Value, node: fx.Node, location: LocationAttr) -> SSAValue:
-        if type(value) is int:
-            constant = arith.ConstantOp(IntegerAttr(value, i64))
-            constant.location = location
-            self.block.add_op(constant)
-            return constant.result
-        if isinstance(value, SSAValue) and value.type == i64:
-            return value
-        raise self.unsupported(node, "arithmetic on a size needs integers")
+        def insert(op: Operation) -> None:
+            op.location = location
+            self.block.add_op(op)
+
+        found = size_operation(node.target, [_argument(v, env) for v in node.args], insert)
+        if found is None:
+            raise self.unsupported(node, "arithmetic on a size needs integers")
+        return found
 
     def unsupported(
         self, node: fx.Node, reason: str, nearest: str | None = None
@@ -246,6 +233,16 @@ def _nested(example: Sequence[object], results: Iterator[SSAValue]) -> list[Valu
 def _scalar_overload(overload: str) -> str:
     """Torch's name of the overload that takes a scalar for a tensor `other`."""
     return "Scalar" if overload == "default" else overload.replace("Tensor", "Scalar", 1)
+
+
+_EXAMPLES: dict[Attribute, int | float | bool] = {i64: 0, f64: 0.0, i1: False}
+"""A number of each type that a graph computes numbers in."""
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, SSAValue):
+        return value.type in _EXAMPLES
+    return isinstance(value, int | float | complex)
 
 
 def _is_tensor(value: object) -> bool:

@@ -7,7 +7,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from lamina.dialects.errors import ArgumentError
-from lamina.runtime.dispatch.binding import Layout
+from lamina.runtime.dispatch.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Stage:
 
 STAGES: tuple[Stage, ...] = (
     Stage("aten", ("verify-aten",)),
-    Stage("functional", ("functionalize", "verify-functional")),
+    Stage("functional", ("functionalize", "bound-dynamic-shapes", "verify-functional")),
     Stage(
         "core_aten",
         ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),

@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "verify-scheduled": "lamina.passes.verify_scheduled:VerifyScheduledPass",
     # between layers
     "functionalize": "lamina.passes.functionalize:FunctionalizePass",
+    "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "widen-half-floats": "lamina.passes.widen_half_floats:WidenHalfFloatsPass",
     "convert-aten-to-core-aten": "lamina.lowering.aten_to_core_aten:ConvertAtenToCoreAtenPass",
     "convert-core-aten-to-prims": "lamina.lowering.core_aten_to_prims:ConvertCoreAtenToPrimsPass",

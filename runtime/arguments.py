@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lamina.dialects.errors import ArgumentError
-from lamina.runtime.dispatch.binding import Layout
+from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import Slot
 
 Reader = Callable[[Any], int]

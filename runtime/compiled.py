@@ -20,9 +20,10 @@ from lamina.runtime.arguments import (
     wrong_kind,
 )
 from lamina.runtime.buffers import AlignedMemory
-from lamina.runtime.dispatch.binding import BoundProgram, Layout
+from lamina.runtime.dispatch.binding import BoundProgram
+from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.native import native_calls
-from lamina.runtime.entry import Entry, Slot
+from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
 from lamina.runtime.random_state import make_state, shared_state
@@ -283,7 +284,9 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
             pointers[index] = _extern(slot, kept)
         elif slot.kind == "seed":
             pointers[index] = shared_state().ctypes.data
-    positions = {slot.name: index for index, slot in enumerate(slots) if slot.kind != "output"}
+    positions = {
+        slot.name: index for index, slot in enumerate(slots) if slot.kind not in OUTPUT_KINDS
+    }
     copies = [
         (index, positions[slot.target or ""], slot.size)
         for index, slot in enumerate(slots)

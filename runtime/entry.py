@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
     DictionaryAttr,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -43,6 +44,9 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
 }
 """NumPy's dtype of each element type; bf16 is a type of ml_dtypes."""
 
+OUTPUT_KINDS = ("output", "size", "check")
+"""Kinds of slots that a call allocates anew: results, and what says how to read them."""
+
 _SIZES = {name: dtype.itemsize for name, dtype in NUMPY_DTYPES.items()}
 
 
@@ -51,9 +55,12 @@ class Slot:
     """One pointer of an entry point.
 
     `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
-    (the new value of argument `target`), arena (scratch memory), seed (the state of random numbers)
-    or extern (the code of an extern kernel; `target` is its signature). `dtype` is the element type
-    as IR spells it.
+    (the new value of argument `target`), arena (scratch memory), seed (the state of random
+    numbers), extern (the code of an extern kernel; `target` is its signature), size (how many
+    positions of an output count) or check (what must hold; `target` is the message). `dtype` is the
+    element type as IR spells it. `sizes` has, for each dimension of an output, the number of the
+    `size` slot that says how much of it counts, or -1 for all. `is_number` says that callers get a
+    Python number.
     """
 
     name: str
@@ -61,6 +68,8 @@ class Slot:
     dtype: str
     shape: tuple[int, ...]
     target: str | None = None
+    sizes: tuple[int, ...] | None = None
+    is_number: bool = False
 
     @property
     def elements(self) -> int:
@@ -80,7 +89,11 @@ class Slot:
     @property
     def type_text(self) -> str:
         """The type as messages print it, for example `tensor<2x3xf32>`."""
-        return "tensor<" + "x".join([*map(str, self.shape), self.dtype]) + ">"
+        shape = [
+            "?" if self.sizes is not None and self.sizes[dim] >= 0 else str(extent)
+            for dim, extent in enumerate(self.shape)
+        ]
+        return "tensor<" + "x".join([*shape, self.dtype]) + ">"
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
@@ -101,7 +114,13 @@ class Entry:
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> "Entry":
         """The inverse of `to_json`."""
-        return cls(tuple(Slot(**{**d, "shape": tuple(d["shape"])}) for d in data))
+        return cls(tuple(_slot_from_json(d) for d in data))
+
+
+def _slot_from_json(data: Mapping[str, Any]) -> Slot:
+    sizes = data.get("sizes")
+    lists = {"shape": tuple(data["shape"]), "sizes": tuple(sizes) if sizes is not None else None}
+    return Slot(**{**data, **lists})
 
 
 def function_named(module: ModuleOp, name: str) -> FuncOp | None:
@@ -143,7 +162,14 @@ def _slots(
             name = f"{_STEMS.get(kind, kind)}{unnamed[kind]}"
         unnamed[kind] += 1
         target = _text(entries.get("lamina.target")) or _text(entries.get("lamina.signature"))
-        slots.append(_slot(type_, name, kind, target))
+        slot = _slot(type_, name, kind, target)
+        slots.append(
+            replace(
+                slot,
+                sizes=_sizes(entries.get("lamina.sizes")),
+                is_number="lamina.number" in entries,
+            )
+        )
     return slots
 
 
@@ -165,6 +191,12 @@ def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
     if dtype not in _SIZES:
         raise InputError(f"'{name}': {type_} has no element type of a tensor")
     return Slot(name, kind, dtype, shape, target)
+
+
+def _sizes(attribute: Attribute | None) -> tuple[int, ...] | None:
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    return tuple(entry.value.data for entry in attribute if isinstance(entry, IntegerAttr))
 
 
 def element_name(type_: Attribute) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lamina.runtime.buffers import ALIGNMENT, rounded
-from lamina.runtime.entry import Slot
+from lamina.runtime.entry import OUTPUT_KINDS, Slot
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def memory_use(slots: Sequence[Slot]) -> MemoryUse:
 
     return MemoryUse(
         arena=total("arena"),
-        outputs=total("output"),
+        outputs=total(*OUTPUT_KINDS),
         mutations=total("mutation"),
         prepared=total("prepared"),
         held=total("parameter", "buffer", "constant"),

@@ -31,6 +31,7 @@ from lamina.dialects.schema.slots import (
 from lamina.dialects.schema.values import (
     DYNAMIC,
     NONE,
+    RuntimeInt,
     decode,
     describe,
     encode,
@@ -345,7 +346,7 @@ def _as_type(value: Any) -> Any:
         kind = value.type
         if isinstance(kind, TensorType):
             return kind
-        return math.nan if kind == f64 else kind == i1 or -1
+        return math.nan if kind == f64 else kind == i1 or RuntimeInt(-1)
     if isinstance(value, list):
         return [_as_type(entry) for entry in value]
     return value

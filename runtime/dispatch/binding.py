@@ -7,34 +7,15 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
+from lamina.runtime.dispatch.layout import FORMS, Layout
 from lamina.runtime.dispatch.native import Lock, bucket, native_calls
 from lamina.runtime.dispatch.records import structure
-from lamina.runtime.entry import NUMPY_DTYPES, Slot
+from lamina.runtime.dynamic_results import cutting
+from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 
 _DLPACK_CODES = {"i": 0, "ui": 1, "f": 2, "bf": 4, "complex<f": 5}
 _ONE_LANE = 1 << 16
 _BOOL = 6 | 8 << 8 | _ONE_LANE
-
-FORMS = {"single": 0, "tuple": 1, "list": 2}
-"""What a call gives: the only result itself, or all of them."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a call's arguments and results are packed.
-
-    `form` is one of `FORMS`. `entries` has an output's number for each entry of the result, or None
-    where it is None. `finish` makes what the call gives of the packed results. `boxed` has each
-    input's place in a list of `boxed_count` arguments, which is the only argument then; the caller
-    vouches that tensors in it are neither lazily negated nor conjugated, and may need gradients.
-    """
-
-    form: str
-    entries: tuple[int | None, ...]
-    finish: Callable[[Any], Any] | None = None
-    boxed: tuple[int, ...] | None = None
-    boxed_count: int = 0
-    native_kind: str = "numpy"
 
 
 @dataclass
@@ -65,9 +46,9 @@ class BoundProgram:
             kind: [
                 self._value(index, slot, index in mutated)
                 for index, slot in enumerate(self.slots)
-                if slot.kind == kind
+                if slot.kind in kinds
             ]
-            for kind in ("input", "output")
+            for kind, kinds in (("input", ("input",)), ("output", OUTPUT_KINDS))
         }
         self._tables = {
             kind: (structure("Value") * max(len(values), 1))(*values)
@@ -83,6 +64,8 @@ class BoundProgram:
 
     def record(self, layout: Layout, slow: Callable[..., Any]) -> tuple[bytes, list[object]]:
         """The `Program` record, and what has to live as long as it."""
+        outputs = [slot for slot in self.slots if slot.kind in OUTPUT_KINDS]
+        layout = cutting(layout, outputs)
         entries = [-1 if number is None else number for number in layout.entries]
         table = (ctypes.c_int32 * max(len(entries), 1))(*entries)
         boxed = None
@@ -129,7 +112,7 @@ class BoundProgram:
             shape=ctypes.addressof(extents),
             strides=ctypes.addressof(steps),
             numpy_dtype=id(numpy_dtype) if numpy_dtype is not None else None,
-            bucket=bucket(slot.size) if slot.kind == "output" else None,
+            bucket=bucket(slot.size) if slot.kind in OUTPUT_KINDS else None,
         )
 
 

@@ -19,11 +19,13 @@ from xdsl.traits import IsTerminator
 from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.lowering.conversion import Conversion
 from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
+from lamina.runtime.interpreters.specialize import depends_on_data, specialized
 from lamina.runtime.interpreters.values import as_type
 
 FAMILIES = (
     "convolution",
     "creation",
+    "data_dependent",
     "indexing",
     "linear",
     "normalization",
@@ -87,8 +89,24 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
     for op_class in op_classes:
         assert not op_class.has_trait(IsTerminator)
         function = table.get(op_class.name.partition(".")[2])
-        made[op_class] = _decomposed if function is None else _with(function)
+        made[op_class] = _at_run_time(_decomposed if function is None else _with(function))
     return TableFunctions(made)
+
+
+def _at_run_time(run: RunFunction) -> RunFunction:
+    """Runs an op whose types leave sizes open, or that takes numbers, as one of the sizes met."""
+
+    def on_sizes(interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
+        if not depends_on_data(op):
+            return run(interpreter, op, args)
+        made, given = specialized(op, args)
+        results = run(interpreter, made, given)
+        return tuple(
+            None if value is None else as_type(value, result.type)
+            for value, result in zip(results, op.results, strict=True)
+        )
+
+    return on_sizes
 
 
 def _with(function: Callable[[Call], Any]) -> RunFunction:

@@ -15,11 +15,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 
 from lamina.dialects.errors import ArgumentError
-from lamina.runtime.entry import Slot, argument_slots, function_named, result_slots
+from lamina.runtime.dynamic_results import Cutter
+from lamina.runtime.entry import OUTPUT_KINDS, Slot, argument_slots, function_named, result_slots
 from lamina.runtime.interpreters.loop_memory import allocate
 from lamina.runtime.random_state import make_state
 
-MADE_KINDS = ("prepared", "output", "mutation", "arena", "extern", "seed")
+MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "seed")
 """Kinds of arguments that a caller of the program does not give."""
 
 
@@ -62,8 +63,9 @@ def run_lowered(
     states = [slot.name for slot in argument_slots(main) if slot.kind == "seed"]
     values |= {name: make_state(seed) for name in states}
     made = _call(interpreter, main, values)
-    results = _written(main, ("output", "mutation"))
-    return [made[slot.name] for slot in results if slot.target not in states]
+    written = _written(main, (*OUTPUT_KINDS, "mutation"))
+    results = [slot for slot in written if slot.target not in states]
+    return Cutter(tuple(results)).cut([made[slot.name] for slot in results])
 
 
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:

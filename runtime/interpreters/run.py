@@ -14,6 +14,8 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.runtime.dynamic_results import Cutter
+from lamina.runtime.entry import result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.values import as_type
 from lamina.runtime.random_state import make_state
@@ -90,7 +92,20 @@ def run_module(
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     with _errors(), np.errstate(all="ignore"), stream(seed):
-        return list(interpreter_for(module).call_op(function, tuple(values)))[:count]
+        results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
+    return _cut(function, results)
+
+
+def _cut(function: FuncOp, results: list[Any]) -> list[Any]:
+    """Results cut to sizes that depend on data, where the program returns them padded."""
+    attributes = function.res_attrs.data if function.res_attrs is not None else ()
+    marks = {"lamina.sizes", "lamina.number"}
+    hidden = any(
+        a.data.get("lamina.kind") in (StringAttr("size"), StringAttr("check"))
+        or marks & set(a.data)
+        for a in attributes
+    )
+    return Cutter(tuple(result_slots(function)[: len(results)])).cut(results) if hidden else results
 
 
 def _entry(module: ModuleOp, entry: str) -> FuncOp:

@@ -52,7 +52,7 @@ def as_type(value: object, declared: Attribute) -> object:
         array = array.astype(dtype)
     shape: Sequence[int] = declared.get_shape()
     fits = len(shape) == array.ndim and all(
-        extent in (-1, actual) for extent, actual in zip(shape, array.shape, strict=True)
+        extent < 0 or extent == actual for extent, actual in zip(shape, array.shape, strict=True)
     )
     if not fits:
         raise ValueError(f"computed shape {list(array.shape)}, declared {declared}")

@@ -18,7 +18,8 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import FlatStructure
 from lamina.runtime.compiled import CheckedCall, Compiled
-from lamina.runtime.dispatch.binding import Layout, dlpack_dtype
+from lamina.runtime.dispatch.binding import dlpack_dtype
+from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.native import output_memory
 from lamina.runtime.dispatch.records import (
     FUNCTIONS,

@@ -18,6 +18,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     size_or_dynamic,
     tensor,
 )
+from lamina.dialects.schema.values import RuntimeInt
 
 
 def _sizes(args: Args) -> tuple[int, ...]:
@@ -63,7 +64,7 @@ def arange(args: Args) -> Types:
     """ceil((end - start) / step) entries; i64 if all three are integers, else f32."""
     start, end, step = args.get("start", 0), args["end"], args.get("step", 1)
     numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
-    if len(numbers) < 3 or any(v == DYNAMIC for v in numbers):
+    if len(numbers) < 3 or any(v == DYNAMIC or isinstance(v, RuntimeInt) for v in numbers):
         return [tensor((DYNAMIC,), args["dtype"] or i64)]
     if step == 0 or not isfinite(end - start) or (end - start) * (1 if step > 0 else -1) < 0:
         raise ValueError(f"no way from {start} to {end} in steps of {step}")

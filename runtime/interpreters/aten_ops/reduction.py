@@ -149,9 +149,3 @@ def vector_norm(a: Call) -> Array:
     if order == 0:
         return (x != 0).sum(axis=axis, keepdims=keep)
     return (x**order).sum(axis=axis, keepdims=keep) ** (1 / order)
-
-
-@interprets("nonzero")
-def nonzero(a: Call) -> Array:
-    """Indices of elements that are not 0, one row each."""
-    return np.argwhere(a["self"])

@@ -1,0 +1,150 @@
+"""Reading at computed places: places in the padding are made 0, which every dimension has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.compaction import compaction, flattened
+from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+from lamina.lowering.bound_dynamic_shapes.selecting import coordinates, truth
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.tensor_types import element_of, normalized
+
+
+def is_mask(value: SSAValue) -> bool:
+    """Whether an index says of each element whether it is chosen."""
+    return element_of(value) == i1
+
+
+def in_range(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> Bounded:
+    """Places that may be read in the padded dimension.
+
+    Negative ones count from where elements end, those outside become the bound, which the check at
+    run time refuses, and those in the padding of `index` become 0.
+    """
+    extent = tensor.shape[dim]
+    if not extent and not index.is_static:
+        raise b.refuse("reads a dimension without elements at places of unknown number")
+    value = index.value
+    count = tensor.sizes[dim]
+    if count is not None:
+        value = b.converted(value, i64)
+        value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, count), value)
+        outside = b("logical_or.default", b("lt.Scalar", value, 0), b("ge.Tensor", value, count))
+        value = b("masked_fill.Scalar", value, outside, extent)
+    return Bounded(b.filled(Bounded(value, index.sizes), 0), index.sizes)
+
+
+def index_vectors(given: Sequence[SSAValue | None], b: BoundBuilder) -> list[Bounded | None]:
+    """Indices as places: a mask becomes a vector of places for each of its dimensions."""
+    found: list[Bounded | None] = []
+    for index in given:
+        if index is None:
+            found.append(None)
+        elif is_mask(index):
+            found += coordinates(b.tensor(index), b)
+        else:
+            found.append(b.tensor(index))
+    return found
+
+
+def aligned_indices(indices: list[Bounded | None], b: BoundBuilder) -> list[Bounded | None]:
+    """Indices with one rank and equal sizes."""
+    ready = iter(aligned([index for index in indices if index is not None], b))
+    return [None if index is None else next(ready) for index in indices]
+
+
+@bounds("index.Tensor", "_unsafe_index.Tensor")
+def index(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Elements at places, or where masks hold."""
+    tensor = b.tensor(op.arg("self"))
+    given = op.arg("indices")
+    first = given[0]
+    if first is not None and is_mask(first) and not any(i is not None for i in given[1:]):
+        found = _leading_mask(tensor, b.tensor(first), b)
+        if found is not None:
+            return found
+    indices = aligned_indices(index_vectors(given, b), b)
+    safe = [
+        None if i is None else in_range(i, tensor, dim, b).value for dim, i in enumerate(indices)
+    ]
+    value = b("index.Tensor", tensor.value, safe)
+    return Bounded(value, _index_sizes(tensor, indices))
+
+
+def _leading_mask(tensor: Bounded, mask: Bounded, b: BoundBuilder) -> Bounded | None:
+    """`x[mask]` over all dimensions: elements move without their places being computed."""
+    if mask.rank != tensor.rank or not mask.rank:
+        return None
+    tensor, mask = aligned([tensor, mask], b)
+    if tensor.shape != mask.shape:
+        return None
+    mask = Bounded(mask.value, common_sizes([tensor, mask]))
+    return compaction(flattened(truth(mask, b), b), b).moved(flattened(tensor.value, b), b)
+
+
+def _index_sizes(tensor: Bounded, indices: list[Bounded | None]) -> tuple[Count, ...]:
+    """Sizes of an indexed tensor: the indices' own stand where the first is, or in front."""
+    places = [dim for dim, index in enumerate(indices) if index is not None]
+    common = common_sizes([index for index in indices if index is not None])
+    rest = [size for dim, size in enumerate(tensor.sizes) if dim not in places]
+    adjacent = places == list(range(places[0], places[-1] + 1))
+    at = places[0] if adjacent else 0
+    return (*rest[:at], *common, *rest[at:])
+
+
+@bounds("index_select", "embedding")
+def index_select(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Slices at places."""
+    values = op.args()
+    if op.overload_name.startswith("embedding"):
+        tensor, index, dim = b.tensor(values["weight"]), b.tensor(values["indices"]), 0
+    else:
+        tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
+        dim = normalized(values["dim"], tensor.rank)
+    safe = in_range(index, tensor, dim, b)
+    value = b("index.Tensor", tensor.value, [*([None] * dim), safe.value])
+    return Bounded(value, (*tensor.sizes[:dim], *index.sizes, *tensor.sizes[dim + 1 :]))
+
+
+@bounds("gather", "take_along_dim")
+def gather(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Elements at places along one dimension."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    index = b.tensor(values["index" if "index" in values else "indices"])
+    if values["dim"] is None or not tensor.rank or index.rank != tensor.rank:
+        raise b.refuse("takes a dimension here, and indices of the tensor's rank")
+    dim = normalized(values["dim"], tensor.rank)
+    safe = in_range(index, tensor, dim, b)
+    value = b(op.overload_name, **{**_renamed(values, tensor.value, safe.value), "dim": dim})
+    sizes = index.sizes
+    if op.overload_name.startswith("take_along"):
+        sizes = tuple(
+            size if size is not None or d == dim else own
+            for d, (size, own) in enumerate(zip(index.sizes, tensor.sizes, strict=True))
+        )
+    return Bounded(value, sizes)
+
+
+def _renamed(values: dict[str, object], tensor: SSAValue, index: SSAValue) -> dict[str, object]:
+    name = "index" if "index" in values else "indices"
+    return {**values, "self": tensor, name: index}
+
+
+@bounds("take")
+def take(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Elements at places among all."""
+    tensor, index = b.tensor(op.arg("self")), b.tensor(op.arg("index"))
+    if any(d > 0 for d in tensor.dynamic_dims):
+        raise b.refuse("counts places through an inner dimension whose size depends on data")
+    count = b.elements(tensor)
+    flat = b.bounded(flattened(tensor.value, b), [count])
+    safe = in_range(index, flat, 0, b)
+    return Bounded(b("take.default", flat.value, safe.value), index.sizes)

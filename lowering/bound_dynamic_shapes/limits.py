@@ -1,0 +1,56 @@
+"""Upper bounds that a program states itself: checks that a size is at most a constant."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+
+_UPPER = {"eq": 0, "slt": -1, "sle": 0}
+"""Relations that bound their left side by the right one, and what is added to it."""
+
+_MIRRORED = {"eq": "eq", "sgt": "slt", "sge": "sle"}
+
+
+def limit_key(value: SSAValue) -> object:
+    """What stands for a number in the table of limits: all reads of one size are the same."""
+    owner = value.owner
+    if isinstance(owner, SchemaOp) and owner.name == "aten.sym_size.int":
+        return owner.operands[0], owner.arg("dim")
+    return value
+
+
+def limits_of(block: Block) -> dict[object, int]:
+    """The least upper bound that `block` checks of each number, by `limit_key`."""
+    found: dict[object, int] = {}
+    for op in block.ops:
+        if op.name == "aten._assert_scalar.default" and op.operands:
+            _read(op.operands[0], found)
+    return found
+
+
+def _read(condition: SSAValue, found: dict[object, int]) -> None:
+    owner = condition.owner
+    if isinstance(owner, arith.AndIOp):
+        _read(owner.lhs, found)
+        _read(owner.rhs, found)
+    if not isinstance(owner, arith.CmpiOp):
+        return
+    relation = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
+    left, right = owner.lhs, owner.rhs
+    if relation in _MIRRORED and _constant(left) is not None:
+        left, right, relation = right, left, _MIRRORED[relation]
+    limit = _constant(right)
+    if relation in _UPPER and limit is not None:
+        key = limit_key(left)
+        found[key] = min(found.get(key, limit), limit + _UPPER[relation])
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, Operation) and isinstance(owner, arith.ConstantOp):
+        attribute = owner.value
+        return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+    return None

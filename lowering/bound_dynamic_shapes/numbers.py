@@ -1,0 +1,190 @@
+"""Numbers beside tensors: sizes, numbers read off tensors, their arithmetic, and checks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.limits import limit_key
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.tensor_types import element_of, normalized
+
+
+@bounds("sym_size.int", "size.int")
+def size(op: SchemaOp, b: BoundBuilder) -> Number:
+    """The count of a dimension."""
+    tensor = b.tensor(op.arg("self"))
+    return b.size(tensor, normalized(op.arg("dim"), tensor.rank))
+
+
+@bounds("sym_numel", "numel")
+def numel(op: SchemaOp, b: BoundBuilder) -> Number:
+    """The product of all sizes."""
+    return b.elements(b.tensor(op.arg("self")))
+
+
+@bounds("item", "_local_scalar_dense")
+def item(op: SchemaOp, b: BoundBuilder) -> Number:
+    """The only element; the program may check what it is at most."""
+    tensor = b.tensor(op.arg("self"))
+    for dim in tensor.dynamic_dims:
+        tensor = b.static_size(tensor, dim, 1)
+    element = op.results[0].type
+    value = b.reshape(b.converted(tensor.value, element), [])
+    limit = b.state.limits.get(limit_key(op.results[0]))
+    if limit is not None:
+        message = f"the number is more than {limit}, the limit that the program checks"
+        b.require(b("le.Scalar", value, limit), b.place + message)
+    return Number(value, limit)
+
+
+@bounds("arith.constant")
+def constant(op: arith.ConstantOp, b: BoundBuilder) -> Number:
+    """A constant; integers are known."""
+    attribute = op.value
+    if isinstance(attribute, IntegerAttr):
+        return known(attribute.value.data)
+    assert isinstance(attribute, FloatAttr)
+    return Number(attribute.value.data)
+
+
+_ARITHMETIC: dict[str, tuple[str, dict[str, Any]]] = {
+    "arith.addi": ("add.Tensor", {}),
+    "arith.subi": ("sub.Tensor", {}),
+    "arith.muli": ("mul.Tensor", {}),
+    "arith.floordivsi": ("div.Tensor_mode", {"rounding_mode": "floor"}),
+    "arith.maxsi": ("maximum.default", {}),
+    "arith.minsi": ("minimum.default", {}),
+    "arith.andi": ("bitwise_and.Tensor", {}),
+    "arith.ori": ("bitwise_or.Tensor", {}),
+    "arith.xori": ("bitwise_xor.Tensor", {}),
+}
+
+
+@bounds(*_ARITHMETIC)
+def arithmetic(op: Any, b: BoundBuilder) -> Number:
+    """The same on 0-d tensors."""
+    one, other = b.number(op.operands[0]), b.number(op.operands[1])
+    element = op.results[0].type
+    name, options = _ARITHMETIC[op.name]
+    if op.name == "arith.muli" and one.least == 0 and other.least == 0:
+        return b.product(one, other)
+    value = b(name, b.as_tensor(one, element), b.as_tensor(other, element), **options)
+    return Number(value, *_range(op.name, one, other))
+
+
+def _range(name: str, one: Number, other: Number) -> tuple[int | None, int | None]:
+    """What the result is at most and at least."""
+    most, least = (one.most, other.most), (one.least, other.least)
+    if name == "arith.addi":
+        return _sum(*most), _sum(*least)
+    if name == "arith.subi":
+        return (
+            _sum(one.most, None if other.least is None else -other.least),
+            _sum(one.least, None if other.most is None else -other.most),
+        )
+    if name == "arith.minsi":
+        known_most = [limit for limit in most if limit is not None]
+        return min(known_most, default=None), None if None in least else min(least)  # pyright: ignore
+    if name == "arith.maxsi":
+        known_least = [limit for limit in least if limit is not None]
+        return None if None in most else max(most), max(known_least, default=None)  # pyright: ignore
+    if name == "arith.floordivsi" and one.least is not None and one.least >= 0:
+        divisor = other.constant
+        if divisor is not None and divisor > 0:
+            upper = None if one.most is None else one.most // divisor
+            return upper, one.least // divisor
+    return None, None
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+_RELATIONS = {"eq": "eq", "ne": "ne", "slt": "lt", "sle": "le", "sgt": "gt", "sge": "ge"}
+
+
+@bounds("arith.cmpi")
+def relation(op: arith.CmpiOp, b: BoundBuilder) -> Number:
+    """A relation of two numbers; constant where their ranges tell."""
+    one, other = b.number(op.lhs), b.number(op.rhs)
+    name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if name not in _RELATIONS:
+        raise b.refuse(f"the relation {name} of sizes has no meaning here")
+    if _is_certain(name, one, other):
+        return known(1)
+    element = op.lhs.type
+    made = b(f"{_RELATIONS[name]}.Tensor", b.as_tensor(one, element), b.as_tensor(other, element))
+    return Number(made)
+
+
+def _is_certain(name: str, one: Number, other: Number) -> bool:
+    if name in ("sge", "sgt"):
+        one, other, name = other, one, {"sge": "sle", "sgt": "slt"}[name]
+    if one.most is None or other.least is None:
+        return False
+    if name == "eq":
+        return one.constant is not None and one.constant == other.constant
+    return name in ("sle", "slt") and one.most <= other.least - (name == "slt")
+
+
+@bounds("_assert_scalar")
+def assert_number(op: SchemaOp, b: BoundBuilder) -> None:
+    """A check of a number."""
+    condition = b.number(op.arg("self"))
+    if condition.constant in (1, True):
+        return
+    b.require(b.as_tensor(condition, i1), op.arg("assert_msg"))
+
+
+@bounds("_assert_async", "_assert_async.msg")
+def assert_tensor(op: SchemaOp, b: BoundBuilder) -> None:
+    """A check of a tensor's only element."""
+    tensor = b.tensor(op.arg("self"))
+    for dim in tensor.dynamic_dims:
+        tensor = b.static_size(tensor, dim, 1)
+    value = tensor.value
+    if element_of(value) != i1:
+        value = b("ne.Scalar", value, 0)
+    message = op.arg("assert_msg") if op.overload_name.endswith(".msg") else "an assertion failed"
+    b.require(b.reshape(value, []), message)
+
+
+@bounds("sym_constrain_range", "sym_constrain_range_for_size")
+def constrain(op: SchemaOp, b: BoundBuilder) -> None:
+    """A statement about a size that the program checks elsewhere."""
+
+
+def as_size(number: Number, b: BoundBuilder, limit: int | None = None) -> Number:
+    """A number used as a size: not negative, and bounded. Refuses one without a bound."""
+    if number.constant is not None:
+        return number
+    most = number.most if number.most is not None else limit
+    if most is None:
+        raise b.refuse(
+            "a size that depends on data has no upper bound",
+            "torch._check(size <= LIMIT), which bounds it",
+        )
+    b.require_least(number, 0, "a size is negative")
+    return Number(number.value, most, 0)
+
+
+def shape_of_numbers(
+    entries: list[int | SSAValue], b: BoundBuilder
+) -> tuple[list[int], list[Number]]:
+    """A list of sizes: the padded shape, and the sizes."""
+    sizes = [as_size(b.number(entry), b) for entry in entries]
+    return [s.constant if s.constant is not None else (s.most or 0) for s in sizes], sizes
+
+
+def unpadded(tensor: Bounded, b: BoundBuilder) -> Bounded:
+    """The tensor itself; refused if its size depends on data."""
+    if not tensor.is_static:
+        raise b.refuse("an operand has a size that depends on data")
+    return tensor

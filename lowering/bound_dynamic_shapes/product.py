@@ -1,0 +1,113 @@
+"""Products of matrices: padding of rows and columns may stay, what is summed over becomes zero."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+
+
+def _contracted(
+    one: Bounded, other: Bounded, place: int, b: BoundBuilder
+) -> tuple[SSAValue, SSAValue]:
+    """Both operands with equal extents and zeros along the last dimension and `place`."""
+    last = one.rank - 1
+    if one.sizes[last] is None and other.sizes[place] is None:
+        return one.value, other.value
+    left, right = b.size(one, last), b.size(other, place)
+    b.require_equal(left, right, "the sizes to sum over differ")
+    extent = min(one.shape[last], other.shape[place])
+    return (
+        b.resized(b.filled(one, 0, [last]), last, extent),
+        b.resized(b.filled(other, 0, [place]), place, extent),
+    )
+
+
+@bounds("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot", "__matmul__")
+def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Products of vectors, matrices and batches of them."""
+    one, other = b.tensor(op.operands[0]), b.tensor(op.operands[1])
+    if op.overload_name in ("inner.default", "vdot.default") and (one.rank, other.rank) != (1, 1):
+        raise b.refuse("takes vectors here", "aten.matmul.default")
+    return product(one, other, b)
+
+
+def product(one: Bounded, other: Bounded, b: BoundBuilder) -> Bounded:
+    """`one @ other`."""
+    left, right = _contracted(one, other, max(other.rank - 2, 0), b)
+    one, other = Bounded(left, one.sizes), Bounded(right, other.sizes)
+    batches: tuple[Count, ...] = ()
+    if max(one.rank, other.rank) > 2 and min(one.rank, other.rank) > 1:
+        one, other, batches = _with_batches(one, other, b)
+    elif max(one.rank, other.rank) > 2:
+        batches = (one if one.rank > 2 else other).sizes[:-2]
+    rows = one.sizes[-2:-1]
+    columns = other.sizes[-1:] if other.rank > 1 else ()
+    return Bounded(b("matmul.default", one.value, other.value), (*batches, *rows, *columns))
+
+
+def _with_batches(
+    one: Bounded, other: Bounded, b: BoundBuilder
+) -> tuple[Bounded, Bounded, tuple[Count, ...]]:
+    """Operands whose batch dimensions broadcast, and the sizes of these."""
+    if one.is_static and other.is_static:
+        return one, other, (None,) * (max(one.rank, other.rank) - 2)
+    rank = max(one.rank, other.rank)
+    wide = [_as_rank(t, rank, b) for t in (one, other)]
+    # Only batches are compared: matrices stand as ones.
+    flat = [Bounded(t.value, (*t.sizes[:-2], None, None)) for t in wide]
+    for dim in range(rank - 2):
+        flat = _aligned_batches(flat, dim, b)
+    sizes = common_sizes([Bounded(t.value, t.sizes[:-2]) for t in flat])
+    left = Bounded(flat[0].value, (*flat[0].sizes[:-2], *one.sizes[-2:]))
+    right = Bounded(flat[1].value, (*flat[1].sizes[:-2], *other.sizes[-2:]))
+    return left, right, sizes
+
+
+def _as_rank(tensor: Bounded, rank: int, b: BoundBuilder) -> Bounded:
+    missing = rank - tensor.rank
+    if not missing:
+        return tensor
+    value = b.reshape(tensor.value, [*([1] * missing), *tensor.shape])
+    return Bounded(value, (*([None] * missing), *tensor.sizes))
+
+
+def _aligned_batches(pair: list[Bounded], dim: int, b: BoundBuilder) -> list[Bounded]:
+    from lamina.lowering.bound_dynamic_shapes.pointwise import aligned_at
+
+    return aligned_at(dim, pair, b)
+
+
+@bounds("addmm", "addmv", "addbmm", "baddbmm")
+def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """beta * self + alpha * product."""
+    if op.overload_name.startswith("addbmm"):
+        raise b.refuse("sums over batches", "aten.baddbmm.default")
+    values = op.args()
+    _, one, other = (b.tensor(operand) for operand in op.operands)
+    made = product(one, other, b)
+    value, added = made.value, b.tensor(op.arg("self"))
+    if values["alpha"] != 1:
+        value = b("mul.Scalar", value, values["alpha"])
+    if values["beta"] == 0:
+        return Bounded(value, made.sizes)
+    if values["beta"] != 1:
+        added = Bounded(b("mul.Scalar", added.value, values["beta"]), added.sizes)
+    pair = aligned([Bounded(value, made.sizes), added], b)
+    return Bounded(b("add.Tensor", pair[0].value, pair[1].value), common_sizes(pair))
+
+
+@bounds("linear")
+def linear(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Rows by a static matrix."""
+    tensor = b.tensor(op.arg("input"))
+    weight = b.static(op.arg("weight"), "the weight")
+    bias = op.arg("bias")
+    if tensor.sizes[-1] is not None:
+        tensor = b.static_size(tensor, tensor.rank - 1, Bounded(weight, (None, None)).shape[1])
+    value = b("linear.default", tensor.value, weight, bias)
+    return Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())

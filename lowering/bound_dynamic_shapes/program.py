@@ -1,0 +1,168 @@
+"""Functions with dynamic shapes: the walk over their ops, and what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.limits import limits_of
+from lamina.lowering.bound_dynamic_shapes.table import Result, bounding_of
+from lamina.lowering.bound_dynamic_shapes.values import (
+    Bounded,
+    Number,
+    State,
+    is_dynamic,
+    is_number,
+)
+from lamina.passes.refusal import unsupported
+
+_ASSERTIONS = frozenset(
+    {"aten._assert_async.default", "aten._assert_async.msg", "aten._assert_scalar.default"}
+)
+
+_SUPPORTED = (
+    "pointwise ops, reductions, indexing, views, concatenations, sorts and products "
+    "(docs/data_dependent_shapes.md)"
+)
+
+
+def bound_function(function: FuncOp) -> None:
+    """Bound every dynamic shape of a function of one block, in place.
+
+    Raises UnsupportedError for ops without an entry in the table, for dynamic arguments, and where
+    values of unknown size reach a region or another function than `@main`.
+    """
+    block = function.body.block
+    if not any(_concerns(op) for op in block.ops):
+        return
+    for argument in block.args:
+        if is_dynamic(argument.type):
+            raise unsupported(
+                function,
+                f"argument {argument.index} of type {argument.type} has a dynamic dimension",
+                "static argument types; sizes that depend on data may arise inside",
+            )
+    state = State(limits=limits_of(block))
+    replaced: list[Operation] = []
+    for op in list(block.ops):
+        if isinstance(op, ReturnOp):
+            _return(function, op, state)
+        elif _concerns(op) or any(_is_bounded(operand, state) for operand in op.operands):
+            _bound(op, state)
+            replaced.append(op)
+    for op in reversed(replaced):
+        op.detach()
+        op.erase()
+    function.update_function_type()
+
+
+def _concerns(op: Operation) -> bool:
+    if op.regions:
+        return any(_concerns(inner) for inner in op.walk() if inner is not op)
+    if isinstance(op, ReturnOp):
+        return False
+    return op.name in _ASSERTIONS or any(
+        is_dynamic(value.type) or is_number(value.type) for value in (*op.operands, *op.results)
+    )
+
+
+def _is_bounded(value: SSAValue, state: State) -> bool:
+    return value in state.tensors or value in state.numbers
+
+
+def _bound(op: Operation, state: State) -> None:
+    if op.regions:
+        raise unsupported(
+            op, "a size that depends on data inside control flow", "static shapes in the branches"
+        )
+    bounding = bounding_of(op)
+    if bounding is None:
+        raise unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
+    b = BoundBuilder(op, state)
+    made = bounding(op, b)
+    given: Sequence[Result] = (
+        () if made is None else [made] if isinstance(made, Bounded | Number) else made
+    )
+    assert len(given) == len(op.results), f"{op.name}: {len(given)} results"
+    for old, new in zip(op.results, given, strict=True):
+        if isinstance(new, Number):
+            state.numbers[old] = new
+        else:
+            _replace(old, new, b)
+
+
+def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
+    """Note or replace a result; dimensions that the program says to be static become so."""
+    kind = old.type
+    assert isinstance(kind, TensorType)
+    new = Bounded(b.converted(new.value, kind.element_type), new.sizes)
+    shape = list(kind.get_shape())
+    assert len(shape) == new.rank, f"{b.anchor.name} gives {new.value.type} for {kind}"
+    for dim, extent in enumerate(shape):
+        if extent >= 0:
+            new = b.static_size(new, dim, extent)
+    if is_dynamic(kind):
+        b.state.tensors[old] = new
+        return
+    if new.value.type != kind:
+        raise b.refuse(f"gives {new.value.type} where the program says {kind}")
+    if new.value.name_hint is None:
+        new.value.name_hint = old.name_hint
+    old.replace_all_uses_with(new.value)
+
+
+# Results
+
+
+def _return(function: FuncOp, op: ReturnOp, state: State) -> None:
+    b = BoundBuilder(op, state)
+    values: list[SSAValue] = []
+    counts: dict[SSAValue, int] = {}
+    attributes: list[dict[str, Attribute]] = (
+        [dict(entry.data) for entry in function.res_attrs.data if isinstance(entry, DictionaryAttr)]
+        if function.res_attrs is not None
+        else [{} for _ in op.operands]
+    )
+    for entry, operand in zip(attributes, op.operands, strict=True):
+        if operand in state.numbers:
+            element = operand.type
+            values.append(b.as_tensor(state.numbers[operand], element))
+            entry["lamina.number"] = UnitAttr()
+            continue
+        tensor = b.tensor(operand)
+        values.append(tensor.value)
+        if tensor.is_static:
+            continue
+        if entry.get("lamina.kind") == StringAttr("mutation"):
+            raise unsupported(op, "writes a tensor of unknown size to an argument")
+        entry["lamina.sizes"] = ArrayAttr(
+            IntegerAttr(-1 if size is None else counts.setdefault(size, len(counts)), i64)
+            for size in tensor.sizes
+        )
+    if function.sym_name.data != "main" and (counts or state.checks):
+        raise unsupported(op, "a size that depends on data outside of @main")
+    for count in counts:
+        values.append(count)
+        attributes.append({"lamina.kind": StringAttr("size")})
+    for condition, message in state.checks:
+        values.append(condition)
+        attributes.append(
+            {"lamina.kind": StringAttr("check"), "lamina.target": StringAttr(message)}
+        )
+    op.operands = values
+    if any(attributes):
+        function.properties["res_attrs"] = ArrayAttr(
+            [DictionaryAttr(entry) for entry in attributes]
+        )

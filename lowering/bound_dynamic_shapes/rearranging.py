@@ -1,0 +1,301 @@
+"""Views: dimensions renamed, joined, split and repeated; padding stays where elements end."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.numbers import as_size
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
+from lamina.lowering.tensor_types import normalized, normalized_dims
+
+
+@bounds("view", "reshape", "_unsafe_view", "view_copy", "_reshape_copy")
+def view(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Another shape for the same elements."""
+    return reshaped(b.tensor(op.arg("self")), op.arg("size"), b)
+
+
+@bounds("view_as", "reshape_as")
+def view_as(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The shape of another tensor."""
+    other = b.tensor(op.arg("other"))
+    return reshaped_to(b.tensor(op.arg("self")), [b.size(other, d) for d in range(other.rank)], b)
+
+
+@bounds("flatten.using_ints", "ravel")
+def flatten(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Dimensions joined."""
+    tensor = b.tensor(op.arg("self"))
+    rank = tensor.rank
+    first, last = 0, rank - 1
+    if op.overload_name.startswith("flatten"):
+        first, last = (normalized(op.arg(n), rank) for n in ("start_dim", "end_dim"))
+    if not rank:
+        return Bounded(b.reshape(tensor.value, [1]), (None,))
+    sizes = [b.size(tensor, d) for d in range(rank)]
+    joined = b.elements(tensor, range(first, last + 1))
+    return reshaped_to(tensor, [*sizes[:first], joined, *sizes[last + 1 :]], b)
+
+
+@bounds("unflatten.int")
+def unflatten(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A dimension split."""
+    tensor = b.tensor(op.arg("self"))
+    dim = normalized(op.arg("dim"), tensor.rank)
+    sizes: list[Any] = [b.size(tensor, d) for d in range(tensor.rank)]
+    entries = [b.number(entry) for entry in op.arg("sizes")]
+    if any(entry.constant == -1 for entry in entries):
+        rest = [entry for entry in entries if entry.constant != -1]
+        missing = _quotient(sizes[dim], rest, b)
+        entries = [missing if entry.constant == -1 else entry for entry in entries]
+    return reshaped_to(tensor, [*sizes[:dim], *entries, *sizes[dim + 1 :]], b)
+
+
+def reshaped(tensor: Bounded, entries: list[int | SSAValue], b: BoundBuilder) -> Bounded:
+    """The tensor in a shape of constants and numbers, one of them perhaps -1."""
+    sizes = [b.number(entry) for entry in entries]
+    if any(size.constant == -1 for size in sizes):
+        inferred = _inferred(tensor, sizes, b)
+        sizes = [inferred if size.constant == -1 else size for size in sizes]
+    return reshaped_to(tensor, sizes, b)
+
+
+def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
+    """The size that -1 stands for; that of a dimension itself where all others match."""
+    rest = [size for size in sizes if size.constant != -1]
+    own = [b.size(tensor, d) for d in range(tensor.rank)]
+    left = list(rest)
+    unmatched: list[Number] = []
+    for size in own:
+        match = next((n for n, other in enumerate(left) if _same(size, other)), None)
+        if match is None:
+            unmatched.append(size)
+        else:
+            del left[match]
+    found = known(1)
+    for size in unmatched:
+        found = b.product(found, size)
+    return _quotient(found, left, b)
+
+
+def _quotient(total: Number, parts: list[Number], b: BoundBuilder) -> Number:
+    divisor = prod(_constant(part, b) for part in parts)
+    if divisor == 1:
+        return total
+    if total.constant is not None:
+        return known(total.constant // max(divisor, 1))
+    if not divisor:
+        raise b.refuse("a size of -1 beside a size of 0")
+    value = b("div.Scalar_mode", b.as_tensor(total), divisor, rounding_mode="floor")
+    assert total.most is not None
+    return Number(value, total.most // divisor, 0)
+
+
+def _constant(number: Number, b: BoundBuilder) -> int:
+    if number.constant is None:
+        raise b.refuse("more than one size of the shape depends on data")
+    return number.constant
+
+
+def _same(one: Number, other: Number) -> bool:
+    if one.constant is not None:
+        return one.constant == other.constant
+    return one.value is other.value
+
+
+def reshaped_to(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
+    """The tensor with these sizes.
+
+    A dimension with padding keeps its place between the same sizes before and after it, or it is
+    the outermost one, whose elements come before all padding: then it may be joined and split.
+    """
+    sizes = [size if size.constant is not None else as_size(size, b) for size in sizes]
+    dynamic = [n for n, size in enumerate(sizes) if size.constant is None]
+    own = tensor.dynamic_dims
+    if not own and not dynamic:
+        shape = [_constant(size, b) for size in sizes]
+        return Bounded(b.reshape(tensor.value, shape), (None,) * len(shape))
+    if own == [0] and all(n == 0 for n in dynamic) and sizes:
+        return _outermost(tensor, sizes, b)
+    return _kept_apart(tensor, sizes, b)
+
+
+def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
+    """Elements are a prefix in row-major order, before and after."""
+    inner = prod(_constant(size, b) for size in sizes[1:])
+    total = b.elements(tensor)
+    given = b.product(sizes[0], known(inner))
+    if not _same(total, given) and not _is_multiple_of(total, given, b):
+        b.require_equal(total, given, "the shape has another number of elements")
+    room = prod(tensor.shape)
+    first = sizes[0].constant
+    if first is None:
+        first = room // max(inner, 1)
+    flat = b.reshape(tensor.value, [room])
+    flat = b.resized(flat, 0, first * inner)
+    shape = [first, *(_constant(size, b) for size in sizes[1:])]
+    made = b.reshape(flat, shape)
+    return b.bounded(made, [sizes[0], *([None] * (len(shape) - 1))])
+
+
+def _is_multiple_of(total: Number, given: Number, b: BoundBuilder) -> bool:
+    """Whether both are made of one count and equal constants: the product was computed twice."""
+    return _factors(total) == _factors(given)
+
+
+def _factors(number: Number) -> tuple[int, frozenset[tuple[SSAValue, int]]]:
+    """A number as a constant times counts with exponents."""
+    from xdsl.ir import Operation
+
+    constant, counts = 1, dict[SSAValue, int]()
+    pending: list[Any] = [number.value]
+    while pending:
+        value = pending.pop()
+        owner = value.owner if isinstance(value, SSAValue) else None
+        if not isinstance(value, SSAValue):
+            constant *= value
+        elif isinstance(owner, Operation) and owner.name == "aten.mul.Tensor":
+            pending += owner.operands
+        elif isinstance(owner, SchemaOp) and owner.name == "aten.scalar_tensor.default":
+            pending.append(owner.arg("s"))
+        else:
+            counts[value] = counts.get(value, 0) + 1
+    return constant, frozenset(counts.items())
+
+
+def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
+    """Each padded dimension is one of the result, between as many elements as before."""
+    shape = [size.constant if size.constant is not None else -1 for size in sizes]
+    counts: list[Count] = [None] * len(sizes)
+    for dim in tensor.dynamic_dims:
+        count = tensor.sizes[dim]
+        place = next(
+            (n for n, s in enumerate(sizes) if s.value is count and counts[n] is None), None
+        )
+        if place is None:
+            raise b.refuse(
+                f"dimension {dim}, whose size depends on data, is joined or split",
+                "only the outermost dimension can be, if it is the only such one",
+            )
+        shape[place] = tensor.shape[dim]
+        counts[place] = count
+    ok = -1 not in shape and prod(shape) == prod(tensor.shape)
+    for place, count in enumerate(counts):
+        if count is not None and ok:
+            dim = tensor.sizes.index(count)
+            ok = prod(shape[:place]) == prod(tensor.shape[:dim])
+    if not ok:
+        raise b.refuse("sizes that depend on data are joined or split in this shape")
+    return Bounded(b.reshape(tensor.value, shape), tuple(counts))
+
+
+def _moved(tensor: Bounded, order: list[int], b: BoundBuilder) -> Bounded:
+    if order == list(range(tensor.rank)):
+        return tensor
+    value = b("permute.default", tensor.value, order)
+    return Bounded(value, tuple(tensor.sizes[d] for d in order))
+
+
+@bounds("permute", "permute_copy")
+def permute(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Dimensions in another order."""
+    tensor = b.tensor(op.arg("self"))
+    return _moved(tensor, normalized_dims(op.arg("dims"), tensor.rank), b)
+
+
+@bounds("transpose.int", "swapaxes", "swapdims", "t", "numpy_T", "mT", "matrix_H", "mH", "adjoint")
+def transpose(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Two dimensions swapped, or all of them reversed."""
+    tensor = b.tensor(op.arg("self"))
+    rank = tensor.rank
+    order = list(range(rank))
+    if op.overload_name == "numpy_T.default":
+        return _moved(tensor, order[::-1], b)
+    if rank < 2:
+        return tensor
+    given = op.args()
+    names = [name for name in ("dim0", "dim1", "axis0", "axis1") if name in given]
+    one, other = (normalized(given[n], rank) for n in names) if names else (rank - 2, rank - 1)
+    order[one], order[other] = order[other], order[one]
+    found = _moved(tensor, order, b)
+    if op.overload_name.split(".")[0] in ("matrix_H", "mH", "adjoint"):
+        return Bounded(b("conj_physical.default", found.value), found.sizes)
+    return found
+
+
+@bounds("movedim.int", "movedim.intlist", "moveaxis.int", "moveaxis.intlist")
+def movedim(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Some dimensions moved to other places."""
+    tensor = b.tensor(op.arg("self"))
+    rank = tensor.rank
+    source = normalized_dims(op.arg("source"), rank)
+    target = normalized_dims(op.arg("destination"), rank)
+    placed = dict(zip(target, source, strict=True))
+    rest = iter(d for d in range(rank) if d not in source)
+    return _moved(tensor, [placed[d] if d in placed else next(rest) for d in range(rank)], b)
+
+
+@bounds("unsqueeze")
+def unsqueeze(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A new dimension of one."""
+    tensor = b.tensor(op.arg("self"))
+    dim = op.arg("dim") % (tensor.rank + 1)
+    value = b("unsqueeze.default", tensor.value, dim)
+    return Bounded(value, (*tensor.sizes[:dim], None, *tensor.sizes[dim:]))
+
+
+@bounds("squeeze", "squeeze.dim", "squeeze.dims")
+def squeeze(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Static dimensions of one are dropped; one whose size depends on data stays."""
+    tensor = b.tensor(op.arg("self"))
+    asked = None if op.overload_name == "squeeze.default" else op.arg("dim")
+    dims = normalized_dims(asked, tensor.rank) if asked != [] else []
+    gone = {d for d in dims if tensor.sizes[d] is None and tensor.shape[d] == 1}
+    kept = [d for d in range(tensor.rank) if d not in gone]
+    value = b.reshape(tensor.value, [tensor.shape[d] for d in kept])
+    return Bounded(value, tuple(tensor.sizes[d] for d in kept))
+
+
+@bounds("expand", "broadcast_to", "expand_as")
+def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Dimensions of one repeated, perhaps as often as data say."""
+    tensor = b.tensor(op.arg("self"))
+    if op.overload_name.startswith("expand_as"):
+        other = b.tensor(op.arg("other"))
+        entries = [b.size(other, d) for d in range(other.rank)]
+    else:
+        entries = [b.number(entry) for entry in op.arg("size")]
+    missing = len(entries) - tensor.rank
+    shape: list[int] = []
+    sizes: list[Number | Count] = []
+    for place, entry in enumerate(entries):
+        dim = place - missing
+        repeats = dim < 0 or (tensor.sizes[dim] is None and tensor.shape[dim] == 1)
+        if repeats and entry.constant != -1:
+            size = as_size(entry, b)
+            shape.append(size.most or 0)
+            sizes.append(size)
+        else:
+            if entry.constant is None:
+                message = f"the size to expand to differs at dimension {place}"
+                b.require_equal(b.size(tensor, dim), entry, message)
+            elif entry.constant != -1:
+                tensor = b.static_size(tensor, dim, entry.constant)
+            shape.append(tensor.shape[dim])
+            sizes.append(tensor.sizes[dim])
+    return b.bounded(b.expand(tensor.value, shape), sizes)
+
+
+@bounds("view_as_real", "view_as_complex")
+def parts(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Parts of complex numbers as one more dimension, and back."""
+    tensor = b.tensor(op.arg("self"))
+    value = b(op.overload_name, tensor.value)
+    sizes = (*tensor.sizes, None) if op.overload_name.startswith("view_as_real") else None
+    return Bounded(value, sizes if sizes is not None else tensor.sizes[:-1])

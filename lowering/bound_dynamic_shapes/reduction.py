@@ -1,0 +1,249 @@
+"""Reductions: padding along what is reduced is made neutral first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_bool,
+    is_complex,
+    is_float,
+    is_integer,
+    is_unsigned,
+    normalized_dims,
+)
+
+
+def least_of(element: Attribute) -> Any:
+    """The least number of an element type, which a maximum leaves out."""
+    return _extreme(element, greatest=False)
+
+
+def greatest_of(element: Attribute) -> Any:
+    """The greatest number of an element type."""
+    return _extreme(element, greatest=True)
+
+
+def _extreme(element: Attribute, *, greatest: bool) -> Any:
+    if is_bool(element):
+        return greatest
+    if is_integer(element):
+        width = element.width.data  # pyright: ignore
+        if is_unsigned(element):
+            return 2**width - 1 if greatest else 0
+        return 2 ** (width - 1) - 1 if greatest else -(2 ** (width - 1))
+    return float("inf") if greatest else float("-inf")
+
+
+_NEUTRAL: dict[str, Callable[[Attribute], Any]] = {
+    "sum": lambda element: 0,
+    "nansum": lambda element: 0,
+    "count_nonzero": lambda element: 0,
+    "any": lambda element: 0,
+    "prod": lambda element: 1,
+    "all": lambda element: 1,
+    "amax": least_of,
+    "amin": greatest_of,
+    "max": least_of,
+    "min": greatest_of,
+    "argmax": least_of,
+    "argmin": greatest_of,
+    "logsumexp": least_of,
+}
+"""What changes nothing, by packet and element type."""
+
+_NEEDS_ELEMENTS = frozenset({"amax", "amin", "max", "min", "argmax", "argmin"})
+
+
+def reduced_dims(op: SchemaOp, rank: int) -> list[int]:
+    """The dimensions that an op reduces; all without `dim`."""
+    return normalized_dims(op.args().get("dim"), rank)
+
+
+def kept_sizes(tensor: Bounded, dims: Sequence[int], keepdim: bool) -> tuple[Count, ...]:
+    """The sizes of a reduction's result."""
+    return tuple(
+        None if d in dims else size
+        for d, size in enumerate(tensor.sizes)
+        if keepdim or d not in dims
+    )
+
+
+@bounds(
+    "sum",
+    "sum.dim_IntList",
+    "nansum",
+    "count_nonzero",
+    "count_nonzero.dim_IntList",
+    "any",
+    "any.dim",
+    "any.dims",
+    "all",
+    "all.dim",
+    "all.dims",
+    "prod",
+    "prod.dim_int",
+    "amax",
+    "amin",
+    "max",
+    "max.dim",
+    "min",
+    "min.dim",
+    "argmax",
+    "argmin",
+    "logsumexp",
+)
+def reduction(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """The op with neutral elements in the padding that it reduces."""
+    tensor = b.tensor(op.arg("self"))
+    packet = op.overload_name.partition(".")[0]
+    dims = reduced_dims(op, tensor.rank)
+    tensor = Bounded(_with_zero_for_mask(op, tensor, b), tensor.sizes)
+    if packet in _NEEDS_ELEMENTS:
+        _require_elements(tensor, dims, b)
+    if packet.startswith("arg") and op.arg("dim") is None:
+        tensor = _first_in_order(tensor, b)
+        if tensor.rank == 1:
+            dims = [0]
+    neutral = _NEUTRAL[packet](element_of(tensor.value))
+    values = {**op.args(), "self": b.filled(tensor, neutral, dims)}
+    made = b.op(op.overload_name, **values).results
+    sizes = kept_sizes(tensor, dims, bool(values.get("keepdim", False)))
+    found = [Bounded(value, sizes) for value in made]
+    return found[0] if len(found) == 1 else found
+
+
+def _with_zero_for_mask(op: SchemaOp, tensor: Bounded, b: BoundBuilder) -> SSAValue:
+    if not is_complex(element_of(tensor.value)) or op.overload_name.startswith(("sum", "prod")):
+        return tensor.value
+    raise b.refuse("is not computed on complex numbers of unknown number")
+
+
+def _first_in_order(tensor: Bounded, b: BoundBuilder) -> Bounded:
+    """For a place among all elements: the padding must not count in row-major order."""
+    if any(dim > 0 for dim in tensor.dynamic_dims):
+        raise b.refuse(
+            "counts places through an inner dimension whose size depends on data",
+            "the op along a dimension",
+        )
+    return tensor
+
+
+def _require_elements(tensor: Bounded, dims: Sequence[int], b: BoundBuilder) -> None:
+    for dim in dims:
+        if tensor.sizes[dim] is not None:
+            message = f"dimension {dim}, which it reduces, has no elements"
+            b.require_least(b.size(tensor, dim), 1, message)
+
+
+def _computed_in(element: Attribute) -> Attribute:
+    return f32 if element in (bf16, f16) else element
+
+
+def _result_element(op: SchemaOp) -> Any:
+    kind: Any = op.results[0].type
+    return kind.element_type
+
+
+def _mean(
+    tensor: Bounded, dims: Sequence[int], keepdim: bool, b: BoundBuilder
+) -> tuple[SSAValue, SSAValue]:
+    """The mean over elements, and how many there are."""
+    element = element_of(tensor.value)
+    total = b("sum.dim_IntList", b.filled(tensor, 0, dims), list(dims), keepdim)
+    count = b.as_tensor(b.elements(tensor, dims), element)
+    return b("div.Tensor", total, count), count
+
+
+@bounds("mean", "mean.dim")
+def mean(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Sum by number of elements; half floats are summed and divided in f32."""
+    tensor = b.tensor(op.arg("self"))
+    dims = reduced_dims(op, tensor.rank)
+    keepdim = bool(op.args().get("keepdim", False))
+    wide = Bounded(b.converted(tensor.value, _computed_in(_result_element(op))), tensor.sizes)
+    value, _ = _mean(wide, dims, keepdim, b)
+    return Bounded(value, kept_sizes(tensor, dims, keepdim))
+
+
+@bounds(
+    "var",
+    "var.dim",
+    "var.correction",
+    "std",
+    "std.dim",
+    "std.correction",
+    "var_mean",
+    "var_mean.dim",
+    "var_mean.correction",
+    "std_mean",
+    "std_mean.dim",
+    "std_mean.correction",
+)
+def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """Sum of squared distances from the mean by (number - correction), in two passes."""
+    tensor = b.tensor(op.arg("self"))
+    if not is_float(element_of(tensor.value)):
+        raise b.refuse("is computed on real floats only")
+    values = op.args()
+    dims = reduced_dims(op, tensor.rank)
+    keepdim = bool(values.get("keepdim", False))
+    correction = values.get("correction", 1 if values.get("unbiased", True) else 0)
+    wide = Bounded(b.converted(tensor.value, _computed_in(_result_element(op))), tensor.sizes)
+    center, count = _mean(wide, dims, True, b)
+    distance = b("sub.Tensor", wide.value, center)
+    squares = Bounded(b("mul.Tensor", distance, distance), tensor.sizes)
+    total = b("sum.dim_IntList", b.filled(squares, 0, dims), list(dims), keepdim)
+    freedom = b(
+        "clamp_min.default", b("sub.Scalar", count, 1 if correction is None else correction), 0
+    )
+    spread = b("div.Tensor", total, freedom)
+    packet = op.overload_name.partition(".")[0]
+    if packet.startswith("std"):
+        spread = b("sqrt.default", spread)
+    sizes = kept_sizes(tensor, dims, keepdim)
+    if not packet.endswith("mean"):
+        return Bounded(spread, sizes)
+    if not keepdim:
+        kept = [e for d, e in enumerate(tensor.shape) if d not in dims]
+        center = b.reshape(center, kept)
+    return [Bounded(spread, sizes), Bounded(center, sizes)]
+
+
+@bounds("linalg_vector_norm", "norm.ScalarOpt_dim", "norm.Scalar")
+def norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A norm of positive order, to which zeros add nothing."""
+    tensor = b.tensor(op.arg("self"))
+    values = op.args()
+    order = values.get("ord", values.get("p"))
+    order = 2 if order is None else order
+    if not isinstance(order, int | float) or order < 0:
+        raise b.refuse(f"the order {order} is not computed over a size that depends on data")
+    dims = reduced_dims(op, tensor.rank)
+    made = b(op.overload_name, **{**values, "self": b.filled(tensor, 0, dims)})
+    return Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
+
+
+@bounds("mse_loss", "l1_loss")
+def distance_loss(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A pointwise distance, then its mean or sum."""
+    from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+
+    pair = aligned([b.tensor(op.arg("self")), b.tensor(op.arg("target"))], b)
+    name, reduce = op.overload_name, op.arg("reduction")
+    loss = Bounded(b(name, pair[0].value, pair[1].value, 0), common_sizes(pair))
+    if reduce == 0:
+        return loss
+    dims = list(range(loss.rank))
+    if reduce == 1:
+        return Bounded(_mean(loss, dims, False, b)[0], ())
+    return Bounded(b("sum.default", b.filled(loss, 0)), ())

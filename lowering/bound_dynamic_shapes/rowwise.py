@@ -1,0 +1,54 @@
+"""Ops on rows: those whose dimensions are static do not see padding in the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.reduction import least_of
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.tensor_types import element_of, normalized
+
+
+@bounds("softmax.int", "_softmax", "log_softmax.int", "_log_softmax")
+def softmax(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Padding along the dimension counts as minus infinity."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    dim = normalized(values["dim"], tensor.rank)
+    values["self"] = b.filled(tensor, least_of(element_of(tensor.value)), [dim])
+    return Bounded(b(op.overload_name, **values), tensor.sizes)
+
+
+@bounds("layer_norm", "native_layer_norm", "rms_norm")
+def layer_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """Rows of static length, any number of them."""
+    values = op.args()
+    tensor = b.tensor(values["input"])
+    inner = len(values["normalized_shape"])
+    if any(dim >= tensor.rank - inner for dim in tensor.dynamic_dims):
+        raise b.refuse("rows whose length depends on data")
+    values["input"] = tensor.value
+    made: Any = b.op(op.overload_name, **values).results
+    found = [
+        Bounded(value, tensor.sizes if n == 0 else _row_sizes(tensor, inner))
+        for n, value in enumerate(made)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+def _row_sizes(tensor: Bounded, inner: int) -> tuple[Any, ...]:
+    return (*tensor.sizes[: tensor.rank - inner], *([None] * inner))
+
+
+@bounds("one_hot")
+def one_hot(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A row for each number; padding is made 0 so that it is a class."""
+    tensor = b.tensor(op.arg("self"))
+    classes = op.arg("num_classes")
+    if not isinstance(classes, int) or classes < 0:
+        raise b.refuse("the number of classes depends on data", "num_classes")
+    value = b("one_hot.default", b.filled(tensor, 0), classes)
+    return Bounded(value, (*tensor.sizes, None))

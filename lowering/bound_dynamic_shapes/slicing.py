@@ -1,0 +1,176 @@
+"""Parts of a dimension: places counted from either end of the elements."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.tensor_types import normalized
+
+
+def part(tensor: Bounded, dim: int, start: SSAValue, count: Number, b: BoundBuilder) -> Bounded:
+    """`count` positions from a 0-d `start` on."""
+    bound = count.most
+    assert bound is not None
+    extent = tensor.shape[dim]
+    if not extent or not bound:
+        value = b.resized(tensor.value, dim, bound)
+    else:
+        places = b("clamp.default", b("add.Tensor", b.iota(bound), start), 0, extent - 1)
+        value = b("index.Tensor", tensor.value, [*([None] * dim), places])
+    sizes: list[Any] = list(tensor.sizes)
+    sizes[dim] = count
+    return b.bounded(value, sizes)
+
+
+def _wrapped(number: Number, size: Number, b: BoundBuilder) -> Number:
+    """A place as Python counts it: from the end if negative, and never outside."""
+    constant = number.constant
+    if constant is not None:
+        if constant >= 0:
+            return _least_of(known(constant), size, b)
+        moved = b("add.Scalar", b.as_tensor(size), constant)
+        if size.constant is not None:
+            return known(max(size.constant + constant, 0))
+        assert size.most is not None
+        return Number(b("clamp_min.default", moved, 0), max(size.most + constant, 0), 0)
+    value, end = b.as_tensor(number), b.as_tensor(size)
+    if number.least is None or number.least < 0:
+        value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)
+        value = b("clamp_min.default", value, 0)
+    return _least_of(Number(value, number.most, 0), size, b)
+
+
+def _least_of(one: Number, other: Number, b: BoundBuilder) -> Number:
+    if one.value is other.value:
+        return one
+    if one.constant is not None and other.constant is not None:
+        return known(min(one.constant, other.constant))
+    if one.constant == 0 or other.constant == 0:
+        return known(0)
+    bounds_given = [n.most for n in (one, other) if n.most is not None]
+    value = b("minimum.default", b.as_tensor(one), b.as_tensor(other))
+    return Number(value, min(bounds_given), 0)
+
+
+@bounds("slice.Tensor", "slice_copy.Tensor")
+def slice_(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A part of one dimension, whose ends may depend on data."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    dim = normalized(values["dim"], tensor.rank)
+    size = b.size(tensor, dim)
+    start = b.number(values["start"] if values["start"] is not None else 0)
+    end = b.number(values["end"] if values["end"] is not None else 2**63 - 1)
+    step = values["step"]
+    if step != 1:
+        if size.constant is None or start.constant is None or end.constant is None:
+            raise b.refuse("a step over a size that depends on data", "a step of 1")
+        return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
+    if size.constant is not None and start.constant is not None and end.constant is not None:
+        return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
+    return between(tensor, dim, _wrapped(start, size, b), _wrapped(end, size, b), b)
+
+
+def between(tensor: Bounded, dim: int, start: Number, end: Number, b: BoundBuilder) -> Bounded:
+    """Positions from `start` up to `end`, both inside the elements."""
+    most = end.most
+    assert most is not None
+    if start.constant == 0:
+        sizes: list[Any] = list(tensor.sizes)
+        sizes[dim] = end
+        return b.bounded(b.slice(tensor.value, dim, 0, most), sizes)
+    most = max(most - (start.least or 0), 0)
+    count = b("sub.Tensor", b.as_tensor(end), b.as_tensor(start))
+    count = b("clamp_min.default", count, 0)
+    return part(tensor, dim, b.as_tensor(start), Number(count, most, 0), b)
+
+
+@bounds("narrow", "narrow_copy")
+def narrow(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A part of one dimension by start and length."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    dim = normalized(values["dim"], tensor.rank)
+    size = b.size(tensor, dim)
+    start, length = b.number(values["start"]), b.number(values["length"])
+    first = _wrapped(start, size, b)
+    last = b("add.Tensor", b.as_tensor(first), b.as_tensor(length))
+    b.require(
+        b("le.Tensor", last, b.as_tensor(size)), f"{b.place}the part ends behind the elements"
+    )
+    most = min(n for n in (length.most, size.most) if n is not None)
+    b.require_least(length, 0, "the length is negative")
+    return part(tensor, dim, b.as_tensor(first), Number(length.value, most, 0), b)
+
+
+@bounds("select.int", "select_copy.int")
+def select(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """One position of a dimension."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    dim = normalized(values["dim"], tensor.rank)
+    index = b.number(values["index"])
+    size = b.size(tensor, dim)
+    sizes = (*tensor.sizes[:dim], *tensor.sizes[dim + 1 :])
+    if index.constant is not None and size.constant is not None:
+        return Bounded(b("select.int", tensor.value, dim, index.constant), sizes)
+    place, end = b.as_tensor(index), b.as_tensor(size)
+    if index.least is None or index.least < 0:
+        place = b.where(b("lt.Scalar", place, 0), b("add.Tensor", place, end), place)
+    inside = b("logical_and.default", b("ge.Scalar", place, 0), b("lt.Tensor", place, end))
+    b.require(inside, f"{b.place}the index is out of range at dimension {dim}")
+    extent = tensor.shape[dim]
+    if not extent:
+        shape = [e for d, e in enumerate(tensor.shape) if d != dim]
+        kind: Any = op.results[0].type
+        return Bounded(b.full(shape, 0, kind.element_type), sizes)
+    if index.constant is not None and 0 <= index.constant < extent:
+        return Bounded(b("select.int", tensor.value, dim, index.constant), sizes)
+    safe = b("clamp.default", place, 0, extent - 1)
+    at = b.reshape(safe, [1])
+    value = b("index.Tensor", tensor.value, [*([None] * dim), at])
+    shape = [e for d, e in enumerate(tensor.shape) if d != dim]
+    return Bounded(b.reshape(value, shape), sizes)
+
+
+@bounds("tensor_split.tensor_indices_or_sections")
+def tensor_split(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+    """Parts between the places in a vector, or as many parts as a number says."""
+    tensor, places = b.tensor(op.arg("self")), b.tensor(op.arg("tensor_indices_or_sections"))
+    dim = normalized(op.arg("dim"), tensor.rank)
+    size = b.size(tensor, dim)
+    if not places.is_static:
+        raise b.refuse("a number of parts that depends on data")
+    if not places.rank:
+        return _sections(op, tensor, dim, places.value, b)
+    ends: list[Number] = [known(0)]
+    for number in range(places.shape[0]):
+        place = b("select.int", b.converted(places.value, i64), 0, number)
+        ends.append(_wrapped(Number(place), size, b))
+    ends.append(size)
+    return [between(tensor, dim, one, other, b) for one, other in pairwise(ends)]
+
+
+def _sections(
+    op: SchemaOp, tensor: Bounded, dim: int, number: SSAValue, b: BoundBuilder
+) -> list[Bounded]:
+    """As many parts as the program has results, which the number must say."""
+    parts = len(op.results)
+    b.require(b("eq.Scalar", number, parts), f"{b.place}the number of parts is not {parts}")
+    size = b.size(tensor, dim)
+    if size.constant is None:
+        raise b.refuse("parts of a size that depends on data")
+    small, extra = divmod(size.constant, parts)
+    ends = [n * small + min(n, extra) for n in range(parts + 1)]
+    return [
+        Bounded(b.slice(tensor.value, dim, one, other), tensor.sizes)
+        for one, other in pairwise(ends)
+    ]

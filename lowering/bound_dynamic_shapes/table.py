@@ -1,0 +1,67 @@
+"""The table of how ops on dynamic shapes are bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from xdsl.ir import Operation
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+
+FAMILIES = (
+    "creation",
+    "indexing",
+    "joining",
+    "numbers",
+    "ordering",
+    "pointwise",
+    "product",
+    "rearranging",
+    "reduction",
+    "rowwise",
+    "selecting",
+    "slicing",
+    "uniqueness",
+    "writing",
+)
+
+Result: TypeAlias = Bounded | Number
+Results: TypeAlias = Result | Sequence[Result] | None
+Bounding: TypeAlias = Callable[[Any, BoundBuilder], Results]
+"""Makes static ops for one on dynamic tensors; gives what its results have become."""
+
+_TABLE: dict[str, Bounding] = {}
+
+
+def bounds(*names: str) -> Callable[[Bounding], Bounding]:
+    """Decorator: register how these ops are bounded; `.default` may be left out."""
+
+    def register(function: Bounding) -> Bounding:
+        for short in names:
+            name = short if "." in short else f"{short}.default"
+            assert name not in _TABLE, f"{name} is bounded twice"
+            _TABLE[name] = function
+        return function
+
+    return register
+
+
+def table() -> dict[str, Bounding]:
+    """All entries, by overload name of `aten` or by full name of `arith`."""
+    for family in FAMILIES:
+        import_module(f"lamina.lowering.bound_dynamic_shapes.{family}")
+    return _TABLE
+
+
+def bounding_of(op: Operation) -> Bounding | None:
+    """The entry of an op; ops that torch tags as pointwise share one."""
+    found = table().get(op.name.removeprefix("aten."))
+    if found is None and isinstance(op, SchemaOp) and "pointwise" in op.schema.tags:
+        from lamina.lowering.bound_dynamic_shapes.pointwise import pointwise
+
+        return pointwise
+    return found

@@ -1,0 +1,92 @@
+"""What values of a program with dynamic shapes become: padded tensors, numbers in tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.lowering.tensor_types import shape_of
+
+Count: TypeAlias = SSAValue | None
+"""How many positions of a dimension are elements: a 0-d tensor of i64, or None for all."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A tensor of static size, of which the first `sizes[d]` positions of dimension d count."""
+
+    value: SSAValue
+    sizes: tuple[Count, ...]
+
+    @property
+    def shape(self) -> list[int]:
+        """The padded shape."""
+        return shape_of(self.value)
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.sizes)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all positions are elements."""
+        return not any(size is not None for size in self.sizes)
+
+    @property
+    def dynamic_dims(self) -> list[int]:
+        """Dimensions with padding."""
+        return [d for d, size in enumerate(self.sizes) if size is not None]
+
+
+def whole(value: SSAValue) -> Bounded:
+    """A tensor without padding."""
+    return Bounded(value, (None,) * len(shape_of(value)))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that a program computes: a 0-d tensor or a constant, and its range if known."""
+
+    value: SSAValue | int | float
+    most: int | None = None
+    least: int | None = None
+
+    @property
+    def constant(self) -> int | None:
+        """The number itself if it is a known integer."""
+        return self.value if isinstance(self.value, int) else None
+
+
+def known(number: int) -> Number:
+    """A constant."""
+    return Number(number, number, number)
+
+
+@dataclass
+class State:
+    """What is known in the middle of a function, by values of the program as written."""
+
+    tensors: dict[SSAValue, Bounded] = field(default_factory=dict[SSAValue, Bounded])
+    numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
+    limits: dict[object, int] = field(default_factory=dict[object, int])
+    """Upper bounds that the program itself checks; keys are made by `limit_key`."""
+    checks: list[tuple[SSAValue, str]] = field(default_factory=list[tuple[SSAValue, str]])
+    """0-d tensors of i1 that must hold, with what to say if they do not."""
+    masks: dict[tuple[SSAValue, int], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, int], SSAValue]
+    )
+    """Vectors of i1, by count and bound: which positions are elements."""
+
+
+def is_dynamic(kind: Attribute) -> bool:
+    """Whether a type is a tensor with a dimension that only the data tell."""
+    return isinstance(kind, TensorType) and DYNAMIC_INDEX in kind.get_shape()
+
+
+def is_number(kind: Attribute) -> bool:
+    """Whether a type is that of a number and no tensor."""
+    return not isinstance(kind, TensorType)

@@ -1,0 +1,184 @@
+"""Writing at computed places: what stands in the padding goes to a place of its own, cut off."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.compaction import compaction, flattened
+from lamina.lowering.bound_dynamic_shapes.indexing import aligned_indices, index_vectors, is_mask
+from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+from lamina.lowering.bound_dynamic_shapes.selecting import truth
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.tensor_types import element_of, normalized, shape_of
+
+
+def _writable(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
+    """Places in a dimension that has one more position: the last one takes what is padding.
+
+    Places outside the elements become a place that the check at run time refuses.
+    """
+    extent = tensor.shape[dim]
+    count = tensor.sizes[dim]
+    end = b.constant(extent) if count is None else count
+    value = b.converted(index.value, i64)
+    value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)
+    outside = b("logical_or.default", b("lt.Scalar", value, 0), b("ge.Tensor", value, end))
+    value = b("masked_fill.Scalar", value, outside, extent + 1)
+    return b.filled(Bounded(value, index.sizes), extent)
+
+
+def _with_room(tensor: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
+    return b.resized(tensor.value, dim, tensor.shape[dim] + 1)
+
+
+@bounds("index_put", "_unsafe_index_put")
+def index_put(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Values put or added at places, or where masks hold."""
+    tensor, values = b.tensor(op.arg("self")), b.tensor(op.arg("values"))
+    given = op.arg("indices")
+    accumulate = op.arg("accumulate")
+    first = given[0]
+    if len(given) == 1 and first is not None and is_mask(first):
+        mask = b.tensor(first)
+        chosen = values.rank == 1 and not values.is_static and not accumulate
+        if chosen and mask.shape == tensor.shape:
+            return _put_where(tensor, mask, values, b)
+    indices = aligned_indices(index_vectors(given, b), b)
+    places = [dim for dim, index in enumerate(indices) if index is not None]
+    common = [index for index in indices if index is not None]
+    sizes = common_sizes(common)
+    shape = b.broadcast(*(index.shape for index in common))
+    if all(size is None for size in sizes):
+        raise b.refuse("values of unknown number at places of a known one")
+    if tensor.rank > len(places) and places != list(range(len(places))):
+        raise b.refuse("whole dimensions in front of the indexed ones stay as they are")
+    _check_sizes(values, Bounded(common[0].value, sizes), tensor, len(places), b)
+    dim = places[0]
+    made: list[SSAValue | None] = list[SSAValue | None](None for _ in indices)
+    for place in places:
+        index = indices[place]
+        assert index is not None
+        wide = Bounded(b.expand(index.value, shape), sizes)
+        made[place] = (
+            _writable(wide, tensor, place, b) if place == dim else _harmless(wide, tensor, place, b)
+        )
+    room = _with_room(tensor, dim, b)
+    fitting = _cut_values(values, shape, b)
+    value = b("index_put.default", room, made, fitting, accumulate)
+    return Bounded(b.slice(value, dim, 0, tensor.shape[dim]), tensor.sizes)
+
+
+def _harmless(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
+    from lamina.lowering.bound_dynamic_shapes.indexing import in_range
+
+    return in_range(index, tensor, dim, b).value
+
+
+def _check_sizes(
+    values: Bounded, index: Bounded, tensor: Bounded, indexed: int, b: BoundBuilder
+) -> None:
+    """Values must be as many as places, or one for all."""
+    rest = tensor.rank - indexed
+    for back in range(1, values.rank + 1):
+        place = index.rank + rest - back
+        count = values.sizes[values.rank - back]
+        wanted = index.sizes[place] if 0 <= place < index.rank else None
+        if count is None:
+            extent = values.shape[values.rank - back]
+            if wanted is not None and extent != 1:
+                b.require(b("eq.Scalar", wanted, extent), f"{b.place}values are {extent}")
+        elif wanted is None:
+            raise b.refuse("values of unknown number along a dimension of known size")
+        elif wanted is not count:
+            message = "there are not as many values as places"
+            b.require(b("eq.Tensor", count, wanted), b.place + message)
+
+
+def _cut_values(values: Bounded, shape: list[int], b: BoundBuilder) -> SSAValue:
+    """Values with the padding of the places: zeros are added, or padding is cut."""
+    value = values.value
+    rank = len(shape)
+    own = shape_of(value)
+    for dim, extent in enumerate(own):
+        place = dim + rank - len(own)
+        target = shape[place] if len(own) <= rank else shape[dim] if dim < rank else extent
+        if extent not in (1, target) and (values.sizes[dim] is not None or extent != target):
+            value = b.resized(value, dim, target)
+    return value
+
+
+def _put_where(tensor: Bounded, mask: Bounded, values: Bounded, b: BoundBuilder) -> Bounded:
+    """`x[mask] = v`: each chosen element reads its place in `v`."""
+    tensor, mask = aligned([tensor, mask], b)
+    mask = Bounded(mask.value, common_sizes([tensor, mask]))
+    chosen = flattened(truth(mask, b), b)
+    found = compaction(chosen, b)
+    if not found.bound:
+        return tensor
+    message = "there are not as many values as places"
+    b.require_equal(b.size(values, 0), found.count, message)
+    source = b.resized(values.value, 0, found.bound + 1)
+    taken = b("index.Tensor", source, [found.places])
+    value = b.where(chosen, taken, flattened(tensor.value, b))
+    return Bounded(b.reshape(value, tensor.shape), tensor.sizes)
+
+
+@bounds("masked_scatter")
+def masked_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Elements where a mask holds are those of a source, in order."""
+    tensor, mask = aligned([b.tensor(op.arg("self")), b.tensor(op.arg("mask"))], b)
+    source = b.tensor(op.arg("source"))
+    if any(d > 0 for d in source.dynamic_dims):
+        raise b.refuse("a source with an inner dimension whose size depends on data")
+    sizes = common_sizes([tensor, mask])
+    shape = b.broadcast(tensor.shape, mask.shape)
+    wide = Bounded(b.expand(tensor.value, shape), sizes)
+    chosen = flattened(truth(Bounded(b.expand(mask.value, shape), sizes), b), b)
+    found = compaction(chosen, b)
+    if not found.bound:
+        return wide
+    enough = b("le.Tensor", b.as_tensor(found.count), b.as_tensor(b.elements(source)))
+    b.require(enough, f"{b.place}the source has fewer elements than the mask")
+    flat = b.resized(flattened(source.value, b), 0, found.bound + 1)
+    value = b.where(chosen, b("index.Tensor", flat, [found.places]), flattened(wide.value, b))
+    return Bounded(b.reshape(value, shape), sizes)
+
+
+@bounds("index_add", "index_copy", "index_fill.int_Scalar")
+def index_add(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Slices put or added at places along one dimension."""
+    values = op.args()
+    tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
+    dim = normalized(values["dim"], tensor.rank)
+    values["self"] = _with_room(tensor, dim, b)
+    values["index"] = _writable(index, tensor, dim, b)
+    if "source" in values:
+        source = b.tensor(values["source"])
+        b.require_equal(b.size(index, 0), b.size(source, dim), "places and slices differ in number")
+        values["source"] = b.resized(source.value, dim, index.shape[0])
+    value = b(op.overload_name, **values)
+    return Bounded(b.slice(value, dim, 0, tensor.shape[dim]), tensor.sizes)
+
+
+@bounds("scatter.src", "scatter.value", "scatter_add", "scatter_reduce.two")
+def scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Elements put, added or reduced at places along one dimension."""
+    values = op.args()
+    tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
+    dim = normalized(values["dim"], tensor.rank)
+    if index.rank != tensor.rank or not tensor.rank:
+        raise b.refuse("takes indices of the tensor's rank here")
+    values["self"] = _with_room(tensor, dim, b)
+    values["index"] = _writable(index, tensor, dim, b)
+    if "src" in values:
+        source = b.tensor(values["src"])
+        value = source.value
+        for d, extent in enumerate(index.shape):
+            value = b.resized(value, d, extent)
+        values["src"] = b.converted(value, element_of(tensor.value))
+    value = b(op.overload_name, **values)
+    return Bounded(b.slice(value, dim, 0, tensor.shape[dim]), tensor.sizes)
