@@ -43,6 +43,11 @@ class Roofline:
             memory_bandwidth=MEMORY_BANDWIDTH,
         )
 
+    @property
+    def near_bytes(self) -> int:
+        """What fits the second level: rows that one nest of a kernel leaves for the next."""
+        return self.caches[1][0]
+
     def bandwidth(self, footprint: int) -> float:
         """Bytes a second where `footprint` bytes are touched: of the smallest level that fits."""
         return next((b for size, b in self.caches if footprint <= size), self.memory_bandwidth)

@@ -27,11 +27,26 @@ def collapse_dims(op: GenericOp) -> GenericOp | None:
     if any(isinstance(o, IndexOp) for o in op.block.ops):
         return None
     accesses = [f for f in (*reads, *writes) if f is not None]
-    for outer, inner in _composite_pairs(accesses, op.extents):
+    given = zip(accesses, op.inputs, strict=False)
+    lined = [f for f, v in given if _is_made_by_nest(v) or _walks_all(f, op.extents)]
+    for outer, inner in _composite_pairs([*lined, *accesses[len(reads) :]], op.extents):
         joined = _join(op, accesses, outer, inner)
         if joined is not None:
             return joined
     return None
+
+
+def _is_made_by_nest(value: SSAValue) -> bool:
+    """Whether there is a nest to line up with."""
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return isinstance(value.owner, GenericOp)
+
+
+def _walks_all(forms: Forms, extents: Sequence[int]) -> bool:
+    """Whether a read uses every dimension: one of a weight or bias is repeated along others."""
+    used = {dim for form in forms for dim, _ in form.terms}
+    return all(dim in used for dim, extent in enumerate(extents) if extent != 1)
 
 
 def _composite_pairs(accesses: Sequence[Forms], extents: Sequence[int]) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ reader that evaluates it no more often than it would have been evaluated on its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -16,65 +16,71 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import (
     Forms,
     forms_of,
-    is_contraction,
     map_of,
     producer_dims,
     substitute,
 )
-from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.contraction import PANEL, is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
-from lamina.passes.fusion_decisions import DecisionLog, decide
-from lamina.passes.fusion_override import check_overrides
+from lamina.passes.body_folding import simplify_body
+from lamina.passes.fusion_decisions import Decision, DecisionLog, decide
+from lamina.passes.fusion_override import check_overrides, override
 from lamina.passes.loop_rewriting import erase_if_dead
 
 
 @dataclass(frozen=True)
 class FuseElementwisePass(ModulePass):
-    """Inline pointwise producers into their readers where a cost rule says it pays.
+    """Inline pointwise producers into their readers where a cost model says it pays.
 
-    `recompute_limit` is the body cost up to which a producer with several readers is computed
-    again in each of them (units: one add; see `lamina.passes.fusion_cost`). `print_decisions` tells
-    of each pair on stderr what was decided and why.
+    The model weighs bytes against operations for `target` (see `lamina.passes.fusion_model`).
+    `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "fuse-elementwise"
 
-    recompute_limit: int = 2
+    target: str = "host"
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_overrides(op)
+        machine = Roofline.of(Target.parse(self.target))
+        rule = Rule(machine, DecisionLog(self.name, self.print_decisions))
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._apply_function(function)
+                self._apply_function(function, rule)
 
-    def _apply_function(self, function: func.FuncOp) -> None:
-        rule = _Rule(self.recompute_limit, DecisionLog(self.name, self.print_decisions))
+    @staticmethod
+    def _apply_function(function: func.FuncOp, rule: Rule) -> None:
         for op in list(function.body.block.ops):
             if not isinstance(op, GenericOp):
                 continue
-            if not is_contraction(op):
-                _inline_producers(op, rule)
+            if not is_product(op):
+                inline_producers(op, rule)
             elif PANEL not in op.attributes:
                 _inline_widening(op, rule)
         for op in reversed(list(function.body.block.ops)):
-            erase_if_dead(op)
+            if not erase_if_dead(op) and isinstance(op, GenericOp) and op.block in rule.copied:
+                simplify_body(op.block)
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """What decides about a pair, and who hears of it."""
+class Rule:
+    """The machine that decides about a pair, who hears of it, and bodies that took copies."""
 
-    recompute_limit: int
+    machine: Roofline
     log: DecisionLog
+    copied: set[Block] = field(default_factory=set)
 
 
-def _inline_producers(op: GenericOp, rule: _Rule) -> GenericOp:
+def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
+    """Compute pointwise producers inside a nest where that pays; returns the nest."""
     number = 0
     while number < len(op.inputs):
         fused = _try_inline(op, number, rule)
@@ -85,22 +91,27 @@ def _inline_producers(op: GenericOp, rule: _Rule) -> GenericOp:
     return op
 
 
-def _inline_widening(op: GenericOp, rule: _Rule) -> None:
+def _inline_widening(op: GenericOp, rule: Rule) -> None:
     """Read half floats where an unpacked product reads them widened: half the bytes."""
     for number in range(len(op.inputs)):
         producer = op.inputs[number].owner
         if isinstance(producer, GenericOp) and is_widening(producer):
-            op = _try_inline(op, number, replace(rule, recompute_limit=1)) or op
+            said = None
+            if override(producer) is None:
+                said = Decision(True, "reading half floats costs half the bytes")
+            op = _try_inline(op, number, rule, said) or op
 
 
-def _try_inline(op: GenericOp, number: int, rule: _Rule) -> GenericOp | None:
+def _try_inline(
+    op: GenericOp, number: int, rule: Rule, said: Decision | None = None
+) -> GenericOp | None:
     value = op.inputs[number]
     producer = value.owner
     if not isinstance(producer, GenericOp) or not producer.is_pointwise or len(producer.res) != 1:
         return None
     if op.pad_values[number] is not None:
         return None
-    said = decide(producer, op, value, rule.recompute_limit)
+    said = said or decide(producer, op, value, rule.machine)
     if not said.fuse:
         rule.log.pair(producer, op, value, said)
         return None
@@ -115,7 +126,11 @@ def _try_inline(op: GenericOp, number: int, rule: _Rule) -> GenericOp | None:
             return None
         composed.append(tuple(substitute(f, position) for f in read))
     rule.log.pair(producer, op, value, said)
-    return inline(op, number, producer, position, composed)
+    is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
+    fused = inline(op, number, producer, position, composed)
+    if is_copy:
+        rule.copied.add(fused.block)
+    return fused
 
 
 def inline(

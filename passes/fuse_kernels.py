@@ -162,7 +162,7 @@ class _Grouping:
                     if isinstance(joined, Refusal)
                     else Decision(True, "rows stay in the kernel")
                 )
-                self.log.pair(producer, op, value, said, repeats=False)
+                self.log.pair(producer, op, value, said)
 
     def _place_alone(self, op: Operation) -> None:
         """A group that no nest joins: it only says what must run before what."""

@@ -10,17 +10,20 @@ from typing import TextIO
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.passes.fusion_cost import body_cost, value_bytes
+from lamina.passes.fusion_model import Estimate, estimate
 from lamina.passes.fusion_override import FUSE, override
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a pair becomes one, and why; flops are in units of one add."""
+    """Whether a pair becomes one, why, and what was estimated for it."""
 
     fuse: bool
     reason: str
+    estimate: Estimate | None = None
 
 
 @dataclass
@@ -31,23 +34,16 @@ class DecisionLog:
     enabled: bool
     stream: TextIO = field(default_factory=lambda: sys.stderr)
 
-    def pair(
-        self,
-        producer: Operation,
-        reader: GenericOp,
-        value: SSAValue,
-        said: Decision,
-        repeats: bool = True,
-    ) -> None:
+    def pair(self, producer: Operation, reader: Operation, value: SSAValue, said: Decision) -> None:
         """`fuse-elementwise: prims.add -> prims.mul: saves 8 bytes, adds 0 flops: fused: ...`."""
         if not self.enabled:
             return
-        flops = flops_added(producer, reader, value) if repeats else 0
+        saved = bytes_saved(value) if said.estimate is None else said.estimate.bytes_saved
+        flops = 0 if said.estimate is None else said.estimate.flops_added
         verdict = "fused" if said.fuse else "not fused"
         print(
             f"{self.pass_name}: {op_label(producer)} -> {op_label(reader)}: "
-            f"saves {bytes_saved(value)} bytes, adds {flops} flops: "
-            f"{verdict}: {said.reason}",
+            f"saves {saved} bytes, adds {flops} flops: {verdict}: {said.reason}",
             file=self.stream,
         )
 
@@ -69,34 +65,26 @@ def bytes_saved(value: SSAValue) -> int:
     return 2 * size if value.has_one_use() else size
 
 
-def flops_added(producer: Operation, reader: GenericOp, value: SSAValue) -> int:
-    """Arithmetic done again if `producer` is computed at every point of `reader`."""
-    if not isinstance(producer, GenericOp) or not producer.is_pointwise:
-        return 0
-    points = prod(reader.extents)
-    if value.has_one_use():
-        points = max(0, points - prod(producer.extents))
-    return points * body_cost(producer)
-
-
-def decide(producer: GenericOp, op: GenericOp, value: SSAValue, recompute_limit: int) -> Decision:
+def decide(
+    producer: GenericOp,
+    op: GenericOp,
+    value: SSAValue,
+    machine: Roofline,
+    *,
+    padded: bool = False,
+) -> Decision:
     """Whether evaluating the pointwise producer inside this reader beats storing its result."""
     said = override(producer)
     if said is not None:
-        return Decision(said == "always", f'{FUSE} = "{said}"')
+        thought = estimate(producer, op, value, machine, padded=padded)
+        return Decision(said == "always", f'{FUSE} = "{said}"', thought)
     repeated = prod(op.extents) > prod(producer.extents)
-    if value.has_one_use() and not repeated:
+    if value.has_one_use() and not repeated and not padded:
         return Decision(True, "nothing is computed twice")  # asked first: no walk over the body
-    cost = body_cost(producer)
-    if cost == 0:
+    if not padded and body_cost(producer) == 0:
         return Decision(True, "it computes nothing")
-    if repeated:
-        return Decision(False, "the reader has more points than the producer")
-    if cost > recompute_limit:
-        return Decision(False, f"a point costs {cost}, more than {recompute_limit}, to repeat")
-    if len(producer.inputs) > 1:
-        return Decision(False, "repeating it reads more arrays than storing it")
-    return Decision(True, f"a point costs {cost}, at most {recompute_limit}, to repeat")
+    thought = estimate(producer, op, value, machine, padded=padded)
+    return Decision(thought.pays, str(thought), thought)
 
 
 def op_label(op: Operation) -> str:

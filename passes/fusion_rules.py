@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import forms_of, is_contraction
-from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_override import override
 
@@ -47,12 +47,10 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
     written = forms_of(op.write_maps[0], op.extents)
     rows: list[int] = []
     for form in written or ():
-        if not form.terms:
-            continue
-        dim = pure_dim(form)
-        if dim is None or dim in reduced:
+        dims = [dim for dim, _ in sorted(form.terms, key=lambda term: -term[1])]
+        if reduced.intersection(dims):
             break
-        rows.append(dim)
+        rows += dims
     return tuple(rows)
 
 
@@ -68,7 +66,7 @@ def align_rows(
     if any(v.owner in rows for v in op.sources):
         return Refusal("the result is read through computed indices")
     for number, value in edges:
-        aligned = _edge_rows(value, rows, op, number, count)
+        aligned = edge_rows(value, rows, op, number, count)
         if isinstance(aligned, Refusal):
             return aligned
         if assigned is None:
@@ -98,21 +96,25 @@ def align_rows(
 def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refusal | None:
     """Rows between nests live on the stack of the thread that computes them."""
     for _, value in edges:
-        limit = MAX_PRODUCT_ROW_BYTES if is_contraction(value.owner) else MAX_ROW_BYTES
+        limit = MAX_PRODUCT_ROW_BYTES if is_product(value.owner) else MAX_ROW_BYTES
         row = _bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
     return None
 
 
-def _edge_rows(
+def edge_rows(
     value: SSAValue,
     rows: Mapping[GenericOp, tuple[int, ...]],
     op: GenericOp,
     number: int,
     count: int,
 ) -> list[int | None] | Refusal:
-    """For each kernel row, the dimension of `op` that reads `value` at that row."""
+    """For each kernel row, the dimension of `op` that reads `value` at that row.
+
+    `rows` has the kernel rows of the nest that makes the value, `count` of them; `number` is the
+    place of the value among the reads of `op`.
+    """
     producer = value.owner
     assert isinstance(producer, GenericOp)
     if op.pad_values[number] is not None:
@@ -144,11 +146,12 @@ def _pays(
     work = sum(prod(m.extents) for m in members) + prod(op.extents)
     if not forced and parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
         return Refusal(f"together they have only {parallel} rows to run in parallel")
-    contractions = sum(is_contraction(m) for m in members)
-    if not is_contraction(op):
+    contractions = sum(is_product(m) for m in members)
+    if not is_product(op):
         return None
     shape = Contraction.of(op)
-    if shape is None or any(number == shape.b for number, _ in edges):
+    assert shape is not None
+    if any(number == shape.b for number, _ in edges):
         return Refusal("the result is the packed operand of a matrix product")
     if contractions + 1 > MAX_CONTRACTIONS:
         return Refusal("the kernel already holds two matrix products")

@@ -29,7 +29,8 @@ class Cluster:
     bits: int
     needs: int = 0
     """The clusters that must run before this one."""
-    refusals: list[str] = field(default_factory=list)
+    refusals: list[tuple[KernelOp, str]] = field(default_factory=list)
+    """Kernels with which it was not joined, and why."""
 
     @property
     def kernels(self) -> list[KernelOp]:
@@ -89,12 +90,17 @@ class KernelGraph:
             self._places = {op: i for i, op in enumerate(self.block.ops)}
         return self._places[op]
 
-    def finish(self) -> list[KernelOp]:
-        """Carry the merges out; returns the kernels that were formed."""
-        formed = [_form(self.block, c) for c in self.clusters if len(c.ops) > 1]
-        if formed:
+    def finish(self) -> None:
+        """Carry the merges out, and say on each kernel why it was not joined with another."""
+        for cluster in self.clusters:
+            reasons = [why for op, why in cluster.refusals if self.cluster_of[op] is not cluster]
+            kernel = cluster.ops[-1]
+            if len(cluster.ops) > 1:
+                kernel = _form(self.block, cluster)
+            if reasons:
+                add_reasons(kernel, reasons)
+        if self.changed:
             sort_block(self.block)
-        return formed
 
 
 def set_rows(nest: GenericOp, rows: Sequence[int]) -> None:
@@ -156,7 +162,7 @@ def _keep_reasons(kernel: KernelOp, cluster: Cluster) -> None:
     add_reasons(kernel, reasons)
 
 
-def add_reasons(kernel: KernelOp, reasons: Iterable[str]) -> None:
+def add_reasons(kernel: Operation, reasons: Iterable[str]) -> None:
     """Add to why a kernel stands apart; what is said already is not said twice."""
     given = kernel.attributes.get(NOT_FUSED)
     said = dict.fromkeys(given.data.split("; ") if isinstance(given, StringAttr) else ())

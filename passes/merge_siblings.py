@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.fusion_cost import value_bytes
@@ -27,8 +27,9 @@ from lamina.passes.fusion_rules import (
     MIN_PARALLEL_ROWS,
     SERIAL_WORK,
     Refusal,
+    edge_rows,
 )
-from lamina.passes.kernel_merging import Cluster, KernelGraph, add_reasons, rows_of, set_rows
+from lamina.passes.kernel_merging import Cluster, KernelGraph, rows_of, set_rows
 from lamina.passes.nest_merging import merge_nests
 
 MAX_ARRAYS = 24
@@ -63,32 +64,33 @@ def _merge_kernels(function: func.FuncOp, log: DecisionLog) -> None:
         if isinstance(op, KernelOp) and not _is_fixed(op):
             for value in op.inputs:
                 readers.setdefault(value, []).append(op)
-    shared = {value: found for value, found in readers.items() if len(found) > 1}
+    shared: dict[SSAValue, list[KernelOp]] = {}
+    for value, found in readers.items():
+        made = value.owner
+        together = [made, *found] if isinstance(made, KernelOp) and not _is_fixed(made) else found
+        if len(together) > 1:
+            shared[value] = together
     if not shared:
         return
     graph = KernelGraph(function.body.block)
     largest_first = sorted(shared, key=lambda v: -value_bytes(v))
     for value in largest_first:
         _merge_readers(graph, value, shared[value], log)
-    refusals = [(c.kernels[-1], c.refusals) for c in graph.clusters if c.refusals]
-    alone = {kernel: said for kernel, said in refusals if len(graph.cluster_of[kernel].ops) == 1}
     graph.finish()
-    for kernel, said in alone.items():
-        add_reasons(kernel, said)
 
 
 def _merge_readers(
-    graph: KernelGraph, value: SSAValue, readers: list[KernelOp], log: DecisionLog
+    graph: KernelGraph, value: SSAValue, kernels: list[KernelOp], log: DecisionLog
 ) -> None:
-    """Merge the kernels that read `value`, each into the first that takes it."""
+    """Merge the kernels that make and read `value`, each into the first that takes it."""
     taken: list[Cluster] = []
-    for kernel in readers:
+    for kernel in kernels:
         cluster = graph.cluster_of[kernel]
         if cluster in taken:
             continue
         for earlier in taken:
-            if not graph.independent(earlier, cluster):
-                continue  # a pair of producer and reader: fuse-kernels has said why it is two
+            if not graph.adjacent(earlier, cluster):
+                continue  # a third kernel runs between them
             said = _try(earlier, cluster, value)
             if said is None:
                 continue
@@ -97,7 +99,7 @@ def _merge_readers(
                 graph.merge(earlier, cluster)
                 break
             names = f"{op_label(earlier.nests[-1])} | {op_label(cluster.nests[-1])}"
-            cluster.refusals.append(f"{names}: {said.reason}")
+            cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
         else:
             taken.append(cluster)
 
@@ -112,17 +114,13 @@ def _is_fixed(kernel: KernelOp) -> bool:
 
 def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:
     """Merge the rows of both if that is possible; None where they share no stream of data."""
-    pairs = [
-        aligned
-        for a, a_read in _reads_of(one, value)
-        for b, b_read in _reads_of(other, value)
-        if (aligned := _aligned(a, a_read, b, b_read)) is not None
-    ]
-    if not pairs:
+    kept = _shared_rows(one, other, value)
+    if kept is None:
         return None
-    kept = max(pairs)
-    rows_a, rows_b = rows_of(one.nests[0]), rows_of(other.nests[0])
-    if kept == 0 and (rows_a or rows_b):
+    handed = [_edge_kept(*edge) for edge in _edges(one, other)]
+    rows = max(len(rows_of(one.nests[0])), len(rows_of(other.nests[0])))
+    kept = min(handed) if kept < 0 else min([kept, *handed])
+    if kept == 0 and rows:
         return Decision(False, "they walk it along different rows")
     refusal = _refusal(one, other, kept)
     if refusal is not None:
@@ -132,17 +130,64 @@ def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:
     return Decision(True, "it is read once")
 
 
+def _shared_rows(one: Cluster, other: Cluster, value: SSAValue) -> int | None:
+    """How many leading rows of both walk the value alike; -1 where one of them makes it."""
+    if any(value.owner in c.ops for c in (one, other)):
+        return -1
+    pairs = [
+        aligned
+        for a, a_read in _reads_of(one, value)
+        for b, b_read in _reads_of(other, value)
+        if (aligned := _aligned(a, a_read, b, b_read)) is not None
+    ]
+    return max(pairs, default=None)
+
+
+def _edges(one: Cluster, other: Cluster) -> list[tuple[SSAValue, GenericOp, int]]:
+    """What nests of one cluster read of the other's results: the value inside, nest and read."""
+    found: list[tuple[SSAValue, GenericOp, int]] = []
+    for made, reading in ((one, other), (other, one)):
+        for kernel in made.kernels:
+            end = kernel.block.last_op
+            assert isinstance(end, ReturnOp)
+            for result, inner in zip(kernel.res, end.values, strict=True):
+                found += [(inner, nest, number) for nest, number in _uses_of(reading, result)]
+    return found
+
+
+def _edge_kept(inner: SSAValue, reader: GenericOp, number: int) -> int:
+    """How many leading rows of the reader get just what the same row of the producer made."""
+    maker = inner.owner
+    if not isinstance(maker, GenericOp) or number >= len(reader.inputs):
+        return 0
+    aligned = edge_rows(inner, {maker: rows_of(maker)}, reader, number, len(rows_of(maker)))
+    if isinstance(aligned, Refusal):
+        return 0
+    kept = 0
+    for made, read in zip(aligned, rows_of(reader), strict=False):
+        if made != read:
+            break
+        kept += 1
+    return kept
+
+
 def _reads_of(cluster: Cluster, value: SSAValue) -> list[tuple[GenericOp, int]]:
     """Where nests of the cluster read the value by an index map."""
-    found: list[tuple[GenericOp, int]] = []
-    for kernel in cluster.kernels:
-        for operand, argument in zip(kernel.inputs, kernel.block.args, strict=True):
-            if operand is value:
-                for use in argument.uses:
-                    nest = use.operation
-                    if isinstance(nest, GenericOp) and use.index < len(nest.inputs):
-                        found.append((nest, use.index))
-    return found
+    return [
+        (nest, number) for nest, number in _uses_of(cluster, value) if number < len(nest.inputs)
+    ]
+
+
+def _uses_of(cluster: Cluster, value: SSAValue) -> list[tuple[GenericOp, int]]:
+    """The operands of the cluster's nests that are the value."""
+    return [
+        (nest, use.index)
+        for kernel in cluster.kernels
+        for operand, argument in zip(kernel.inputs, kernel.block.args, strict=True)
+        if operand is value
+        for use in argument.uses
+        if isinstance(nest := use.operation, GenericOp)
+    ]
 
 
 def _aligned(a: GenericOp, a_read: int, b: GenericOp, b_read: int) -> int | None:
@@ -182,10 +227,9 @@ def _refusal(one: Cluster, other: Cluster, kept: int) -> Refusal | None:
     parallel = prod(nests[0].extents[d] for d in rows_of(nests[0])[:kept])
     if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
         return Refusal(f"together they have only {parallel} rows to run in parallel")
-    if any(len(rows_of(nest)) != kept for nest in nests):
-        row = sum(_scratch_bytes(nest) for nest in nests) // max(1, parallel)
-        if row > MAX_ROW_BYTES:
-            return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
+    row = (sum(map(_scratch_bytes, nests)) + _handed_bytes(one, other)) // max(1, parallel)
+    if row > MAX_ROW_BYTES:
+        return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
     turned = [_is_turned(c) for c in (one, other)]
     if any(turned) and not _become_one(one, other):
         return Refusal("one of them reads along another dimension than it writes")
@@ -199,6 +243,11 @@ def _scratch_bytes(nest: GenericOp) -> int:
     )
 
 
+def _handed_bytes(one: Cluster, other: Cluster) -> int:
+    """Bytes that go from one cluster to the other."""
+    return sum(value_bytes(v) for v in dict.fromkeys(edge[0] for edge in _edges(one, other)))
+
+
 def _is_turned(cluster: Cluster) -> bool:
     """Whether a lone nest is scheduled as a transpose: it must stay a lone nest."""
     if len(cluster.nests) != 1 or not cluster.nests[0].is_pointwise:
@@ -208,7 +257,11 @@ def _is_turned(cluster: Cluster) -> bool:
     along = {d for d, c in written[-1].terms if c == 1} if written else set[int]()
     for index_map in nest.read_maps:
         read = forms_of(index_map, nest.extents)
-        if read and (last := {d for d, c in read[-1].terms if c == 1}) and not last & along:
+        if not read:
+            continue
+        last = {d for d, c in read[-1].terms if c == 1}
+        strided = {d for form in read[:-1] for d, _ in form.terms}
+        if last and not last & along and strided & along:
             return True
     return False
 

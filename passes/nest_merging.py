@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.passes.body_folding import simplify_body
 from lamina.passes.fusion_override import FUSE
 from lamina.passes.kernel_merging import rows_of, set_rows, sort_block
 
@@ -110,6 +111,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
         op.detach()
         first.add_op(op)
     first.add_op(YieldOp(yielded))
+    simplify_body(first)
     region = one.detach_region(one.body)
     new = GenericOp(
         one.extents,

@@ -77,6 +77,11 @@ class Contraction:
         return Contraction(op, 1 - side, side, batch, rows, columns, summed)
 
 
+def is_product(op: object) -> bool:
+    """Whether a generic is a contraction with columns: a matrix product, no row of dot products."""
+    return isinstance(op, GenericOp) and Contraction.of(op) is not None
+
+
 def _output_strides(op: GenericOp) -> dict[int, int]:
     shape = op.written_types[0].get_shape()  # pyright: ignore[reportAttributeAccessIssue]
     written = forms_of(op.write_maps[0], op.extents)

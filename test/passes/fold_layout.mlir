@@ -203,3 +203,18 @@ func.func @sum_of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
 }
 // CHECK-LABEL: @sum_of_one
 // CHECK-NEXT:    loop.generic (d0) in [4] reads(%x[d0, 0] : tensor<4x1xf32>) writes([d0] store : tensor<4xf32>)
+
+// -----
+
+// A weight that is walked as one is no reason to join: the statistics walk the groups alone.
+func.func @weight_of_groups(%x: tensor<8x4x2x16xf32>, %m: tensor<8x4xf32>, %w: tensor<8xf32>) -> tensor<8x4x2x16xf32> {
+  %v = loop.reshape %w : tensor<8xf32> -> tensor<4x2xf32>
+  %r = loop.generic (n, g, c, i) in [8, 4, 2, 16] reads(%x[n, g, c, i] : tensor<8x4x2x16xf32>, %v[g, c] : tensor<4x2xf32>) writes([n, g, c, i] store : tensor<8x4x2x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %a = arith.mulf %p, %q : f32
+    loop.yield %a : f32
+  }
+  func.return %r : tensor<8x4x2x16xf32>
+}
+// CHECK-LABEL: @weight_of_groups
+// CHECK-NEXT:    loop.generic (d0, d1, d2, d3) in [8, 4, 2, 16] reads(%x[d0, d1, d2, d3] : tensor<8x4x2x16xf32>, %w[(d1 * 2) + d2] : tensor<8xf32>)

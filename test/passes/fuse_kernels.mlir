@@ -150,3 +150,16 @@ func.func @too_long(%x: tensor<16x200000xf32>) -> (tensor<16xf32>, tensor<16x200
 }
 // CHECK-LABEL: @too_long
 // CHECK:         lamina.not_fused = "exp -> sum: a row of the result takes 800000 bytes of scratch, more than {{[0-9]+}}"
+
+// -----
+
+// Dimensions that are written as one axis are rows each.
+func.func @compound_rows(%x: tensor<8x4x2x16xf32>) -> tensor<8xf32> {
+  %r = loop.generic (n, g, c, i) in [8, 4, 2, 16] reads(%x[n, g, c, i] : tensor<8x4x2x16xf32>) writes([2 * g + c] add : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK-LABEL: @compound_rows
+// CHECK:         lamina.rows = array<i64: 1, 2>

@@ -40,7 +40,7 @@ def test_loop_ops_are_described(pages: dict[str, str]) -> None:
 def test_every_pass_is_described(pages: dict[str, str]) -> None:
     for name in PASSES:
         assert f"## `{name}`\n" in pages["passes.md"]
-    options = "recompute-limit: int = 2, print-decisions: bool = false"
+    options = "target: str = host, print-decisions: bool = false"
     assert f"Options: `{{{options}}}`" in pages["passes.md"]
 
 

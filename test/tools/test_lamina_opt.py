@@ -135,7 +135,7 @@ def test_unknown_pass_names_the_nearest(opt: Opt) -> None:
     assert "nearest: fuse-elementwise" in opt.fails("-p", "cse,fuse-elementwis")
 
 
-@pytest.mark.parametrize("options", ["{recompute-limit=abc}", "{limit=3}", "{recompute-limit=}"])
+@pytest.mark.parametrize("options", ["{print-decisions=abc}", "{limit=3}", "{print-decisions=}"])
 def test_bad_option_names_the_pass(opt: Opt, options: str) -> None:
     assert "fuse-elementwise" in opt.fails("-p", "fuse-elementwise" + options)
 
@@ -173,7 +173,7 @@ def test_object_needs_an_output_file(opt: Opt) -> None:
 def test_lists_passes_with_options(opt: Opt) -> None:
     code, output, _ = opt("--list-passes")
     assert code == 0
-    options = "recompute-limit: int = 2, print-decisions: bool = false"
+    options = "target: str = host, print-decisions: bool = false"
     assert f"  fuse-elementwise{{{options}}}" in output.splitlines()
     assert "  cse" in output.splitlines()
 

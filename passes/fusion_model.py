@@ -1,0 +1,100 @@
+"""What it costs to compute a pointwise producer again in a reader, against storing its result.
+
+Both sides are counted from the nests, bytes and operations, and weighed by the target's roofline.
+Where the reader takes row after row as the producer makes them, a stored row stays in a near cache,
+and only a body of a few additions is worth computing again; where the whole result is stored
+before it is read, bytes come from as far away as the arrays are large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.codegen.roofline import Roofline
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import Forms, forms_of, shape_of
+from lamina.passes.fusion_cost import body_cost, value_bytes
+from lamina.passes.fusion_rules import pure_dim
+
+GUARD_COST = 3
+"""Comparing a position with two bounds and choosing, at each point of a padded read."""
+
+SLACK = 1.1
+"""How much longer computing again may take than storing."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one pair: bytes that fusing spares, operations it adds (in adds), and both in seconds."""
+
+    bytes_saved: int
+    flops_added: int
+    seconds_saved: float
+    seconds_added: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether fusing takes hardly longer than storing; it spares the memory in any case."""
+        return self.seconds_added <= SLACK * self.seconds_saved
+
+    def __str__(self) -> str:
+        return (
+            f"computing it again takes {1e6 * self.seconds_added:.2f} us, "
+            f"storing and reading it {1e6 * self.seconds_saved:.2f} us"
+        )
+
+
+def estimate(
+    producer: GenericOp, reader: GenericOp, value: SSAValue, machine: Roofline, *, padded: bool
+) -> Estimate:
+    """Of computing pointwise `producer` at every point of `reader`, instead of reading `value`.
+
+    The store of the value, and what the producer reads for it, is shared by all its readers: it
+    goes when each of them computes the value itself.
+    """
+    readers = sum(1 for use in value.uses if isinstance(use.operation, GenericOp))
+    is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
+    size = value_bytes(value)
+    own = {v: value_bytes(v) for v in (*producer.inputs, *producer.sources)}
+    again = sum(n for v, n in own.items() if v not in reader.inputs)
+    saved = size - again
+    points, once = prod(reader.extents), prod(producer.extents)
+    cost = body_cost(producer)
+    flops = points * (cost + (GUARD_COST if padded else 0))
+    if not is_kept:
+        saved += (size + sum(own.values())) // readers
+        flops -= once * cost // readers
+    footprint = size + sum(own.values())
+    if not padded and _row_by_row(reader, value):
+        footprint = min(footprint, machine.near_bytes)
+    return Estimate(
+        bytes_saved=saved,
+        flops_added=max(0, flops),
+        seconds_saved=saved / machine.bandwidth(footprint),
+        seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
+    )
+
+
+def _row_by_row(reader: GenericOp, value: SSAValue) -> bool:
+    """Whether the reader's outer parallel dimensions walk the first axis of the value."""
+    number = next((i for i, v in enumerate(reader.inputs) if v is value), None)
+    read = None if number is None else forms_of(reader.read_maps[number], reader.extents)
+    return read is not None and _walks_first_axis(reader, read, shape_of(value))
+
+
+def _walks_first_axis(reader: GenericOp, read: Forms, shape: tuple[int, ...]) -> bool:
+    for form, extent in zip(read, shape, strict=True):
+        if extent != 1:
+            dim = pure_dim(form)
+            return dim is not None and dim not in reader.reduction_dims
+    return True
+
+
+def _element_bits(value: SSAValue) -> int:
+    assert isinstance(value.type, TensorType)
+    element: Attribute = value.type.element_type
+    return 64 if getattr(element, "bitwidth", 32) == 64 else 32
