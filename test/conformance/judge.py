@@ -69,31 +69,6 @@ def difference(expected: Any, actual: Any, info: Any, *, values: bool) -> str | 
     return None
 
 
-TIED = frozenset({"topk", "kthvalue"})
-"""Ops that may name any place of equal values."""
-
-
-def names_equal_values(expected: Any, actual: Any, inputs: list[torch.Tensor]) -> bool:
-    """Whether the places in `actual`, (values, places), hold the values that eager mode found."""
-    values, places = _tensors(actual)[:2]
-    wanted, wanted_places = _tensors(expected)[:2]
-    if places.dtype != wanted_places.dtype or places.shape != wanted_places.shape:
-        return False
-    if not torch.equal(values, wanted):
-        return False
-    x = inputs[0]
-    for dim in range(max(x.dim(), 1)):
-        at, found = places, values
-        if x.dim() > at.dim():
-            at, found = at.unsqueeze(dim), found.unsqueeze(dim)
-        sizes = zip(at.shape, x.shape, strict=True)
-        fits = all(a <= b for d, (a, b) in enumerate(sizes) if d != dim)
-        inside = not at.numel() or int(at.max()) < (x.shape[dim] if x.dim() else 1)
-        if fits and inside and torch.equal(x.gather(dim, at), found):
-            return True
-    return False
-
-
 def _same_nesting(one: Any, other: Any) -> bool:
     return one.num_leaves == other.num_leaves and one.num_nodes == other.num_nodes
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 Record = dict[str, Any]
@@ -19,8 +20,8 @@ def read(path: Path) -> list[Record]:
     return [record for record in map(json.loads, lines) if "status" in record]
 
 
-def summary(records: Iterable[Record]) -> str:
-    """Counts of samples, and of ops by their worst verdict."""
+def summary(records: Sequence[Record]) -> str:
+    """Counts of samples, of ops by their worst verdict, and what compiling took."""
     samples: Counter[str] = Counter()
     worst: dict[str, str] = {}
     classes: Counter[str] = Counter()
@@ -44,6 +45,12 @@ def summary(records: Iterable[Record]) -> str:
         f"{classes['lamina']}, {share:.1f} % of the rest. "
         f"Left out, because eager mode has no result: {samples['skipped']}.",
     ]
+    times = [record["ms"] for record in records if "ms" in record]
+    if times:
+        lines.append(
+            f"Compiling a program took {median(times):.0f} ms of processor time in the median, "
+            "import and the first program of each process excluded."
+        )
     return "\n".join(lines)
 
 

@@ -17,7 +17,8 @@ from typing import IO, Any
 
 import torch
 from cases import UNINITIALISED, Entry, Sample, entries, samples
-from judge import TIED, difference, is_no_worse, names_equal_values, widened
+from judge import difference, is_no_worse, widened
+from ties import TIED, names_equal_values
 from torch.utils import _pytree as pytree
 
 import lamina
@@ -29,6 +30,10 @@ UNEXPORTABLE = (
     (re.compile(r"[Dd]ata.?[Dd]epend|Unsupported: .*dynamic|unbacked|u\d+"), "sizes from data"),
 )
 """What torch.export says when a program is none of functional strided tensors, and our word."""
+
+OTHER_SEEDS = range(2, 18)
+"""Where eager mode draws numbers, results that all these seeds agree on are determined: one seed
+more is not enough, as a draw from two categories comes out alike half of the time."""
 
 Verdict = dict[str, Any]
 
@@ -55,11 +60,21 @@ def _is_strided(leaf: Any) -> bool:
 def _eager(entry: Entry, sample: Sample) -> tuple[Any, bool]:
     """Torch's result and arguments after the call, and whether the values are determined."""
     expected = _call(sample.program, sample, seed=1)
+    drew = not torch.equal(torch.get_rng_state(), _seeded(1))
     name = entry.info.name.rpartition(".")[2]
     if name in UNINITIALISED:
         return expected, False
-    again = _call(sample.program, sample, seed=2)
-    return expected, difference(expected, again, entry.info, values=True) is None
+    for seed in OTHER_SEEDS if drew else OTHER_SEEDS[:1]:
+        again = _call(sample.program, sample, seed=seed)
+        if difference(expected, again, entry.info, values=True) is not None:
+            return expected, False
+    return expected, True
+
+
+def _seeded(seed: int) -> torch.Tensor:
+    """The state of torch's generator after seeding it."""
+    state = torch.Generator().manual_seed(seed)
+    return state.get_state()
 
 
 def _call(function: Any, sample: Sample, seed: int) -> tuple[Any, list[torch.Tensor]]:
@@ -89,10 +104,10 @@ def _exported(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verd
             )
     except Exception as error:
         return {"status": "refused", "reason": f"export: {_export_reason(error)}"}
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         compiled = lamina.compile(program, cache=False)
-        spent = time.perf_counter() - started
+        spent = time.process_time() - started
         actual = _call(compiled, sample, seed=1)
     except UnsupportedError as error:
         return {
@@ -139,12 +154,17 @@ def _compare(entry: Entry, sample: Sample, expected: Any, actual: Any, values: b
     found = difference(*comparable, entry.info, values=values)
     if found is None:
         return {"status": "passed"}
-    tied = entry.info.name in TIED
-    if tied and names_equal_values(expected[0], actual[0], sample.tensors):
+    if _may_tie(entry, sample) and names_equal_values(expected[0], actual[0], sample.tensors[0]):
         return {"status": "passed", "note": "another place of an equal value"}
     if "in eager mode" not in found and _exact_agrees(sample, comparable):
         return {"status": "passed", "note": "no further from double precision than eager mode"}
     return {"status": "failed", "reason": f"wrong result: {found}"}
+
+
+def _may_tie(entry: Entry, sample: Sample) -> bool:
+    program = sample.program
+    _, options = pytree.tree_unflatten(program.leaves, program.spec)
+    return entry.info.name in TIED and not options.get("stable", False)
 
 
 def _exact_agrees(sample: Sample, comparable: list[Any]) -> bool:
@@ -198,6 +218,7 @@ def serve(lines: IO[str], out: IO[str]) -> None:
         out.flush()
 
     write({"ready": True})
+    warm = False
     for line in lines:
         unit = json.loads(line)
         entry = known[unit["name"]]
@@ -207,7 +228,11 @@ def serve(lines: IO[str], out: IO[str]) -> None:
                 write({"begin": number})
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    write({"sample": number, **judge(entry, sample, unit["via"])})
+                    verdict = judge(entry, sample, unit["via"])
+                if not warm and "ms" in verdict:  # most of it is the import of passes
+                    del verdict["ms"]
+                    warm = True
+                write({"sample": number, **verdict})
         except Exception as error:
             write({"sample": -1, "status": "skipped", "reason": f"samples: {_first_line(error)}"})
         write({"done": True})
