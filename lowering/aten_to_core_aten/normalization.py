@@ -60,6 +60,8 @@ def batch_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     mean, var = op.arg("running_mean"), op.arg("running_var")
     momentum, eps = op.arg("momentum"), op.arg("eps")
     training = op.arg("training") if "training" in _names(op) else False
+    if rank_of(x) < 2:  # torch takes one without elements
+        return [x, *(_nothing(b, result) for result in op.results[1:])]
     if not training:
         name = "_native_batch_norm_legit_no_training"
         made = b.op(name, x, weight, bias, mean, var, momentum, eps)
@@ -86,6 +88,8 @@ def batch_norm_with_statistics(op: SchemaOp, b: CoreBuilder) -> Replacement:
     mean, var = op.arg("running_mean"), op.arg("running_var")
     momentum, eps = op.arg("momentum"), op.arg("eps")
     own = len(op.results) - 2
+    if rank_of(x) < 2:  # torch takes one without elements
+        return [x, *(_nothing(b, result) for result in op.results[1:own]), mean, var]
     if op.schema.arg("training") is not None and not op.arg("training"):
         name = "_native_batch_norm_legit_no_training"
         made = b.op(name, x, weight, bias, mean, var, momentum, eps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -24,15 +24,26 @@ def linspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers(*(f"logspace.{overload}" for overload in _OVERLOADS))
 def logspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """base to the power of linspace, in f64; the ends of integers are whole numbers."""
-    element, base = element_of(op.results[0]), float(op.arg("base"))
-    if is_complex(element):
-        raise b.refuse("logspace of complex numbers", "a real dtype")
+    """base to the power of linspace, in f64; the ends are of the result's type."""
+    element, base = element_of(op.results[0]), op.arg("base")
     start, end = op.arg("start"), op.arg("end")
+    if is_complex(element):
+        return b("pow.Scalar", base, _spaced(op, b, start, end, element))
     if not is_float(element):
         start, end = _whole(b, start, element), _whole(b, end, element)
-    powers = b("pow.Scalar", base, _spaced(op, b, start, end, f64))
+    elif _is_half(element):
+        start, end = _rounded(b, start, element), _rounded(b, end, element)
+    powers = b("pow.Scalar", float(base), _spaced(op, b, start, end, f64))
     return b.cast(powers, element)
+
+
+def _rounded(b: CoreBuilder, value: SSAValue | float, element: Attribute) -> SSAValue:
+    """As the element type has it, whatever happens to roundings inside kernels."""
+    return b("_to_copy", _tensor(b, value, f32), dtype=element)
+
+
+def _is_half(element: Attribute) -> bool:
+    return str(element) in ("f16", "bf16")
 
 
 def _whole(b: CoreBuilder, value: SSAValue | float, element: Attribute) -> SSAValue | float:
@@ -42,13 +53,13 @@ def _whole(b: CoreBuilder, value: SSAValue | float, element: Attribute) -> SSAVa
 def _spaced(
     op: SchemaOp, b: CoreBuilder, start: SSAValue | float, end: SSAValue | float, element: Attribute
 ) -> SSAValue:
+    """start + i step in the first half, end - (steps - 1 - i) step in the second."""
     steps = op.arg("steps")
+    if _is_half(element):
+        return _spaced_halves(b, start, end, steps, element)
     if not isinstance(start, SSAValue) and not isinstance(end, SSAValue):
         return _between_numbers(b, start, end, steps, element)
-    first, last = (
-        b.cast(v, element) if isinstance(v, SSAValue) else b.full([], v, element)
-        for v in (start, end)
-    )
+    first, last = _tensor(b, start, element), _tensor(b, end, element)
     if steps < 2:
         return b.expand(first, [steps])
     step = b("div.Scalar", b("sub.Tensor", last, first), steps - 1)
@@ -56,6 +67,28 @@ def _spaced(
     low = b("add.Tensor", b("mul.Tensor", position, step), first)
     high = b("sub.Tensor", last, b("mul.Tensor", back, step))
     return b("where.self", b("lt.Scalar", index, steps // 2), low, high)
+
+
+def _tensor(b: CoreBuilder, value: SSAValue | float, element: Attribute) -> SSAValue:
+    return b.cast(value, element) if isinstance(value, SSAValue) else b.full([], value, element)
+
+
+def _spaced_halves(
+    b: CoreBuilder, start: SSAValue | float, end: SSAValue | float, steps: int, element: Attribute
+) -> SSAValue:
+    """Torch rounds every number on the way, which shows where they cancel near 0."""
+
+    def rounded(x: SSAValue) -> SSAValue:
+        return b("_to_copy", b("_to_copy", x, dtype=element), dtype=f32)
+
+    first, last = rounded(_tensor(b, start, f32)), rounded(_tensor(b, end, f32))
+    if steps < 2:
+        return b.cast(b.expand(first, [steps]), element)
+    step = rounded(b("div.Scalar", rounded(b("sub.Tensor", last, first)), steps - 1))
+    index, position, back = _positions(b, steps, f32)
+    low = b("add.Tensor", first, rounded(b("mul.Tensor", rounded(position), step)))
+    high = b("sub.Tensor", last, rounded(b("mul.Tensor", rounded(back), step)))
+    return b.cast(b("where.self", b("lt.Scalar", index, steps // 2), low, high), element)
 
 
 def _between_numbers(

@@ -37,7 +37,9 @@ def stft(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         raise b.refuse("half of the transform of complex samples", "onesided = false")
     found = b.permute(found, [0, 2, 1])
     found = b.view(found, shape_of(found)[1:]) if single else found
-    return found if op.arg("return_complex") else b("view_as_real", found)
+    asked = op.arg("return_complex")
+    asked = is_complex(element_of(frames)) if asked is None else asked
+    return found if asked else b("view_as_real", found)
 
 
 def _centered(op: SchemaOp, b: CoreBuilder, x: SSAValue, by: int) -> SSAValue:
