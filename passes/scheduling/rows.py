@@ -260,7 +260,11 @@ class RowSegment:
             self._partial(emit, sweep, envs[stage], ranges, kept)
         elif self._is_transposed(sweep):
             lanes = self.target.lanes(widest_bits(sweep.stages))
-            TransposeEmitter(sweep, self.memory, lanes, self.outputs).run(emit, envs, ranges)
+            reads = {r.memory for s in sweep.stages for r in s.reads}
+            fetches = any(_bytes(memory) > self.target.l2_bytes for memory in reads)
+            TransposeEmitter(sweep, self.memory, lanes, self.outputs, fetches=fetches).run(
+                emit, envs, ranges
+            )
         else:
             emitter = self._emitter(SweepEmitter, sweep, vector_place(sweep))
             emitter.ahead = ahead
@@ -322,8 +326,14 @@ class RowSegment:
         if lanes == 1 or fits or length < STREAMS * LEAST_LENGTH:
             return 0
         read = dict.fromkeys(r.memory for r in stage.reads)
-        far = sum(byte_size(m.type) for m in read) > self.target.l3_bytes  # pyright: ignore[reportArgumentType]
+        far = sum(map(_bytes, read)) > self.target.l3_bytes
         return FAR_STREAMS if far and length >= FAR_STREAMS * LEAST_LENGTH else STREAMS
+
+
+def _bytes(memory: SSAValue) -> int:
+    kind = memory.type
+    assert isinstance(kind, MemRefType)
+    return byte_size(kind)
 
 
 def widest_bits(stages: Sequence[Stage]) -> int:

@@ -10,14 +10,19 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import I64, DenseArrayBase, IndexType, VectorType, i1, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.scheduling.body import Body, Lane, load
 from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
+from lamina.passes.scheduling.prefetch import INTO_L2
 from lamina.passes.scheduling.stages import Access, Stage
 from lamina.passes.scheduling.sweep import SweepEmitter
 
-BLOCK_TILES = 4
-"""Tiles side by side: four lines of each row that is read are next to one another."""
+BLOCK_TILES = 8
+"""Tiles side by side: eight lines of each row that is read are next to one another."""
+TILES_AHEAD = 2
+"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
+which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
 
 
 def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
@@ -48,8 +53,18 @@ class TransposeEmitter(SweepEmitter):
     A range of `across` begins at a whole tile, and ends at one or at the end of the dimension.
     """
 
-    def __init__(self, sweep: Sweep, memory: Memory, lanes: int, outputs: set[SSAValue]) -> None:
+    def __init__(
+        self,
+        sweep: Sweep,
+        memory: Memory,
+        lanes: int,
+        outputs: set[SSAValue],
+        *,
+        fetches: bool = False,
+    ) -> None:
+        """`fetches` says whether tiles to come are fetched: what is read exceeds the caches."""
         super().__init__(sweep, memory, 1, lanes, outputs)
+        self.fetches = fetches
 
     def run(self, emit: Emitter, envs: dict[Stage, Env], ranges: list[tuple[Index, Index]]) -> None:
         """Emit the tiles of the ranges."""
@@ -114,12 +129,35 @@ class TransposeEmitter(SweepEmitter):
                 turned[stage][argument] = self._turn(emit, access, env, second, across[1], along[1])
         for copy in range(across[1]):
             bound = self._bind(envs, 0, emit.plus(across[0], copy))
+            self._fetch_straight(emit, bound, turned, along[0])
             prepared: dict[Stage, Body] = {}
             for stage in self.sweep.stages:
                 prepared[stage] = self._prepare(emit, stage, bound[stage])
                 for argument, rows in turned[stage].items():
                     prepared[stage].values[argument] = Lane(rows[copy], False)
             self._step(emit, bound, prepared, along[0], mask, [])
+
+    def _fetch_straight(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        turned: dict[Stage, dict[SSAValue, list[SSAValue]]],
+        along: Index,
+    ) -> None:
+        """Fetch one row of a tile to come of each read that is not turned."""
+        for stage in self.sweep.stages if self.fetches else ():
+            second = self.sweep.order[stage][1]
+            for access, argument in self._arguments(stage):
+                straight = self.memory.layout(access).coefficient(second) == 1
+                if straight and argument not in turned[stage] and access.pad is None:
+                    later = emit.plus(along, TILES_AHEAD * self.lanes)
+                    self._fetch(emit, access, {**envs[stage], second: later}, 0)
+
+    def _fetch(self, emit: Emitter, access: Access, env: Env, offset: int) -> None:
+        if access.memory not in self.memory.scratch:
+            at = emit.plus(self.memory.offset(emit, access, env, None), offset)
+            flat = self.memory.flat[access.memory]
+            emit.run(PrefetchOp(flat, [emit.value(at)], INTO_L2))
 
     def _mask(self, emit: Emitter, filled: int) -> SSAValue | None:
         if filled == self.lanes:
@@ -140,6 +178,8 @@ class TransposeEmitter(SweepEmitter):
             load(emit, flat, access.element, emit.plus(start, i * step), 1, self.lanes, mask).value
             for i in range(count)
         ]
+        for i in range(count if self.fetches else 0):
+            self._fetch(emit, access, env, (i + self.lanes) * step)
         return turn(emit, rows + rows[:1] * (self.lanes - count))
 
 

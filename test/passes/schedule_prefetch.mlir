@@ -108,3 +108,36 @@ func.func private @stores(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) 
 // CHECK-NOT:     prefetch
 // CHECK-LABEL: @stores
 // CHECK-NOT:     prefetch
+
+// -----
+
+// A transposed read: the next tile of each row is fetched while one is turned, and two tiles ahead of
+// the read that is not turned. What fits the second-level cache is not fetched.
+func.func private @transpose(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<1024x1024xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [1024, 1024] reads(%x[i, j] : memref<1024x1024xf32>, %y[j, i] : memref<1024x1024xf32>) writes([i, j] store into %z : memref<1024x1024xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+func.func private @small_transpose(%y: memref<128x128xf32>, %z: memref<128x128xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [128, 128] reads(%y[j, i] : memref<128x128xf32>) writes([i, j] store into %z : memref<128x128xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%b: f32):
+    loop.yield %b : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @transpose
+// CHECK-DAG:     [[NEXT:%\S+]] = arith.constant 16384 : index
+// CHECK-DAG:     [[TWO:%\S+]] = arith.constant 32 : index
+// CHECK-COUNT-16: vector.load
+// CHECK:         [[A:%\S+]] = arith.addi {{.*}}, [[NEXT]]
+// CHECK-NEXT:    loop.prefetch {{.*}}[[[A]]] {locality = 2 : i64}
+// CHECK-COUNT-15: loop.prefetch
+// CHECK-COUNT-64: vector.shuffle
+// CHECK:         arith.addi {{.*}}, [[TWO]]
+// CHECK:         loop.prefetch
+// CHECK:         vector.store
+// CHECK-LABEL: @small_transpose
+// CHECK-NOT:     prefetch
