@@ -74,7 +74,7 @@ STAGES: tuple[Stage, ...] = (
             "inline-regions",
         ),
     ),
-    Stage("scheduled", ("bufferize", "plan-memory", "schedule", "verify-scheduled")),
+    Stage("scheduled", ("bufferize", "elide-copies", "plan-memory", "schedule", "verify-scheduled")),
 )
 
 LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)

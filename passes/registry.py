@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "inline-regions": "lamina.passes.inline_regions:InlineRegionsPass",
     # memory and schedules
     "bufferize": "lamina.passes.bufferize:BufferizePass",
+    "elide-copies": "lamina.passes.elide_copies:ElideCopiesPass",
     "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",
     "schedule": "lamina.passes.schedule:SchedulePass",
 }
