@@ -57,6 +57,7 @@ def _affine(op: SchemaOp, b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> 
     for name, combine in (("weight", "mul"), ("bias", "add")):
         if op.arg(name) is not None:
             factor = b.convert(op.arg(name), element_of(x))
+            factor = b.reshape(factor, [shape[dim] for dim in dims])
             x = b(combine, x, b("broadcast_in_dim", factor, shape, list(dims)))
     return x
 
@@ -79,12 +80,13 @@ def group_norm(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     """As layer_norm, over groups of channels; weight and bias are one for each channel."""
     result = element_of(op.results[0])
     x = b.convert(op.arg("input"), accumulation_type(result))
-    shape, groups = shape_of(x), op.arg("group")
-    count = op.arg("C") // groups * op.arg("HxW")
-    grouped = b.reshape(x, [op.arg("N"), groups, count])
-    centered, mean, rstd = _centered(b, grouped, [2], op.arg("eps"))
-    value = b("mul", centered, b.keep_dims(rstd, shape_of(grouped), [2]))
-    value = b.convert(_affine(op, b, b.reshape(value, shape), [1]), result)
+    groups = op.arg("group")
+    split = [groups, op.arg("C") // groups]
+    grouped = b.reshape(x, [op.arg("N"), *split, op.arg("HxW")])
+    centered, mean, rstd = _centered(b, grouped, [2, 3], op.arg("eps"))
+    value = b("mul", centered, b.keep_dims(rstd, shape_of(grouped), [2, 3]))
+    value = b.reshape(_affine(op, b, value, [1, 2]), shape_of(x))
+    value = b.convert(value, result)
     return [value, _statistic(op, b, mean, 1), _statistic(op, b, rstd, 2)]
 
 

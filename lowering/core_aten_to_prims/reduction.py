@@ -7,6 +7,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers, truth
+from lamina.lowering.core_aten_to_prims.variance import squared_distances
 from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
@@ -89,7 +90,7 @@ def extremum_with_index(op: SchemaOp, b: PrimsBuilder) -> Replacement:
 
 @lowers("var.correction", "var.dim")
 def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Two passes: the mean, then the mean of squared distances, by count - correction."""
+    """The mean of squared distances from the mean, by count - correction."""
     result = element_of(op.results[0])
     if op.overload_name == "var.dim":
         correction = 1 if op.arg("unbiased") else 0
@@ -101,16 +102,11 @@ def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         count *= shape_of(x)[dim]
     # The squared distance of complex numbers is the sum of those of their parts.
     parts = [b("real", x), b("imag", x)] if is_complex(element_of(x)) else [x]
-    squares = [_squares(b, b.convert(part, accumulation_type(result)), dims) for part in parts]
+    wide = [b.convert(part, accumulation_type(result)) for part in parts]
+    squares = [squared_distances(b, part, dims) for part in wide]
     total = b("add", *squares) if len(squares) == 2 else squares[0]
     value = b.with_number("div", total, max(count - correction, 0))
     return shaped(op, b, b.convert(value, result))
-
-
-def _squares(b: PrimsBuilder, x: SSAValue, dims: list[int]) -> SSAValue:
-    """The sum of squared distances from the mean."""
-    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape_of(x), dims))
-    return b.reduce("sum", b("mul", distance, distance), dims)
 
 
 @lowers("cumsum")

@@ -60,7 +60,7 @@ def _unsigned_extreme(
 
 @lowers("var")
 def _var(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    """Mean first, then the mean squared deviation: exact where the mean is large."""
+    """Mean first, then sum(d^2) - sum(d)^2 / n of the distances d from it, which is rounded."""
     element = element_of(op.results[0])
     wide = _accumulator(element)
     source, dims = op.operands[0], _dims(op)
@@ -72,17 +72,27 @@ def _var(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     mean = b.pointwise([total], wide, lambda i, a: scalar.divide(i, a[0], i.constant(count, wide)))
     kept: Map = [d(p) for p in range(len(shape)) if p not in dims]
 
+    def distance(inner: Body, args: list[SSAValue]) -> SSAValue:
+        return scalar.sub(inner, scalar.convert(inner, args[0], wide), args[1])
+
     def squared(inner: Body, args: list[SSAValue]) -> SSAValue:
-        away = scalar.sub(inner, scalar.convert(inner, args[0], wide), args[1])
+        away = distance(inner, args)
         return scalar.mul(inner, away, away)
 
+    rest = b.reduce(source, dims, "add", wide, distance, extra=[(mean, kept)])
     spread = b.reduce(source, dims, "add", wide, squared, extra=[(mean, kept)])
 
     def scaled(inner: Body, args: list[SSAValue]) -> SSAValue:
-        value = scalar.divide(inner, args[0], inner.constant(divisor, wide))
+        share = scalar.mul(
+            inner, args[1], scalar.divide(inner, args[1], inner.constant(count, wide))
+        )
+        exact = inner.add(
+            arith.MaximumfOp(scalar.sub(inner, args[0], share), inner.constant(0.0, wide))
+        )
+        value = scalar.divide(inner, exact, inner.constant(divisor, wide))
         return scalar.rounded(inner, value, element)
 
-    return b.pointwise([spread], element, scaled)
+    return b.pointwise([spread, rest], element, scaled)
 
 
 @lowers("argmax", "argmin")

@@ -1,0 +1,50 @@
+"""Variances are as accurate as torch's, also where the mean is large against the deviation."""
+
+import numpy as np
+import pytest
+import torch
+
+import lamina
+
+ATEN = """
+func.func @main(%x: tensor<8x1000xf32>) -> tensor<8xf32> {
+  %v = aten.var.correction(%x, [1]) : (tensor<8x1000xf32>) -> tensor<8xf32>
+  func.return %v : tensor<8xf32>
+}
+"""
+PRIMS = """
+func.func @main(%x: tensor<8x1000xf32>) -> tensor<8xf32> {
+  %v = prims.var(%x, [1]) : (tensor<8x1000xf32>) -> tensor<8xf32>
+  func.return %v : tensor<8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, 1e4, 1e6])
+@pytest.mark.parametrize("text", [ATEN, PRIMS])
+def test_error_is_at_most_four_times_that_of_torch(text: str, mean: float) -> None:
+    x = torch.randn(8, 1000, generator=torch.Generator().manual_seed(1)) + mean
+    exact = x.double().var(-1).numpy()
+    ours = np.asarray(lamina.compile(text)(x.numpy()), np.float64)
+    torchs = x.var(-1).double().numpy()
+
+    def error(value: np.ndarray) -> float:
+        return float(np.abs(value / exact - 1).max())
+
+    # Torch's own error can be less than half a unit in the last place by chance.
+    assert error(ours) <= 4 * max(error(torchs), 2.0**-24)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e4 / 3, -7.7e-30])
+def test_equal_elements_have_no_variance_and_never_a_negative_one(value: float) -> None:
+    x = np.full((8, 1000), value, np.float32)
+    found = np.asarray(lamina.compile(ATEN)(x))
+    assert (found >= 0).all()
+    assert (found <= (1e-6 * value) ** 2).all()
+
+
+def test_infinite_elements_give_nan_as_in_torch() -> None:
+    x = np.zeros((8, 1000), np.float32)
+    x[3, 5] = np.inf
+    found = np.asarray(lamina.compile(ATEN)(x))
+    assert np.isnan(found[3]) and (np.delete(found, 3) == 0).all()
