@@ -59,6 +59,17 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
     return _ProgramImporter(program).run()
 
 
+def import_with_blockers(program: ExportedProgram) -> tuple[ModuleOp, list[UnsupportedError]]:
+    """As `import_exported_program`, but goes on after ops that cannot be imported.
+
+    Gives the module, with arguments in place of what those ops make, and an error for each op.
+    """
+    importer = _ProgramImporter(program, blockers=[])
+    module = importer.run().module
+    assert importer.blockers is not None
+    return module, importer.blockers
+
+
 def _holds_vmap(graph_module: torch.fx.GraphModule) -> bool:
     """Whether torch left `vmap` in a graph as calls that switch it on and off.
 
@@ -79,13 +90,15 @@ class _ProgramImporter:
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     argument_names: list[tuple[str, str]] = field(default_factory=list)  # name, kind
     inputs: list[str | Fixed] = field(default_factory=list)
+    blockers: list[UnsupportedError] | None = None
     _by_storage: dict[object, SSAValue] = field(default_factory=dict)
     _name_of_node: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> ImportedProgram:
         graph_module = self.program.graph_module
         signature = self.program.graph_signature
-        self.importer = GraphImporter(self.block, Locations(), self._bind_attribute)
+        stand_in = None if self.blockers is None else self._stand_in
+        self.importer = GraphImporter(self.block, Locations(), self._bind_attribute, stand_in)
         values = self._add_arguments(signature.input_specs)
         results = self.importer.run(graph_module, values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
@@ -144,6 +157,14 @@ class _ProgramImporter:
         value.name_hint = hint
         self.argument_names.append((name, kind))
         return value
+
+    def _stand_in(self, error: UnsupportedError, types: list[Attribute]) -> list[SSAValue]:
+        assert self.blockers is not None
+        self.blockers.append(error)
+        name = f"blocked_{len(self.blockers)}"
+        return [
+            self._add_argument(f"{name}_{i}", "input", type_, name) for i, type_ in enumerate(types)
+        ]
 
     def _bound_tensor(self, spec: InputSpec) -> torch.Tensor:
         target = spec.target

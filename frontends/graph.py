@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import fx
-from xdsl.dialects.builtin import LocationAttr, TensorType, f64, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, TensorType, f64, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects import aten, prims
@@ -17,7 +17,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
 from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
-from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_operation
+from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_limits, size_operation
 from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
 
 Value = Any
@@ -28,8 +28,15 @@ _DIALECTS: dict[str, Callable[[str], type[SchemaOp]]] = {"aten": aten.op, "prims
 _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 """Checks of static dtypes and devices, which the tensor types of the module already say."""
 
+_DATA_DEPENDENT = frozenset({"data_dependent_output", "dynamic_output_shape"})
+"""Tags of ops that make numbers or sizes of data; what torch knows of their range goes along."""
+
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
 """Keywords that are left out of the IR, as they say what holds for every tensor here."""
+
+StandIn = Callable[[UnsupportedError, list[Attribute]], list[SSAValue]]
+"""Notes why an op cannot be imported; gives values of these types in place of its results."""
+
 
 @dataclass
 class GraphImporter:
@@ -38,6 +45,8 @@ class GraphImporter:
     block: Block
     locations: Locations
     bind: Callable[[str, torch.Tensor], SSAValue]
+    stand_in: StandIn | None = None
+    """If given, an op that cannot be imported does not end the import."""
     _op_classes: dict[object, type[SchemaOp]] = field(default_factory=dict)
 
     def run(self, graph_module: fx.GraphModule, arguments: Sequence[Value]) -> list[Value]:
@@ -53,7 +62,7 @@ class GraphImporter:
             elif node.op == "get_attr":
                 env[node] = self._attribute(graph_module, node.target)
             elif node.op == "call_function":
-                env[node] = self._call(node, env)
+                env[node] = self._call_or_stand_in(node, env)
             elif node.op == "output":
                 given = fx.map_arg(node.args[0], env.__getitem__)
                 return list(given) if isinstance(given, list | tuple) else [given]
@@ -64,6 +73,18 @@ class GraphImporter:
     def _attribute(self, graph_module: fx.GraphModule, path: str) -> Value:
         value = operator.attrgetter(path)(graph_module)
         return self.bind(path, value) if isinstance(value, torch.Tensor) else value
+
+    def _call_or_stand_in(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
+        try:
+            return self._call(node, env)
+        except UnsupportedError as error:
+            if self.stand_in is None:
+                raise
+            example = node.meta.get("val")
+            values = self.stand_in(error, _result_types(example))
+            if isinstance(example, list | tuple):
+                return _nested(example, iter(values))
+            return values[0] if values else None
 
     def _call(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
         target = node.target
@@ -108,6 +129,10 @@ class GraphImporter:
         except (TypeError, ValueError) as error:
             raise self.unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
+        if op_class.schema.tags & _DATA_DEPENDENT:
+            limits = size_limits(example)
+            if limits is not None:
+                built.attributes["lamina.limits"] = DenseArrayBase.from_list(i64, limits)
         return self._results(node, built, example)
 
     def _inlined(

@@ -4,14 +4,17 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, UnsupportedError
 
 
-def import_saved(path: Path) -> ModuleOp:
-    """The `aten` module of a .pt2 file. Raises InputError for other files."""
+def import_saved(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
+    """The `aten` module of a .pt2 file, and what of it cannot be imported.
+
+    Raises InputError for other files.
+    """
     import torch
 
-    from lamina.frontends.exported_program import import_exported_program
+    from lamina.frontends.exported_program import import_with_blockers
 
     try:
         program = torch.export.load(path)
@@ -19,4 +22,4 @@ def import_saved(path: Path) -> ModuleOp:
         raise
     except Exception as error:
         raise InputError(f"{path}: not what torch.export.save writes: {error}") from error
-    return import_exported_program(program).module
+    return import_with_blockers(program)

@@ -46,7 +46,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.why:
         print("\n".join(why(options.why)))
     elif options.check:
-        found = blockers(load(options.check))
+        module, unknown = load(options.check)
+        found = [str(error) for error in unknown] + blockers(module)
         print("\n".join(found) if found else f"{options.check}: nothing stops this program")
         if found:
             raise SystemExit(1)
@@ -122,12 +123,12 @@ def why(name: str) -> list[str]:
     return lines
 
 
-def load(path: Path) -> ModuleOp:
-    """The program in a file: textual IR, or what torch.export saved."""
+def load(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
+    """The program in a file, textual IR or what torch.export saved; and what is no op of ours."""
     if path.suffix != _IMPORTED:
         from lamina.runtime.layers import parse
 
-        return parse(path.read_bytes(), name=str(path))
+        return parse(path.read_bytes(), name=str(path)), []
     from lamina.frontends.saved_program import import_saved
 
     return import_saved(path)
@@ -156,12 +157,14 @@ def blockers(module: ModuleOp) -> list[str]:
         error = tried[key].error
         if error is None:
             continue
-        message = [f"{op.name}: {tried[key].reason}"]
+        reason = (tried[key].reason or "").removeprefix(f"{op.name}: ")
+        message = [f"{op.name}: {reason}"]
         place = describe_location(op.location) or ""
         message += [f"  at: {place}"] if place else []
         message += [f"  use instead: {tried[key].nearest}"] if tried[key].nearest else []
         text = "\n".join(message)
-        if not any(reported.startswith(message[0]) and place in reported for reported in found):
+        known = any(other.startswith(f"{op.name}: ") and place in other for other in found)
+        if not known:
             found.append(text)
     return found
 

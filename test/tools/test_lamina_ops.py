@@ -56,6 +56,31 @@ def test_check_agrees_with_compiling(tmp_path: Path, capsys: pytest.CaptureFixtu
     lamina.compile(good, cache=False)
 
 
+def test_check_goes_on_after_ops_that_cannot_be_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch = pytest.importorskip("torch")
+
+    @torch.library.custom_op("lamina_test::twice", mutates_args=(), schema="(Tensor x) -> Tensor")
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    twice.register_fake(torch.empty_like)
+
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            y = twice(x)
+            return twice(y.abs()), torch.bincount(x.int()), torch.relu(y)
+
+    path = tmp_path / "program.pt2"
+    torch.export.save(torch.export.export(Module(), (torch.rand(4),)), path)
+    assert main(["--check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("lamina_test.twice.default: a custom op") == 2
+    assert out.count("aten.bincount.default") == 1
+    assert "relu" not in out and "abs" not in out
+
+
 def test_page_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == page(), (
         "run python -m lamina.tools.ops_page docs/ops.md"
