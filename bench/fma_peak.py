@@ -16,6 +16,7 @@ from xdsl.parser import Parser
 from lamina.codegen import jit
 from lamina.codegen.llvm_emitter import EmitOptions, emit_module
 from lamina.codegen.target import Target
+from lamina.dialects.loop import Loop
 from lamina.runtime.executable import Executable, ProgramMetadata
 
 ROUNDS = 200_000
@@ -31,6 +32,7 @@ def compile_text(text: str, arguments: int, target: Target, *, openmp: bool) -> 
         memref.MemRef,
         scf.Scf,
         vector.Vector,
+        Loop,
     ):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
@@ -78,7 +80,9 @@ func.func private @peak(%ab: memref<2x{lanes}xf32>, %o: {memory}) attributes {{l
   func.return
 }}
 func.func @main(%ab: memref<2x{lanes}xf32>, %o: {memory}) attributes {{lamina.entry}} {{
-  func.call @peak(%ab, %o) : (memref<2x{lanes}xf32>, {memory}) -> ()
+  loop.team {{
+    func.call @peak(%ab, %o) : (memref<2x{lanes}xf32>, {memory}) -> ()
+  }}
   func.return
 }}
 """

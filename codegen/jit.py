@@ -20,8 +20,8 @@ from lamina.dialects.errors import ExecutionError, LaminaError
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
 CODEGEN_VERSION = 2
 
-#: LLVM may call these for block copies; they are the C library's.
-_LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma")
+#: What LLVM may call on its own account, and what waiting threads call.
+_LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
 
 _lock = threading.Lock()
 _names = itertools.count()
@@ -194,7 +194,7 @@ def _resolve(code: bytes, needs_openmp: bool, provided: Mapping[str, int]) -> di
 
 @cache
 def _libc() -> dict[str, int]:
-    """The C library's functions that LLVM calls on its own account."""
+    """The C library's functions that machine code may call."""
     found: dict[str, int] = {}
     for library in (None, "libm.so.6"):
         handle = ctypes.CDLL(library)

@@ -74,7 +74,17 @@ STAGES: tuple[Stage, ...] = (
             "inline-regions",
         ),
     ),
-    Stage("scheduled", ("bufferize", "elide-copies", "plan-memory", "schedule", "verify-scheduled")),
+    Stage(
+        "scheduled",
+        (
+            "bufferize",
+            "elide-copies",
+            "plan-memory",
+            "schedule",
+            "merge-parallel-regions",
+            "verify-scheduled",
+        ),
+    ),
 )
 
 LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)

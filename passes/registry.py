@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "elide-copies": "lamina.passes.elide_copies:ElideCopiesPass",
     "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",
     "schedule": "lamina.passes.schedule:SchedulePass",
+    "merge-parallel-regions": "lamina.passes.merge_parallel_regions:MergeParallelRegionsPass",
 }
 """Pass name to `module:class`."""
 

@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -25,6 +25,9 @@ from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
 from lamina.passes.trip_counts import estimated_runs
+
+WORK = "lamina.work"
+"""Attribute of scheduled kernels: cost units of one call."""
 
 PROGRAM_WORK = 1 << 18
 """Cost units below which a whole program runs on one thread: some ten microseconds of work, less
@@ -46,7 +49,18 @@ class SchedulePass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 past = streamed.get(function.sym_name.data, frozenset())
+                function.attributes[WORK] = IntegerAttr(kernel_work(function), i64)
                 schedule_kernel(function, target, forks=forks, streamed=past)
+
+
+def kernel_work(function: func.FuncOp) -> int:
+    """Cost units of one call of a bufferized kernel (see `fusion_cost`)."""
+    return sum(
+        prod(nest.extents) * (1 + body_cost(nest))
+        if isinstance(nest, GenericOp)
+        else lone_work(nest)
+        for nest in function.body.walk()
+    )
 
 
 def program_work(module: ModuleOp) -> int:
@@ -57,12 +71,7 @@ def program_work(module: ModuleOp) -> int:
         if not isinstance(function, func.FuncOp):
             continue
         if KERNEL in function.attributes:
-            kernels[function.sym_name.data] = sum(
-                prod(nest.extents) * (1 + body_cost(nest))
-                if isinstance(nest, GenericOp)
-                else lone_work(nest)
-                for nest in function.body.walk()
-            )
+            kernels[function.sym_name.data] = kernel_work(function)
         else:
             entries.append(function)
     totals = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,9 +11,10 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop import BarrierOp, GenericOp, KernelOp, SingleOp, TeamOp
 from lamina.passes.bufferize import ENTRY
 from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.team_steps import is_shared
 
 ENTRY_OPS = frozenset(
     {
@@ -30,6 +32,9 @@ ENTRY_OPS = frozenset(
         "loop.extern",
         "func.call",
         "func.return",
+        "loop.team",
+        "loop.single",
+        "loop.barrier",
     }
 )
 KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
@@ -42,12 +47,16 @@ class VerifyScheduledPass(ModulePass):
     name = "verify-scheduled"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
             _verify_signature(function)
             if ENTRY in function.attributes:
                 _verify_entry(function)
+                for inner in function.body.walk():
+                    if isinstance(inner, TeamOp):
+                        _verify_team(inner, kernels)
             elif KERNEL in function.attributes:
                 _verify_kernel(function)
             else:
@@ -77,6 +86,20 @@ def _verify_entry(function: func.FuncOp) -> None:
             raise DiagnosticException(
                 f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
                 "calls kernels, in branches and loops"
+            )
+
+
+def _verify_team(team: TeamOp, kernels: Mapping[str, func.FuncOp]) -> None:
+    """Every thread runs what stands in a team, so only shared loops may write memory there."""
+    for call in team.body.block.ops:
+        if isinstance(call, SingleOp | BarrierOp):
+            continue
+        name = call.callee.root_reference.data if isinstance(call, func.CallOp) else call.name
+        kernel = kernels.get(name)
+        if kernel is None or not is_shared(kernel.body.block):
+            raise DiagnosticException(
+                f"verify-scheduled: a team runs {name} on every thread, and it is no kernel of "
+                "parallel loops; loop.single runs it on one"
             )
 
 

@@ -21,6 +21,8 @@ from xdsl.traits import IsTerminator
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.loop.team import team_of
 from lamina.passes.trip_counts import trip_count
 from lamina.runtime.arguments import array_kind, check_count, kind_name
 from lamina.runtime.buffers import AlignedMemory
@@ -28,7 +30,10 @@ from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.entry import OUTPUT_KINDS, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
 
-_EMPTY = "no_call"
+_EMPTY = {False: "no_call", True: "no_call_in_team"}
+"""Entries that call no kernel: without a team of threads, and with one."""
+
+LEFT_OUT = (CallOp, CopyOp, LoadOp, BarrierOp)
 
 
 def pointers_for(bound: BoundProgram, values: Sequence[Any]) -> tuple[list[int], list[object]]:
@@ -68,7 +73,7 @@ class KernelTimer:
         main = function_named(module, "main")
         assert main is not None
         slots = entry_of(main).to_json()
-        self.names = _split(module, main)
+        self._calls = _split(module, main)
         emitted = emit_module(module, target, default_options())
         metadata = ProgramMetadata(
             arguments=dict.fromkeys(emitted.entries, slots),
@@ -78,16 +83,20 @@ class KernelTimer:
         self._code = Executable(compile_object(emitted.text, target), metadata, target)
 
     def measure(self, pointers: Sequence[int], repeats: int) -> dict[str, float]:
-        """Least seconds of one call of each kernel, the cost of calling from Python taken off."""
-        best = dict.fromkeys(range(len(self.names)), float("inf"))
-        empty = float("inf")
+        """Least seconds of one call of each kernel.
+
+        The cost of calling from Python, and of starting a team of threads, is taken off.
+        """
+        best = dict.fromkeys(range(len(self._calls)), float("inf"))
+        empty = dict.fromkeys((in_team for _, in_team in self._calls), float("inf"))
         for _ in range(repeats):
-            empty = min(empty, self._time(_EMPTY, pointers))
+            for in_team in empty:
+                empty[in_team] = min(empty[in_team], self._time(_EMPTY[in_team], pointers))
             for number in best:
                 best[number] = min(best[number], self._time(f"call_{number}", pointers))
         times: dict[str, list[float]] = {}
-        for number, name in enumerate(self.names):
-            times.setdefault(name, []).append(max(0.0, best[number] - empty))
+        for number, (name, in_team) in enumerate(self._calls):
+            times.setdefault(name, []).append(max(0.0, best[number] - empty[in_team]))
         return {name: sum(found) / len(found) for name, found in times.items()}
 
     def _time(self, entry: str, pointers: Sequence[int]) -> float:
@@ -96,20 +105,33 @@ class KernelTimer:
         return time.perf_counter() - start
 
 
-def _split(module: ModuleOp, main: FuncOp) -> list[str]:
-    """Replace the entries by one for each call of `main`; the names of the kernels called."""
-    names = [call.callee.root_reference.data for call in _calls(main)]
-    setup = function_named(module, "setup")
-    for number in (*range(len(names)), None):
-        entry = main.clone()
-        entry.sym_name = StringAttr(_EMPTY if number is None else f"call_{number}")
-        calls = _calls(entry)
-        _keep_only(entry.body.block, None if number is None else calls[number])
+def _split(module: ModuleOp, main: FuncOp) -> list[tuple[str, bool]]:
+    """Replace the entries by one for each call of `main`, and by those of `_EMPTY`.
+
+    Returns, for each call, the name of the kernel and whether a team of threads makes it.
+    """
+    calls = _calls(main)
+    described = [(c.callee.root_reference.data, team_of(c) is not None) for c in calls]
+    entries = {f"call_{number}": _entry(main, number) for number in range(len(calls))}
+    entries |= {name: _entry(main, None) for name in _EMPTY.values()}
+    in_team = entries[_EMPTY[True]].body.block
+    assert in_team.last_op is not None
+    in_team.insert_op_before(TeamOp([]), in_team.last_op)
+    for name, entry in entries.items():
+        entry.sym_name = StringAttr(name)
         module.body.block.insert_op_before(entry, main)
     module.body.block.erase_op(main)
+    setup = function_named(module, "setup")
     if setup is not None:
         module.body.block.erase_op(setup)
-    return names
+    return described
+
+
+def _entry(main: FuncOp, number: int | None) -> FuncOp:
+    """A copy of `main` with one of its calls, or with none."""
+    entry = main.clone()
+    _keep_only(entry.body.block, None if number is None else _calls(entry)[number])
+    return entry
 
 
 def _calls(entry: FuncOp) -> list[CallOp]:
@@ -118,14 +140,15 @@ def _calls(entry: FuncOp) -> list[CallOp]:
 
 
 def _keep_only(block: Block, call: CallOp | None) -> None:
-    """Leave one call and the addresses that it needs; of loops and branches around it one round."""
+    """Leave one call, its team and the addresses that it needs; of loops around it one round."""
     kept = _around(call)
     for op in list(block.ops):
         if op in kept and op.regions:
             region = next(r for r in op.regions if any(inner in kept for inner in r.block.ops))
             _keep_only(region.block, call)
-            _unwrap(op, region)
-        elif op.regions or (isinstance(op, CallOp | CopyOp | LoadOp) and op not in kept):
+            if not isinstance(op, TeamOp | SingleOp):
+                _unwrap(op, region)
+        elif op.regions or (isinstance(op, LEFT_OUT) and op not in kept):
             block.erase_op(op, safe_erase=False)
 
 

@@ -173,8 +173,12 @@ def _assert(w: FunctionWriter, op: cf.AssertOp) -> None:
 def _call(w: FunctionWriter, op: func.CallOp) -> None:
     if op.results:
         raise unsupported(op, "kernels have no results", "a memref argument that is written")
-    arguments = ", ".join(w.typed(v) for v in op.operands)
-    w.line(f"call void @{op.callee.root_reference.data}({arguments})")
+    callee = op.callee.root_reference.data
+    arguments = [w.typed(v) for v in op.operands]
+    if callee in w.module.team_kernels:
+        thread, threads, counter = w.team
+        arguments += [f"i64 {thread}", f"i64 {threads}", f"ptr {counter}"]
+    w.line(f"call void @{callee}({', '.join(arguments)})")
 
 
 def _extern(w: FunctionWriter, op: ExternOp) -> None:

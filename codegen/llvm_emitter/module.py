@@ -56,6 +56,8 @@ def emit_module(
 ) -> EmittedModule:
     """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take."""
     writer = ModuleWriter(target, options or EmitOptions())
+    if writer.options.openmp:
+        writer.team_kernels = parallel.team_kernels(module)
     entries: list[str] = []
     for op in module.body.block.ops:
         if not isinstance(op, func.FuncOp):
@@ -78,6 +80,9 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp) -> None:
         attributes = _parameter_attributes(op, number)
         w.attributes[argument] = attributes
         parameters.append(f"{w.type(argument)}{attributes} %a{number}")
+    if op.sym_name.data in writer.team_kernels:
+        w.team = ("%thread", "%threads", "%arrived")
+        parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
     w.run(iter(op.body.block.ops))
     header = f"define internal void @{op.sym_name.data}({', '.join(parameters)})"
     writer.functions.append(w.text(header))

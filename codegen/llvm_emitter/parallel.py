@@ -1,141 +1,213 @@
-"""`scf.parallel`: outlined and run through `GOMP_parallel`, in static contiguous chunks.
+"""Teams of threads: `loop.team` through `GOMP_parallel`, barriers, and loops that are shared out.
 
-The iterations are split into as many equal runs as there are threads; what the body uses from
-outside travels in a struct on the caller's stack. Inside a parallel region, or without an OpenMP
-runtime, the loop is an ordinary one.
+The body of a team is outlined; what it uses from outside travels in a struct on the caller's stack,
+behind the counter of its barriers. Kernels that a team calls take the thread's number, the number
+of threads and that counter; `scf.parallel` in them is split into as many equal runs as there are
+threads. Outside of teams, or without an OpenMP runtime, all of this is what one thread does.
 """
 
-from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, SSAValue
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
-from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
 
 #: C's `void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags)` and
 #: the two questions a thread asks; libgomp, libomp and libiomp5 all have the three.
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_num_threads", "omp_get_thread_num")
 
-Bounds = tuple[str, str, str]
+#: The barrier's counter has cache lines of its own: waiting threads read nothing that others write.
+COUNTER = "i64, [120 x i8]"
+COUNTER_ALIGNMENT = 128
+
+SPINS = 2000
+"""Looks at a barrier's counter before a waiting thread offers its core to others: some 30 us, more
+than threads usually arrive apart, less than a thread that has lost its core is away."""
+
+PAUSES = {
+    "x86_64": ("llvm.x86.sse2.pause", "", ""),
+    "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
+}
+"""Per architecture, the intrinsic that eases a waiting loop: name, parameters, arguments."""
+
+SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp)
+"""What a kernel does together with the other threads of a team."""
+
+
+def team_kernels(module: ModuleOp) -> set[str]:
+    """Names of the kernels that some team calls and that need to know their thread."""
+    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    found: set[str] = set()
+    for team in module.walk():
+        if isinstance(team, TeamOp):
+            for call in team.body.block.ops:
+                if isinstance(call, func.CallOp):
+                    found.add(call.callee.root_reference.data)
+    return {
+        name
+        for name in found & functions.keys()
+        if any(isinstance(op, SHARED_OPS) for op in functions[name].body.ops)
+    }
 
 
 def _parallel(w: FunctionWriter, op: scf.ParallelOp) -> None:
     if len(op.lowerBound) != 1 or op.initVals:
         raise unsupported(op, "one dimension and no reductions", "scf.for inside scf.parallel")
-    bounds = (w.value(op.lowerBound[0]), w.value(op.upperBound[0]), w.value(op.step[0]))
-    block = op.body.block
-    if w.in_parallel or w.before_loop:
-        emit_loop(w, bounds, block, (), ())
+    lower, upper, step = (w.value(v[0]) for v in (op.lowerBound, op.upperBound, op.step))
+    if w.team != ALONE and not w.before_loop:
+        lower, upper = _share(w, lower, upper, step)
+    emit_loop(w, (lower, upper, step), op.body.block, (), ())
+
+
+def _share(w: FunctionWriter, lower: str, upper: str, step: str) -> tuple[str, str]:
+    """This thread's [first, last) of lower..upper: shares differ by at most one iteration."""
+    me, threads, _ = w.team
+    span = w.emit(f"sub nsw i64 {upper}, {lower}")
+    span = w.intrinsic("smax", "i64", [span, "0"])
+    rounded = w.emit(f"add i64 {span}, {step}")
+    rounded = w.emit(f"sub i64 {rounded}, 1")
+    count = w.emit(f"udiv i64 {rounded}, {step}")
+    each = w.emit(f"udiv i64 {count}, {threads}")
+    rest = w.emit(f"urem i64 {count}, {threads}")
+    before = w.emit(f"mul i64 {me}, {each}")
+    extra = w.intrinsic("umin", "i64", [me, rest])
+    begin = w.emit(f"add i64 {before}, {extra}")
+    more = w.emit(f"zext i1 {w.emit(f'icmp ult i64 {me}, {rest}')} to i64")
+    end = w.emit(f"add i64 {begin}, {w.emit(f'add i64 {each}, {more}')}")
+    first = w.emit(f"add i64 {lower}, {w.emit(f'mul i64 {begin}, {step}')}")
+    last = w.emit(f"add i64 {lower}, {w.emit(f'mul i64 {end}, {step}')}")
+    return first, w.intrinsic("smin", "i64", [last, upper])
+
+
+def _team(w: FunctionWriter, op: TeamOp) -> None:
+    if not w.module.options.openmp or w.team != ALONE:
+        w.run(iter(op.body.block.ops))
         return
-    captured = _captured(w, block)
-    body = _outline(w, block, captured)
-    if not w.module.options.openmp or _at_most_one(bounds):
-        operands = [w.typed(v) for v in captured]
-        w.line(f"call void @{body}({_arguments(operands, *bounds)})")
-    else:
-        _fork(w, body, captured, bounds)
+    captured = _captured(w, op)
+    fields = "".join(f", {w.type(v)}" for v in captured)
+    layout = f"{{ {COUNTER}{fields} }}"
+    context = w.fresh("context")
+    w.allocas.append(f"  {context} = alloca {layout}, align {COUNTER_ALIGNMENT}")
+    w.line(f"store i64 0, ptr {context}")
+    for number, value in enumerate(captured):
+        w.line(f"store {w.typed(value)}, ptr {_field(w, layout, context, number)}")
+    thread = _thread_function(w, op, layout, captured)
+    w.module.declare("GOMP_parallel", "void", "ptr, ptr, i32, i32")
+    w.line(f"call void @GOMP_parallel(ptr @{thread}, ptr {context}, i32 0, i32 0)")
 
 
-def _at_most_one(bounds: Bounds) -> bool:
-    if any(bound.startswith("%") for bound in bounds):
-        return False
-    lower, upper, step = map(int, bounds)
-    return lower + step >= upper
+def _field(w: FunctionWriter, layout: str, context: str, number: int) -> str:
+    """Address of a captured value; the counter and its padding come before them."""
+    return w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number + 2}")
 
 
-def _captured(w: FunctionWriter, block: Block) -> list[SSAValue]:
+def _captured(w: FunctionWriter, op: TeamOp) -> list[SSAValue]:
     """Registers of the enclosing function that the body reads, in order of first use."""
     found: dict[SSAValue, None] = {}
-    for inner in block.walk():
+    for inner in op.body.block.walk():
         for operand in inner.operands:
             if w.values.get(operand, "").startswith("%"):
                 found[operand] = None
     return list(found)
 
 
-def _outline(w: FunctionWriter, block: Block, captured: list[SSAValue]) -> str:
-    """Writes the body as a function of what it captures, lower, upper and step; gives its name."""
-    name = f"{w.name}.region{w.count_region()}"
-    inner = FunctionWriter(w.module, name, w.emitters)
-    inner.in_parallel = True
+def _thread_function(w: FunctionWriter, op: TeamOp, layout: str, captured: list[SSAValue]) -> str:
+    """Writes what each thread of the team runs: the body; gives its name."""
+    name = f"{w.name}.team{w.count_team()}"
+    t = FunctionWriter(w.module, name, w.emitters)
     for value, operand in w.values.items():
         if not operand.startswith("%"):
-            inner.bind(value, operand)
-    parameters: list[str] = []
+            t.bind(value, operand)
     for number, value in enumerate(captured):
-        inner.bind(value, f"%p{number}")
-        parameters.append(f"{w.type(value)}{w.attributes.get(value, '')} %p{number}")
-    header = f"define internal void @{name}({_arguments(parameters, '%lower', '%upper', '%step')})"
-    emit_loop(inner, ("%lower", "%upper", "%step"), block, (), ())
-    w.module.functions.append(inner.text(header))
-    return name
-
-
-def _arguments(operands: list[str], *bounds: str) -> str:
-    return ", ".join([*operands, *(f"i64 {bound}" for bound in bounds)])
-
-
-def _fork(w: FunctionWriter, body: str, captured: list[SSAValue], bounds: Bounds) -> None:
-    """Packs the captured registers, and calls `GOMP_parallel` with a function that unpacks them."""
-    packed = [(w.type(v), w.value(v)) for v in captured]
-    packed += [("i64", bound) for bound in bounds if bound.startswith("%")]
-    layout = "{ " + ", ".join(type_ for type_, _ in packed) + " }"
-    context = w.fresh("context")
-    w.allocas.append(f"  {context} = alloca {layout}")
-    for number, (type_, operand) in enumerate(packed):
-        slot = w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number}")
-        w.line(f"store {type_} {operand}, ptr {slot}")
-    w.module.declare("GOMP_parallel", "void", "ptr, ptr, i32, i32")
-    thread = _thread_function(w, body, layout, packed, len(captured), bounds)
-    w.line(f"call void @GOMP_parallel(ptr @{thread}, ptr {context}, i32 0, i32 0)")
-
-
-def _thread_function(
-    w: FunctionWriter,
-    body: str,
-    layout: str,
-    packed: list[tuple[str, str]],
-    captured: int,
-    bounds: Bounds,
-) -> str:
-    """Writes what each thread runs: finds its share of the iterations, calls the body."""
-    name = f"{body}.thread"
-    t = FunctionWriter(w.module, name, w.emitters)
-    unpacked: list[tuple[str, str]] = []
-    for number, (type_, _) in enumerate(packed):
-        slot = t.emit(f"getelementptr inbounds {layout}, ptr %context, i32 0, i32 {number}")
-        unpacked.append((type_, t.emit(f"load {type_}, ptr {slot}")))
-    dynamic = iter(unpacked[captured:])
-    lower, upper, step = (next(dynamic)[1] if b.startswith("%") else b for b in bounds)
-    first, last = _share(t, lower, upper, step)
-    operands = [f"{type_} {operand}" for type_, operand in unpacked[:captured]]
-    t.line(f"call void @{body}({_arguments(operands, first, last, step)})")
+        t.assign(value, f"load {w.type(value)}, ptr {_field(t, layout, '%context', number)}")
+    t.team = (_asked(t, "omp_get_thread_num"), _asked(t, "omp_get_num_threads"), "%context")
+    t.run(iter(op.body.block.ops))
     w.module.functions.append(t.text(f"define internal void @{name}(ptr %context)"))
     return name
 
 
-def _share(t: FunctionWriter, lower: str, upper: str, step: str) -> tuple[str, str]:
-    """This thread's [first, last) of lower..upper: shares differ by at most one iteration."""
-    t.module.declare("omp_get_thread_num", "i32", "")
-    t.module.declare("omp_get_num_threads", "i32", "")
-    me = t.emit(f"zext i32 {t.call('omp_get_thread_num', 'i32', '')} to i64")
-    threads = t.emit(f"zext i32 {t.call('omp_get_num_threads', 'i32', '')} to i64")
-    span = t.emit(f"sub nsw i64 {upper}, {lower}")
-    span = t.intrinsic("smax", "i64", [span, "0"])
-    rounded = t.emit(f"add i64 {span}, {step}")
-    rounded = t.emit(f"sub i64 {rounded}, 1")
-    count = t.emit(f"udiv i64 {rounded}, {step}")
-    each = t.emit(f"udiv i64 {count}, {threads}")
-    rest = t.emit(f"urem i64 {count}, {threads}")
-    before = t.emit(f"mul i64 {me}, {each}")
-    extra = t.intrinsic("umin", "i64", [me, rest])
-    begin = t.emit(f"add i64 {before}, {extra}")
-    more = t.emit(f"zext i1 {t.emit(f'icmp ult i64 {me}, {rest}')} to i64")
-    end = t.emit(f"add i64 {begin}, {t.emit(f'add i64 {each}, {more}')}")
-    first = t.emit(f"add i64 {lower}, {t.emit(f'mul i64 {begin}, {step}')}")
-    last = t.emit(f"add i64 {lower}, {t.emit(f'mul i64 {end}, {step}')}")
-    return first, t.intrinsic("smin", "i64", [last, upper])
+def _asked(w: FunctionWriter, question: str) -> str:
+    w.module.declare(question, "i32", "")
+    return w.emit(f"zext i32 {w.call(question, 'i32', '')} to i64")
+
+
+def _single(w: FunctionWriter, op: SingleOp) -> None:
+    if w.team == ALONE:
+        w.run(iter(op.body.block.ops))
+        return
+    first, after = w.label("first"), w.label("others")
+    w.branch(w.emit(f"icmp eq i64 {w.team[0]}, 0"), first, after)
+    w.start_block(first)
+    with _alone(w):
+        w.run(iter(op.body.block.ops))
+    w.jump(after)
+    w.start_block(after)
+
+
+@contextmanager
+def _alone(w: FunctionWriter) -> Iterator[None]:
+    """What is written meanwhile is run by one thread, and only where it stands."""
+    team, pointers = w.team, dict(w.pointers)
+    w.team = ALONE
+    yield
+    w.team, w.pointers = team, pointers
+
+
+def _barrier(w: FunctionWriter, op: BarrierOp) -> None:
+    if w.team == ALONE:
+        return
+    w.fence_streams()
+    _, threads, counter = w.team
+    if "barrier" not in w.module.helpers:
+        w.module.helpers["barrier"] = _barrier_function(w)
+    w.line(f"call void @lamina.barrier(ptr {counter}, i64 {threads})")
+
+
+def _barrier_function(w: FunctionWriter) -> str:
+    """Threads count themselves in; a barrier is open once all of its round have come."""
+    w.module.declare("sched_yield", "i32", "")
+    pause = ""
+    if found := PAUSES.get(w.module.target.architecture):
+        name, parameters, arguments = found
+        w.module.declare(name, "void", parameters)
+        pause = f"  call void @{name}({arguments})\n"
+    return f"""define internal void @lamina.barrier(ptr %arrived, i64 %threads) #0 {{
+entry:
+  %alone = icmp ule i64 %threads, 1
+  br i1 %alone, label %open, label %arrive
+arrive:
+  %before = atomicrmw add ptr %arrived, i64 1 acq_rel
+  %round = udiv i64 %before, %threads
+  %next_round = add i64 %round, 1
+  %all = mul i64 %next_round, %threads
+  br label %look
+look:
+  %looks = phi i64 [ 0, %arrive ], [ %more, %pause ], [ %more, %yield ]
+  %now = load atomic i64, ptr %arrived acquire, align 8
+  %complete = icmp uge i64 %now, %all
+  br i1 %complete, label %open, label %wait
+wait:
+  %more = add i64 %looks, 1
+  %soon = icmp ult i64 %looks, {SPINS}
+  br i1 %soon, label %pause, label %yield
+pause:
+{pause}  br label %look
+yield:
+  %ignored = call i32 @sched_yield()
+  br label %look
+open:
+  ret void
+}}"""
 
 
 EMITTERS: dict[type[Operation], Emitter] = {
     scf.ParallelOp: _parallel,
+    TeamOp: _team,
+    SingleOp: _single,
+    BarrierOp: _barrier,
 }

@@ -21,12 +21,18 @@ from lamina.dialects.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    """`openmp`: parallel regions call `GOMP_parallel`; otherwise they run on the calling thread."""
+    """`openmp`: teams are started by `GOMP_parallel`; otherwise they are the calling thread."""
 
     openmp: bool = True
 
 
 Lines = list["str | Lines"]
+Team = tuple[str, str, str]
+"""Operands: the thread's number, the number of threads, the counter of their barriers."""
+
+ALONE: Team = ("0", "1", "null")
+"""One thread that is in no team."""
+
 Emitter = Callable[["FunctionWriter", Any], None]
 
 
@@ -41,6 +47,7 @@ class ModuleWriter:
     helpers: dict[str, str] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
     registers: dict[int, tuple[Attribute, str]] = field(default_factory=dict)
+    team_kernels: set[str] = field(default_factory=set)
 
     def declare(self, name: str, result: str, arguments: str) -> str:
         """Declares an external function or intrinsic once; gives `name`."""
@@ -78,8 +85,8 @@ class FunctionWriter:
         self.linear: dict[SSAValue, object] = {}
         self.attributes: dict[SSAValue, str] = {}
         self.counter = 0
-        self.regions = 0
-        self.in_parallel = False
+        self.teams = 0
+        self.team = ALONE
         self.streams = False
 
     # Names and values.
@@ -94,10 +101,10 @@ class FunctionWriter:
         self.counter += 1
         return f"{stem}{self.counter}"
 
-    def count_region(self) -> int:
-        """The number of the next parallel region of this function."""
-        self.regions += 1
-        return self.regions
+    def count_team(self) -> int:
+        """The number of the next team that this function starts."""
+        self.teams += 1
+        return self.teams
 
     def value(self, ssa: SSAValue) -> str:
         """The LLVM operand of an SSA value."""
@@ -180,11 +187,15 @@ class FunctionWriter:
                 raise unsupported(op, "no machine code for this op at the scheduled level")
             emitter(self, op)
 
-    def text(self, header: str, result: str = "void") -> str:
-        """The whole function, ended by returning `result`."""
+    def fence_streams(self) -> None:
+        """Lets other threads see, in order, what was stored past the caches, if anything was."""
         if self.streams and self.module.target.architecture == "x86_64":
             self.module.declare("llvm.x86.sse.sfence", "void", "")
             self.line("call void @llvm.x86.sse.sfence()")
+
+    def text(self, header: str, result: str = "void") -> str:
+        """The whole function, ended by returning `result`."""
+        self.fence_streams()
         parts = [f"{header} #0 {{", "entry:", *self.allocas]
         _flatten(self.lines, parts)
         parts += [f"  ret {result}", "}"]

@@ -16,6 +16,7 @@ from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
@@ -36,6 +37,9 @@ Loop = Dialect(
         SortOp,
         GatherOp,
         PrefetchOp,
+        TeamOp,
+        SingleOp,
+        BarrierOp,
         *VECTOR_OPS,
     ],
     [],
@@ -44,8 +48,13 @@ Loop = Dialect(
 LONE_OPS = (ScatterOp, ScanOp, SortOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
+TEAM_OPS = (TeamOp, SingleOp, BarrierOp)
+"""What starts several threads, or tells them apart."""
+
 __all__ = [
     "LONE_OPS",
+    "TEAM_OPS",
+    "BarrierOp",
     "ExternOp",
     "GatherOp",
     "GenericOp",
@@ -59,7 +68,9 @@ __all__ = [
     "RowOp",
     "ScanOp",
     "ScatterOp",
+    "SingleOp",
     "SortOp",
     "SpecialOp",
+    "TeamOp",
     "YieldOp",
 ]

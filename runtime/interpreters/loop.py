@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import (
     LONE_OPS,
+    TEAM_OPS,
     ExternOp,
     GenericOp,
     IndexOp,
@@ -120,6 +121,8 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
         modules["loop_memory", "MemoryFunctions"] = None
     if any(op_class in LONE_OPS for op_class in op_classes):
         modules["loop_ordered", "OrderedFunctions"] = None
+    if any(op_class in TEAM_OPS for op_class in op_classes):
+        modules["loop_team", "TeamFunctions"] = None
     for op_class in op_classes:
         dialect = op_class.name.partition(".")[0]
         if dialect in ("arith", "math") or op_class.name in EVALUATED:

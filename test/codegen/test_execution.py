@@ -43,13 +43,15 @@ def test_maximum_of_a_row_keeps_nan(build: Build) -> None:
 
 @pytest.mark.parametrize("limit", [0, 2, 3, 5, 6, 63, 64])
 def test_parallel_covers_each_iteration_once(build: Build, limit: int) -> None:
-    x, y = floats(101, 8), np.empty((101, 8), np.float32)
-    count = np.zeros(64, np.int64)
-    build("parallel")("main", x, y, np.array([limit]), count)
+    x, y, z = floats(101, 8), np.empty((101, 8), np.float32), np.empty((101, 8), np.float32)
+    count, alone = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    build("parallel")("main", x, y, z, np.array([limit]), count, alone)
     np.testing.assert_array_equal(y, x * x)
+    np.testing.assert_array_equal(z, (x * x)[::-1])
     expected = np.zeros(64, np.int64)
-    expected[2:limit:3] = 1
+    expected[2:limit:3] = 2  # once by the team, once by one thread
     np.testing.assert_array_equal(count, expected)
+    np.testing.assert_array_equal(alone, np.full(64, 10))
 
 
 def lookup_arguments(index: list[int]) -> list[np.ndarray]:

@@ -67,3 +67,40 @@ func.func private @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {la
 
 // CHECK:         verify-scheduled: test.op at module level
 "test.op"() : () -> ()
+
+// -----
+
+// What a team runs on every thread may write in shared loops only.
+// CHECK:         verify-scheduled: a team runs kernel_0 on every thread, and it is no kernel of parallel loops; loop.single runs it on one
+func.func @main(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.entry} {
+  loop.team {
+    func.call @kernel_0(%x, %y) : (memref<1xf32>, memref<1xf32>) -> ()
+  }
+  func.return
+}
+func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.kernel} {
+  %z = arith.constant 0 : index
+  %v = memref.load %x[%z] : memref<1xf32>
+  memref.store %v, %y[%z] : memref<1xf32>
+  func.return
+}
+
+// -----
+
+// On one thread it may stand there.
+// CHECK:         loop.single {
+// CHECK-NEXT:      func.call @kernel_0
+func.func @main(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.entry} {
+  loop.team {
+    loop.single {
+      func.call @kernel_0(%x, %y) : (memref<1xf32>, memref<1xf32>) -> ()
+    }
+  }
+  func.return
+}
+func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.kernel} {
+  %z = arith.constant 0 : index
+  %v = memref.load %x[%z] : memref<1xf32>
+  memref.store %v, %y[%z] : memref<1xf32>
+  func.return
+}

@@ -1,0 +1,89 @@
+"""Several threads at the scheduled level: `loop.team`, `loop.single`, `loop.barrier`.
+
+A team is started once and runs kernels one after the other. `scf.parallel` at the top of a kernel
+that a team calls shares its iterations out among the threads, and no thread waits at its end: where
+a kernel needs what another thread wrote, a barrier stands in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def
+from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class TeamOp(IRDLOperation):
+    """Runs its body on every thread of a team; after it, one thread goes on.
+
+    How many threads there are is the machine's affair, and may be one.
+    `loop.team { func.call @k(%x) : (memref<4xf32>) -> () }`
+    """
+
+    name = "loop.team"
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+    assembly_format = "attr-dict-with-keyword $body"
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        super().__init__(regions=[Region(Block(ops))])
+
+    def verify_(self) -> None:
+        if self.body.block.args:
+            raise VerifyException("loop.team: its block takes no arguments")
+        if team_of(self) is not None:
+            raise VerifyException("loop.team: inside of another team")
+
+
+@irdl_op_definition
+class SingleOp(IRDLOperation):
+    """Runs its body on the first thread of the team; the others go on and do not wait.
+
+    `loop.single { func.call @k(%x) : (memref<4xf32>) -> () }`
+    """
+
+    name = "loop.single"
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+    assembly_format = "attr-dict-with-keyword $body"
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        super().__init__(regions=[Region(Block(ops))])
+
+    def verify_(self) -> None:
+        if self.body.block.args:
+            raise VerifyException("loop.single: its block takes no arguments")
+        _verify_place(self)
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """No thread of the team goes on before all have come here and their writes can be seen."""
+
+    name = "loop.barrier"
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        _verify_place(self)
+
+
+def team_of(op: Operation) -> TeamOp | None:
+    """The team around an op in the same function."""
+    outer = op.parent_op()
+    while outer is not None and not isinstance(outer, TeamOp):
+        outer = outer.parent_op()
+    return outer
+
+
+def _verify_place(op: Operation) -> None:
+    """All threads must come by: these ops stand in a team itself or at the top of a kernel."""
+    outer = op.parent_op()
+    if outer is not None and not isinstance(outer, TeamOp | FuncOp):
+        raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
+
+
+__all__ = ["BarrierOp", "SingleOp", "TeamOp", "team_of"]
