@@ -28,8 +28,8 @@ _DIALECTS: dict[str, Callable[[str], type[SchemaOp]]] = {"aten": aten.op, "prims
 _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 """Checks of static dtypes and devices, which the tensor types of the module already say."""
 
-_DATA_DEPENDENT = frozenset({"data_dependent_output", "dynamic_output_shape"})
-"""Tags of ops that make numbers or sizes of data; what torch knows of their range goes along."""
+_UNBOUNDED = frozenset({"_local_scalar_dense", "bincount", "item", "repeat_interleave"})
+"""Ops that make numbers or sizes of any magnitude; what torch knows of their range goes along."""
 
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
 """Keywords that are left out of the IR, as they say what holds for every tensor here."""
@@ -129,7 +129,7 @@ class GraphImporter:
         except (TypeError, ValueError) as error:
             raise self.unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
-        if op_class.schema.tags & _DATA_DEPENDENT:
+        if target._opname in _UNBOUNDED:
             limits = size_limits(example)
             if limits is not None:
                 built.attributes["lamina.limits"] = DenseArrayBase.from_list(i64, limits)

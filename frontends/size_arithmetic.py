@@ -49,6 +49,9 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 
+_HUGE = 1 << 40
+"""No tensor has so many elements: such a limit is the range of a type."""
+
 SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT])
 """Functions on numbers that can be imported."""
 
@@ -92,6 +95,22 @@ def _value(number: Any, insert: Callable[[Operation], object]) -> SSAValue | Non
         return None
     insert(constant)
     return constant.result
+
+
+def size_limits(example: object) -> list[int] | None:
+    """What each size of a tensor, or a number, is at most as torch knows it; -1 where it does not.
+
+    None if it knows of none.
+    """
+    sizes = example.shape if isinstance(example, torch.Tensor) else [example]
+    limits = [_upper(size) if isinstance(size, torch.SymInt) else -1 for size in sizes]
+    return limits if any(limit >= 0 for limit in limits) else None
+
+
+def _upper(size: torch.SymInt) -> int:
+    node: Any = size.node
+    upper = node.shape_env.bound_sympy(node.expr).upper
+    return int(upper) if upper.is_Integer and upper < _HUGE else -1
 
 
 def idle_nodes(graph: fx.Graph) -> set[fx.Node]:

@@ -1,9 +1,14 @@
-"""Upper bounds that a program states itself: checks that a size is at most a constant."""
+"""Upper bounds that a program states itself: checks that a size is at most a constant.
+
+The attribute `lamina.limits` of an op states them too; importers know the range of each size.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -12,6 +17,10 @@ _UPPER = {"eq": 0, "slt": -1, "sle": 0}
 """Relations that bound their left side by the right one, and what is added to it."""
 
 _MIRRORED = {"eq": "eq", "sgt": "slt", "sge": "sle"}
+
+
+LIMITS = "lamina.limits"
+"""Attribute: what each size of the only result, or a number, is at most; -1 where unknown."""
 
 
 def limit_key(value: SSAValue) -> object:
@@ -26,9 +35,19 @@ def limits_of(block: Block) -> dict[object, int]:
     """The least upper bound that `block` checks of each number, by `limit_key`."""
     found: dict[object, int] = {}
     for op in block.ops:
+        stated = op.attributes.get(LIMITS)
+        if isinstance(stated, DenseArrayBase) and len(op.results) == 1:
+            _read_stated(op.results[0], stated, found)
         if op.name == "aten._assert_scalar.default" and op.operands:
             _read(op.operands[0], found)
     return found
+
+
+def _read_stated(result: SSAValue, stated: Any, found: dict[object, int]) -> None:
+    is_tensor = isinstance(result.type, TensorType)
+    for dim, limit in enumerate(stated.get_values()):
+        if limit >= 0:
+            found[(result, dim) if is_tensor else result] = limit
 
 
 def _read(condition: SSAValue, found: dict[object, int]) -> None:

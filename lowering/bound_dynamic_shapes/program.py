@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.table import Result, bounding_of
@@ -26,6 +27,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
     is_dynamic,
     is_number,
 )
+from lamina.lowering.tensor_types import element_of, is_bool
 from lamina.passes.refusal import unsupported
 
 _ASSERTIONS = frozenset(
@@ -73,9 +75,19 @@ def _concerns(op: Operation) -> bool:
         return any(_concerns(inner) for inner in op.walk() if inner is not op)
     if isinstance(op, ReturnOp):
         return False
-    return op.name in _ASSERTIONS or any(
-        is_dynamic(value.type) or is_number(value.type) for value in (*op.operands, *op.results)
-    )
+    if any(is_dynamic(v.type) or is_number(v.type) for v in (*op.operands, *op.results)):
+        return True
+    return op.name in _ASSERTIONS or _chooses(op)
+
+
+def _chooses(op: Operation) -> bool:
+    """Whether an op chooses by data, though the program gives a size (as that of no elements)."""
+    if not isinstance(op, SchemaOp) or "dynamic_output_shape" not in op.schema.tags:
+        return False
+    packet = op.overload_name.partition(".")[0]
+    if packet == "index":
+        return any(is_bool(element_of(index)) for index in op.operands[1:])
+    return packet != "repeat_interleave"
 
 
 def _is_bounded(value: SSAValue, state: State) -> bool:

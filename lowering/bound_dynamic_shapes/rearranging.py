@@ -18,7 +18,9 @@ from lamina.lowering.tensor_types import normalized, normalized_dims
 @bounds("view", "reshape", "_unsafe_view", "view_copy", "_reshape_copy")
 def view(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Another shape for the same elements."""
-    return reshaped(b.tensor(op.arg("self")), op.arg("size"), b)
+    values = op.args()
+    size = values["shape" if "shape" in values else "size"]
+    return reshaped(b.tensor(values["self"]), size, b)
 
 
 @bounds("view_as", "reshape_as")

@@ -1,0 +1,177 @@
+"""Sizes that depend on data, from text: random masks, how results are cut, checks, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lamina
+from lamina.dialects.errors import ExecutionError, UnsupportedError
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import parse
+
+torch = pytest.importorskip("torch")
+
+
+SELECTING = """
+func.func @main(%x: tensor<7x5xf32>, %m: tensor<7x5xi1>, %r: tensor<7xi1>) ->
+    (tensor<?x2xi64>, tensor<?xf32>, tensor<?x5xf32>, tensor<f32>, tensor<?xf32>,
+     tensor<7x5xf32>) {
+  %n = aten.nonzero.default(%m) : (tensor<7x5xi1>) -> tensor<?x2xi64>
+  %s = aten.masked_select.default(%x, %m) : (tensor<7x5xf32>, tensor<7x5xi1>) -> tensor<?xf32>
+  %rows = aten.index.Tensor(%x, [%r]) : (tensor<7x5xf32>, tensor<7xi1>) -> tensor<?x5xf32>
+  %sum = aten.sum.default(%s) : (tensor<?xf32>) -> tensor<f32>
+  %u, %i, %c = aten._unique2.default(%s)
+      : (tensor<?xf32>) -> (tensor<?xf32>, tensor<0xi64>, tensor<0xi64>)
+  %two = aten.mul.Scalar(%s, 2.0) : (tensor<?xf32>) -> tensor<?xf32>
+  %put = aten.index_put.default(%x, [%m], %two)
+      : (tensor<7x5xf32>, tensor<7x5xi1>, tensor<?xf32>) -> tensor<7x5xf32>
+  func.return %n, %s, %rows, %sum, %u, %put
+      : tensor<?x2xi64>, tensor<?xf32>, tensor<?x5xf32>, tensor<f32>, tensor<?xf32>,
+        tensor<7x5xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def selecting() -> Any:
+    return lamina.compile(SELECTING)
+
+
+_BITS = st.lists(st.booleans(), min_size=35, max_size=35)
+
+
+@settings(deadline=None)
+@given(st.one_of(_BITS, st.just([False] * 35), st.just([True] * 35)), st.integers(0, 99))
+def test_random_masks(selecting: Any, bits: list[bool], seed: int) -> None:
+    x = np.random.default_rng(seed).integers(-3, 4, (7, 5)).astype(np.float32)
+    mask, rows = np.reshape(bits, (7, 5)), np.array(bits[:7])
+    t, m = torch.from_numpy(x), torch.from_numpy(mask)
+    put = t.clone()
+    put[m] = t[m] * 2
+    expected = [m.nonzero(), t[m], t[torch.from_numpy(rows)], t[m].sum(), t[m].unique(), put]
+    for one, other in zip(selecting(x, mask, rows), expected, strict=True):
+        np.testing.assert_array_equal(one, other.numpy())
+
+
+def _text(body: str, result: str, arguments: str = "%x: tensor<8xf32>, %m: tensor<8xi1>") -> str:
+    select = (
+        "%s = aten.masked_select.default(%x, %m) : (tensor<8xf32>, tensor<8xi1>) -> tensor<?xf32>"
+    )
+    end = f"func.return %r : {result}"
+    return f"func.func @main({arguments}) -> {result} {{\n{select}\n{body}\n{end}\n}}"
+
+
+def _mask(count: int) -> Any:
+    return np.arange(8) < count
+
+
+def test_results_are_views_or_copies() -> None:
+    body = "%r = aten.neg.default(%s) : (tensor<?xf32>) -> tensor<?xf32>"
+    program = lamina.compile(_text(body, "tensor<?xf32>"))
+    x = np.arange(8, dtype=np.float32)
+    for count, shares in ((8, True), (5, True), (3, False), (0, False)):
+        result = program(x, _mask(count))
+        assert result.shape == (count,)
+        assert (result.base is not None and result.base.size == 8) == (shares and count < 8)
+        np.testing.assert_array_equal(result, -x[:count])
+    assert [slot.type_text for slot in program.outputs] == ["tensor<?xf32>"]
+
+
+def test_results_stay_when_the_program_runs_again() -> None:
+    body = "%r = aten.neg.default(%s) : (tensor<?xf32>) -> tensor<?xf32>"
+    program = lamina.compile(_text(body, "tensor<?xf32>"))
+    first = program(np.ones(8, np.float32), _mask(6))
+    program(np.zeros(8, np.float32), _mask(6))
+    np.testing.assert_array_equal(first, -np.ones(6))
+
+
+def test_inner_sizes_are_cut_to_contiguous_arrays() -> None:
+    body = """%u = aten.unsqueeze.default(%s, 0) : (tensor<?xf32>) -> tensor<1x?xf32>
+  %r = aten.expand.default(%u, [3, -1]) : (tensor<1x?xf32>) -> tensor<3x?xf32>"""
+    program = lamina.compile(_text(body, "tensor<3x?xf32>"))
+    result = program(np.arange(8, dtype=np.float32), _mask(5))
+    assert result.flags.c_contiguous
+    np.testing.assert_array_equal(result, np.tile(np.arange(5), (3, 1)))
+
+
+CHECKED = {
+    "has no elements": "%r = aten.amax.default(%s) : (tensor<?xf32>) -> tensor<f32>",
+    "index is out of range": "%r = aten.select.int(%s, 0, 4) : (tensor<?xf32>) -> tensor<f32>",
+    "fewer than k = 3": (
+        "%t, %i = aten.topk.default(%s, 3) : (tensor<?xf32>) -> (tensor<3xf32>, tensor<3xi64>)\n"
+        "%r = aten.sum.default(%t) : (tensor<3xf32>) -> tensor<f32>"
+    ),
+    "the program's own words": (
+        "%n = aten.sym_size.int(%s, 0) : (tensor<?xf32>) -> i64\n"
+        "%one = arith.constant 1 : i64\n"
+        "%c = arith.cmpi sge, %n, %one : i64\n"
+        """aten._assert_scalar.default(%c, "the program's own words") : (i1) -> ()\n"""
+        "%r = aten.sum.default(%s) : (tensor<?xf32>) -> tensor<f32>"
+    ),
+}
+
+
+@pytest.mark.parametrize("message", CHECKED)
+def test_checks_at_run_time(message: str) -> None:
+    program = lamina.compile(_text(CHECKED[message], "tensor<f32>"))
+    program(np.ones(8, np.float32), _mask(8))
+    with pytest.raises(ExecutionError, match=message):
+        program(np.ones(8, np.float32), _mask(0))
+
+
+REFUSED = {
+    "no upper bound": (
+        "%t = aten._to_copy.default(%s, dtype = i64) : (tensor<?xf32>) -> tensor<?xi64>\n"
+        "%r = aten.bincount.default(%t) : (tensor<?xi64>) -> tensor<?xi64>",
+        "tensor<?xi64>",
+    ),
+    "cannot compute on sizes that depend on data": (
+        "%r = aten.unfold.default(%s, 0, 2, 1) : (tensor<?xf32>) -> tensor<?x2xf32>",
+        "tensor<?x2xf32>",
+    ),
+    "joined or split": (
+        "%u = aten.unsqueeze.default(%s, 0) : (tensor<?xf32>) -> tensor<1x?xf32>\n"
+        "%e = aten.expand.default(%u, [3, -1]) : (tensor<1x?xf32>) -> tensor<3x?xf32>\n"
+        "%r = aten.view.default(%e, [-1]) : (tensor<3x?xf32>) -> tensor<?xf32>",
+        "tensor<?xf32>",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_refusals_name_the_place_and_what_would_work(reason: str) -> None:
+    body, result = REFUSED[reason]
+    with pytest.raises(UnsupportedError, match=reason) as caught:
+        lamina.compile(_text(body, result))
+    assert caught.value.location is not None
+    assert caught.value.nearest
+
+
+def test_dynamic_arguments_are_refused() -> None:
+    text = (
+        "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n  func.return %x : tensor<?xf32>\n}"
+    )
+    with pytest.raises(UnsupportedError, match="dynamic dimensions"):
+        lamina.compile(text)
+
+
+def test_places_outside_the_elements_are_an_error() -> None:
+    body = """%i = aten.full.default([1], 6, dtype = i64) : () -> tensor<1xi64>
+  %r = aten.index.Tensor(%s, [%i]) : (tensor<?xf32>, tensor<1xi64>) -> tensor<1xf32>"""
+    program = lamina.compile(_text(body, "tensor<1xf32>"))
+    assert program(np.arange(8, dtype=np.float32), _mask(7)) == [6]
+    with pytest.raises(ExecutionError, match="index"):
+        program(np.arange(8, dtype=np.float32), _mask(6))
+
+
+def test_text_runs_under_the_interpreter() -> None:
+    module = parse(SELECTING)
+    x = np.arange(35, dtype=np.float32).reshape(7, 5)
+    results = run_module(module, [x, x > 20, np.zeros(7, bool)])
+    np.testing.assert_array_equal(results[1], x[x > 20])
+    assert results[2].shape == (0, 5)
