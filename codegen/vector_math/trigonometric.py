@@ -1,7 +1,8 @@
 """sin, cos, tan: x = q pi/2 + r with |r| <= pi/4, polynomials in r, chosen by q modulo 4.
 
 Up to 2^20 (f32: 2^22) r comes from x - q pi/2 in two or three parts (Cody and Waite); beyond, from
-192 bits of 2/pi at the exponent of x (Payne and Hanek), lane by lane in integers.
+192 bits of 2/pi at the exponent of x (Payne and Hanek), lane by lane in integers. In f32, up to
+2^15, x = q pi + r with |r| <= pi/2: one polynomial, and no choice between two.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,11 @@ TWO_OVER_PI = 0.6366197723675814
 PI_HALF_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 #: The same in f32.
 PI_HALF_PARTS_32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+
+ONE_OVER_PI = 0.3183098861837907
+
+NEAREST_32 = 1.5 * 2.0**23
+"""Added to a small f32 it leaves the nearest integer in the last bits."""
 
 Reduced = tuple[Value, Value, Value]
 
@@ -95,39 +101,56 @@ def _tangent(b: MathBuilder, x: Value, short: bool) -> Value:
     return b.select(b.abs(x) < float("inf"), value, float("nan"))
 
 
-def _reduce_single(b: MathBuilder, x: Value) -> Reduced:
-    """(q, r, r_low) in f32 for |x| up to 2^15, with fused multiply-adds.
-
-    x - q A is exact, for A has as many bits behind the point as x at least.
-    """
-    q = b.nearest(x * TWO_OVER_PI)
-    first, second, third = PI_HALF_PARTS_32
-    exact = b.fma(q, -first, x)
-    product, product_low = two_product(b, q, second)
-    r, low = two_sum(b, exact, -product)
-    return q, r, b.fma(q, -third, low - product_low)
-
-
-def _sin_cos_single(b: MathBuilder, r: Value, low: Value) -> tuple[Value, Value]:
-    z = r * r
-    sine = r + b.fma(r * z, b.horner(z, c.SIN32), low)
-    half = z * 0.5
-    one_less, error = fast_two_sum(b, 1.0, -half)
-    cosine = one_less + b.fma(z * z, b.horner(z, c.COS32), b.fma(-r, low, error))
-    return sine, cosine
-
-
 def _single(b: MathBuilder, x: Value, shift: int) -> Value:
     """sin(x + shift pi/2) in f32; by way of f64 where a lane is beyond 2^15."""
     in_double = partial(_wave, shift=shift, short=True)
     if not b.fused:
         return b.in_double(in_double, x)
-    far = b.xor(b.abs(x) < 2.0**15, True)
-    q, r, low = _reduce_single(b, b.select(far, 0.0, x))
-    sine, cosine = _sin_cos_single(b, r, low)
-    value = _quadrant(b, q, sine, cosine, shift)
-    found = b.where_any(far, [value], lambda: [b.in_double(in_double, x)])
+    size = b.abs(x)
+    far = b.xor(size < 2.0**15, True)
+    near = _cos_single(b, size) if shift else _sin_single(b, x, size)
+    found = b.where_any(far, [near], lambda: [b.select(far, b.in_double(in_double, x), near)])
     return found[0]
+
+
+def _sin_single(b: MathBuilder, x: Value, size: Value) -> Value:
+    """|x| = q pi + r; the sine of r with the sign of x, turned over where q is odd."""
+    marked = b.fma(size, ONE_OVER_PI, NEAREST_32)
+    r = _less_quarters(b, size, marked - NEAREST_32, 2.0)
+    sign = b.both(b.as_bits(x), b.integer(-(2**31)))
+    return _signed(b, _sin_of_half_turn(b, r), b.xor(sign, b.shl(b.as_bits(marked), 31)))
+
+
+def _cos_single(b: MathBuilder, size: Value) -> Value:
+    """|x| = (q + 1/2) pi - r; the sine of r, turned over where q is odd."""
+    marked = b.fma(size, ONE_OVER_PI, -0.5) + NEAREST_32
+    quarters = b.fma(marked - NEAREST_32, 2.0, 1.0)
+    r = -_less_quarters(b, size, quarters, 1.0)
+    return _signed(b, _sin_of_half_turn(b, r), b.shl(b.as_bits(marked), 31))
+
+
+def _less_quarters(b: MathBuilder, x: Value, q: Value, scale: float) -> Value:
+    """x - q scale pi/2 for x up to 2^15.
+
+    Without its first rounding or nearly so: the first part of pi/2 has as many bits behind the
+    point as x from 1 on, and only cos has a q that is not 0 below 1. The third part counts only
+    where the result is so small that the second left it exact.
+    """
+    for part in PI_HALF_PARTS_32:
+        x = b.fma(q, -scale * part, x)
+    return x
+
+
+def _sin_of_half_turn(b: MathBuilder, r: Value) -> Value:
+    """sin r for |r| up to pi/2."""
+    z = r * r
+    # Without the rounding of z the result would be 2.1 units off where it is nearly 1.
+    cube = b.fma(r, z, r * b.fma(r, r, -z))
+    return b.fma(cube, b.horner(z, c.SIN32), r)
+
+
+def _signed(b: MathBuilder, value: Value, sign: Value) -> Value:
+    return b.as_float(b.xor(b.as_bits(value), sign))
 
 
 def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
@@ -138,6 +161,8 @@ def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
 
 def sin(b: MathBuilder, x: Value) -> Value:
     """The sine; NaN at infinity; -0 at -0."""
+    if b.single and b.fused:
+        return _single(b, x, 0)
     result = _single(b, x, 0) if b.single else _wave(b, x, 0, short=False)
     return b.select(b.abs(x) < b.pick(2.0**-13, 2.0**-28), x, result)
 
