@@ -115,10 +115,13 @@ class Body:
         lanes = 1 if uniform else self.lanes
         operands = [self.values[o].value if uniform else self.vector(emit, o) for o in op.operands]
         kind = VECTOR_FORMS.get(type(op), type(op)) if lanes > 1 else type(op)
+        properties = dict(op.properties)
+        if kind is not type(op):
+            properties.pop("fastmath", None)  # the forms for vectors have no such property
         new = kind.create(
             operands=operands,
             result_types=[vector_of(r.type, lanes) for r in op.results],
-            properties=dict(op.properties),
+            properties=properties,
             attributes=dict(op.attributes),
         )
         if op.name in CONTRACTABLE:

@@ -83,6 +83,25 @@ func.func private @streams(%x: memref<48x256xf32>, %y: memref<256xf32>) attribut
 
 // -----
 
+// A large tensor that is only reduced: four rows a quarter of it apart, two vectors of each a step.
+func.func private @far_rows(%x: memref<256x4096xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [256, 4096] reads(%x[i, j] : memref<256x4096xf32>) writes([i] add into %y : memref<256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @far_rows
+// CHECK-DAG:     [[Q:%\S+]] = arith.constant 64 : index
+// CHECK-DAG:     [[W:%\S+]] = arith.constant 16 : index
+// CHECK:         "scf.parallel"({{.*}}, [[Q]], {{.*}})
+// CHECK:         scf.for {{.*}} step [[W]]
+// CHECK-COUNT-8: vector.load
+// CHECK:         scf.yield
+// CHECK-COUNT-4: memref.store
+
+// -----
+
 // The greatest of no numbers is minus infinity.
 func.func private @empty(%x: memref<3x0xf32>, %y: memref<3xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [3, 0] reads(%x[i, j] : memref<3x0xf32>) writes([i] max into %y : memref<3xf32>) attributes {lamina.rows = array<i64: 0>} {
@@ -221,3 +240,18 @@ func.func private @narrow(%x: memref<12x3xf32>, %y: memref<3x12xf32>) attributes
 // CHECK-LABEL: @narrow
 // CHECK-NOT:     vector.shuffle
 // CHECK:         loop.gather
+
+
+// -----
+
+// Comparisons of vectors have no fast-math flags, which those of scalars carry.
+func.func private @compared(%x: memref<8xf32>, %y: memref<8xi1>) attributes {lamina.kernel} {
+  loop.generic (i) in [8] reads(%x[i] : memref<8xf32>) writes([i] store into %y : memref<8xi1>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %m = arith.cmpf ogt, %v, %v : f32
+    loop.yield %m : i1
+  }
+  func.return
+}
+// CHECK-LABEL: @compared
+// CHECK:         loop.cmpf {{.*}} {predicate = 2 : i64} : vector<8xf32>, vector<8xf32> -> vector<8xi1>
