@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.passes.scheduling.combine import store
@@ -45,11 +44,6 @@ class ColumnEmitter(SweepEmitter):
             emit.loop(middle, end, self.lanes, [], block(1, False))
         if self.lanes > 1:
             emit.loop(end, high, self.lanes, [], block(1, True))
-
-    def _tail_mask(self, emit: Emitter, high: Index, index: Index) -> SSAValue:
-        left = emit.value(emit.minus(high, index))
-        kind = VectorType(i1, [self.lanes])
-        return emit.add(vector.CreateMaskOp.create(operands=[left], result_types=[kind]))
 
     def _columns(
         self,
@@ -117,8 +111,6 @@ class ColumnEmitter(SweepEmitter):
         at = self.memory.offset(emit, access, {**env, dim: index}, None)
         flat = self.memory.flat[access.memory]
         if self.lanes == 1:
-            from xdsl.dialects import memref
-
             emit.run(memref.StoreOp.get(total, flat, [emit.value(at)]))
             return
         stride = self.memory.layout(access).coefficient(dim)

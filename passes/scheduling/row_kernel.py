@@ -12,6 +12,7 @@ from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.scheduling.column import COLUMN_UNROLL
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
+from lamina.passes.scheduling.row_streams import row_streams
 from lamina.passes.scheduling.rows import (
     COLUMN_START,
     RowSegment,
@@ -56,31 +57,38 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
         length = stages[0].inner_extents[0]
         *extents, _ = extents
         rows = prod(extents)
-        tasks = COLUMN_TASKS // rows if forks else 1
-        width = _column_width(length, target.lanes(widest_bits(stages)), tasks)
+        wanted = COLUMN_TASKS // rows if forks else 1
+        width = _column_width(length, target.lanes(widest_bits(stages)), wanted)
         width = min(width, most)
         chunks = -(-length // width)
     sweeps = build_sweeps(stages)
     columns = chunks > 1 and not popped
+    together = 1 if popped or columns else row_streams(sweeps, rows, target, outputs)
+    tasks = rows * chunks // together
 
     def task(inner: Emitter, number: Index) -> None:
         plan_scratch(inner, sweeps, memory, outputs, width if columns else None)
         bounds = None
+        if together > 1:
+            numbers = [inner.plus(number, k * tasks) for k in range(together)]
+            positions = [_row_positions(inner, n, extents, stages) for n in numbers]
+            RowSegment(sweeps, memory, target, outputs).run_together(inner, positions)
+            return
         if chunks > 1:
             low = inner.times(inner.remainder(number, chunks), width)
             bounds = (low, inner.least(inner.plus(low, width), length))
             number = inner.quotient(number, chunks)
         _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
 
-    if forks and rows * chunks > 1:
-        emit.parallel(rows * chunks, task)
+    if forks and tasks > 1:
+        emit.parallel(tasks, task)
         return
 
     def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
         task(inner, number)
         return values
 
-    emit.loop(0, rows * chunks, 1, [], serial)
+    emit.loop(0, tasks, 1, [], serial)
 
 
 def _row(

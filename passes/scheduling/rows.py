@@ -23,6 +23,7 @@ from lamina.passes.scheduling.column_streams import (
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, plan_prefetch
+from lamina.passes.scheduling.row_streams import RowStreamsEmitter
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
@@ -219,6 +220,17 @@ class RowSegment:
                 ahead = fetch.ahead(emit, self.memory, later)
             self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges, ahead)
         self.memory.scalars.clear()
+
+    def run_together(self, emit: Emitter, rows: list[dict[Stage, Env]]) -> None:
+        """Emit several rows whose first sweep only reduces: that one at once, then row by row."""
+        first, *rest = self.sweeps
+        emitter = self._emitter(RowStreamsEmitter, first, 0)
+        assert isinstance(emitter, RowStreamsEmitter)
+        for envs, totals in zip(rows, emitter.totals(emit, rows), strict=True):
+            emitter.finish(emit, envs, totals)
+            for sweep in rest:
+                self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, [], [])
+            self.memory.scalars.clear()
 
     def prefetch(self) -> RowPrefetch | None:
         """What a sweep may fetch for later rows while it computes one."""

@@ -129,12 +129,7 @@ class SweepEmitter:
             return [*head, *values[count:]]
 
         def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            left = inner.value(inner.minus(high, index))
-            mask = inner.add(
-                vector.CreateMaskOp.create(
-                    operands=[left], result_types=[VectorType(i1, [self.lanes])]
-                )
-            )
+            mask = self._tail_mask(inner, high, index)
             head = self._step(inner, envs, prepared, index, mask, values[:count])
             return [*head, *values[count:]]
 
@@ -149,6 +144,11 @@ class SweepEmitter:
         if self.lanes > 1:
             carried = emit.loop(end, high, self.lanes, carried, masked)
         return carried
+
+    def _tail_mask(self, emit: Emitter, high: Index, index: Index) -> SSAValue:
+        left = emit.value(emit.minus(high, index))
+        kind = VectorType(i1, [self.lanes])
+        return emit.add(vector.CreateMaskOp.create(operands=[left], result_types=[kind]))
 
     @staticmethod
     def _whole(emit: Emitter, low: Index, high: Index, step: int) -> Index:

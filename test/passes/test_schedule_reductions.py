@@ -178,6 +178,24 @@ def test_streams_read_rows_and_scalars(build: Build, execute: Execute) -> None:
     agree(product, factors[:, None] * array)
 
 
+@pytest.mark.parametrize("shape", [(64, 9000), (34, 20011), (67, 9000)])
+def test_far_rows_are_reduced_together(
+    build: Build, execute: Execute, shape: tuple[int, int]
+) -> None:
+    """Four rows at once, two, or one: what divides their count; with lanes left over."""
+    x = build.argument(shape)
+    domain = f"i={shape[0]},j={shape[1]}"
+    writes = [("i", "add", shape[:1], "f32"), ("i", "max", shape[:1], "f32")]
+    total, top = build.nest(domain, [(x, "i,j")], writes, "loop.yield %p0, %p0 : f32, f32")
+    halved = build.pointwise("arith.mulf %p0, %p0 : f32", total)
+    array = sample(shape)
+    got_total, got_top, got_square = execute(build.text(total, top, halved), array)
+    wanted = array.sum(1, dtype=np.float64)
+    agree(got_total, wanted)
+    agree(got_top, array.max(1))
+    agree(got_square, wanted**2)
+
+
 def test_parts_of_rows_are_joined(build: Build, execute: Execute) -> None:
     x = build.argument((2048, 520))
     result = build.reduce("add", x, "i=2048,j=520", "i,j", "j", (520,))
