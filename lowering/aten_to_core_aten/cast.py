@@ -52,6 +52,8 @@ def same_value(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     "pin_memory",
     "_lazy_clone",
     "_fw_primal",
+    "_fw_primal_copy",
+    "_pin_memory",
 )
 def identity(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The operand itself."""

@@ -48,7 +48,7 @@ def conv(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return _convolve(op, b, op.arg("input"), _each(op.arg("padding"), dims))
 
 
-@lowers("conv1d.padding", "conv2d.padding", "conv3d.padding")
+@lowers("conv1d.padding", "conv2d.padding", "conv3d.padding", "_convolution_mode")
 def conv_named_padding(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """`valid`: none. `same`: dilation * (kernel - 1), the odd one at the end."""
     x, kernel = op.arg("input"), shape_of(op.arg("weight"))[2:]
@@ -78,3 +78,34 @@ def internal_convolution(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     dims = rank_of(op.arg("weight")) - 2
     padding, extra = _each(op.arg("padding"), dims), _each(op.arg("output_padding"), dims)
     return _convolve(op, b, op.arg("input"), padding, op.arg("transposed"), extra)
+
+
+@lowers("_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward", "thnn_conv2d")
+@lowers("slow_conv_dilated2d", "slow_conv_dilated3d", "conv_depthwise3d", "_conv_depthwise2d")
+@lowers("slow_conv_transpose2d", "slow_conv_transpose3d")
+def convolution_kernel(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Kernels that torch picks: of one group, or one for each channel."""
+    x, weight = op.arg("self"), op.arg("weight")
+    dims = rank_of(weight) - 2
+    values = [
+        _each(op.arg(name) if op.schema.arg(name) is not None else default, dims)
+        for name, default in (("stride", 1), ("padding", 0), ("dilation", 1), ("output_padding", 0))
+    ]
+    groups = shape_of(x)[-dims - 1] if "depthwise" in op.overload_name else 1
+    batched = rank_of(x) == dims + 2
+    given = x if batched else b("unsqueeze", x, 0)
+    transposed = "transpose" in op.overload_name
+    made = b(
+        "convolution", given, weight, op.arg("bias"), *values[:3], transposed, values[3], groups
+    )
+    return made if batched else b.view(made, shape_of(op.results[0]))
+
+
+@lowers("conv_tbc")
+def conv_tbc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """conv1d of time, batch, channels."""
+    x = b.permute(op.arg("self"), [1, 2, 0])
+    weight = b.permute(op.arg("weight"), [2, 1, 0])
+    pad = [op.arg("pad")]
+    made = b("convolution", x, weight, op.arg("bias"), [1], pad, [1], False, [0], 1)
+    return b.permute(made, [2, 0, 1])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, composed, lowers
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.tensor_types import normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_of
 
 
 @lowers("grid_sampler")
@@ -77,3 +79,45 @@ def repeat_interleave(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         repeats = b.expand(repeats, [shape_of(x)[dim]])
     index = b("repeat_interleave.Tensor", repeats, output_size=size)
     return b("index_select", x, dim, index)
+
+
+@lowers("affine_grid_generator")
+def affine_grid(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """theta applied to places in [-1, 1], the last dimension first."""
+    theta, (batch, _, *extents) = op.arg("theta"), op.arg("size")
+    return b.view(_base_grid_product(op, b, theta, extents), [batch, *extents, len(extents)])
+
+
+@lowers("affine_grid_generator_backward")
+def affine_grid_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The gradient of theta: places times gradients."""
+    grad, (batch, _, *extents) = op.arg("grad"), op.arg("size")
+    grid = _base_grid(op, b, extents, element_of(grad))
+    count, width = shape_of(grid)
+    grid = b.expand(grid, [batch, count, width])
+    turned = b.permute(b.view(grad, [batch, count, width - 1]), [0, 2, 1])
+    return b("bmm", turned, grid)
+
+
+def _base_grid_product(
+    op: SchemaOp, b: CoreBuilder, theta: SSAValue, extents: list[int]
+) -> SSAValue:
+    grid = _base_grid(op, b, extents, element_of(theta))
+    grid = b.expand(grid, [shape_of(theta)[0], *shape_of(grid)])
+    return b("bmm", grid, b.permute(theta, [0, 2, 1]))
+
+
+def _base_grid(op: SchemaOp, b: CoreBuilder, extents: list[int], element: Attribute) -> SSAValue:
+    """One row for each place: its coordinates and 1."""
+    columns: list[SSAValue] = []
+    for dim, extent in reversed(list(enumerate(extents))):
+        line = composed(b, "linspace.default", -1.0, 1.0, extent, dtype=element)[0]
+        if extent == 1:
+            line = b.full([1], 0.0, element)
+        elif not op.arg("align_corners"):
+            line = b("mul.Scalar", line, (extent - 1) / extent)
+        shape = [extent if d == dim else 1 for d in range(len(extents))]
+        columns.append(b("unsqueeze", b.expand(b.view(line, shape), extents), len(extents)))
+    columns.append(b.full([*extents, 1], 1.0, element))
+    joined = b("cat", columns, len(extents))
+    return b.view(joined, [prod(extents), len(extents) + 1])

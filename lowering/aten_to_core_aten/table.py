@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.dialects import core_aten
+from lamina.dialects import aten, core_aten
 from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.lowering.conversion import Builder, Conversion, Lowering, drops_imaginary
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -72,6 +77,21 @@ def _same_op_in_core(op: Operation) -> Lowering | None:
     return rename
 
 
+@cache
+def limitations() -> dict[str, str]:
+    """Overloads that are not decomposed, with the reason; the file may say `*` in names."""
+    text = (Path(__file__).parent / "limitations.tsv").read_text()
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    found: dict[str, str] = {}
+    for pattern, reason in rows:
+        names = [pattern]
+        if "*" in pattern:
+            names = [name for name in aten.Aten.names if fnmatchcase(name, pattern)]
+        for name in names:
+            found.setdefault(name, reason)
+    return found
+
+
 DECOMPOSITIONS = Conversion(
     source="aten",
     package=__package__,
@@ -82,9 +102,12 @@ DECOMPOSITIONS = Conversion(
         "cast",
         "complex",
         "convolution",
+        "covariance",
         "creation",
         "dropout",
+        "equivalents",
         "exponent",
+        "foreach",
         "fourier",
         "histogram",
         "indexing",
@@ -110,6 +133,7 @@ DECOMPOSITIONS = Conversion(
         "renormalization",
         "sampling",
         "segments",
+        "selection_backward",
         "short_time_fourier",
         "special",
         "view",
@@ -117,8 +141,17 @@ DECOMPOSITIONS = Conversion(
     ),
     builder=CoreBuilder,
     fallback=_same_op_in_core,
+    limitations=limitations,
     default_suffix=".default",
 )
+
+
+def composed(b: CoreBuilder, name: str, *args: Any, **kwargs: Any) -> list[SSAValue]:
+    """The results of any ATen op, decomposed in front of the anchor: for ops made of other ops."""
+    made = b.insert(aten.op(name)(*args, **kwargs))
+    results = DECOMPOSITIONS.apply(made)
+    return [value for value in results if value is not None]
+
 
 lowers = DECOMPOSITIONS.lowers
 """Decorator: register a decomposition for overload names, `.default` left out."""

@@ -41,6 +41,7 @@ def _result_shape(op: SchemaOp) -> list[int]:
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "_reshape_alias_copy",
     "_reshape_copy",
     "view_copy",
     "unsqueeze_copy",
@@ -125,6 +126,7 @@ def _pieces(op: SchemaOp, b: CoreBuilder, x: SSAValue, dim: int) -> Replacement:
     "tensor_split.indices",
     "split_with_sizes",
     "unsafe_chunk",
+    "split_copy.Tensor",
     "unsafe_split.Tensor",
     "unsafe_split_with_sizes",
 )

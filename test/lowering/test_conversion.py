@@ -64,9 +64,25 @@ def test_recorded_limitation_words_the_error() -> None:
 
 
 def test_nearest_is_named() -> None:
-    line = "  %0 = aten.to_sparse.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+    line = "  %0 = aten.poisson.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
     with pytest.raises(UnsupportedError, match="nearest supported: aten"):
         ConvertAtenToCoreAtenPass().apply(Context(), _module(line))
+
+
+def test_a_reason_recorded_for_a_pattern_words_the_error() -> None:
+    line = "  %0 = aten.to_sparse.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+    with pytest.raises(UnsupportedError, match=r"to_sparse\.default: sparse tensors have no type"):
+        ConvertAtenToCoreAtenPass().apply(Context(), _module(line))
+
+
+def test_recorded_reasons_are_of_ops_that_exist_and_are_not_decomposed() -> None:
+    from lamina.dialects import aten
+    from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+    from lamina.lowering.aten_to_core_aten.table import limitations as reasons
+
+    assert sorted(set(reasons()) - set(aten.Aten.names)) == []
+    functional = {n for n in reasons() if not aten.op(n).schema.mutates}
+    assert sorted(functional & set(DECOMPOSITIONS.table())) == []
 
 
 @pytest.mark.parametrize(

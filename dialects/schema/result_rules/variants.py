@@ -133,7 +133,7 @@ def _with_arguments_of(overload_name: str, base: str) -> Schema | None:
     return None
 
 
-_SINGLE_RESULTS = ("norm", "max")
+_SINGLE_RESULTS = ("norm", "max", "powsum")
 
 
 def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
