@@ -67,12 +67,15 @@ class Body:
         self.lanes = lanes
         self.values: dict[SSAValue, Lane] = {}
         self.indices: dict[SSAValue, Affine] = {}
+        self.checked: dict[tuple[SSAValue, int], SSAValue] = {}
+        """Indices of indirect reads that were checked against an extent, made safe."""
 
     def fork(self) -> Body:
         """A copy that later additions do not reach: the state inside one loop iteration."""
         copy = Body(self.lanes)
         copy.values = dict(self.values)
         copy.indices = dict(self.indices)
+        copy.checked = self.checked
         return copy
 
     def vector(self, emit: Emitter, value: SSAValue) -> SSAValue:
@@ -168,6 +171,15 @@ class Body:
 
     # Indirect reads
 
+    def check_uniform(self, emit: Emitter, op: ReadOp) -> None:
+        """Check those indices of a read that are the same in every lane, once for all vectors."""
+        kind = op.source.type
+        assert isinstance(kind, MemRefType)
+        for index, extent in zip(op.indices, kind.get_shape(), strict=True):
+            affine, lane = self.indices.get(index), self.values.get(index)
+            if (affine is None or not affine.within(extent)) and lane is not None and lane.uniform:
+                self.checked[index, extent] = self._check(emit, lane, extent, None)
+
     def _read(
         self, emit: Emitter, op: ReadOp, flat: dict[SSAValue, SSAValue], mask: SSAValue | None
     ) -> None:
@@ -186,7 +198,9 @@ class Body:
                 continue
             self.materialize(emit, index)
             lane = self.values[index]
-            checked = self._check(emit, lane, extent, mask)
+            checked = self.checked.get((index, extent))
+            if checked is None:
+                checked = self._check(emit, lane, extent, mask)
             if lane.uniform:
                 base = emit.plus(base, emit.times(checked, stride))
             else:

@@ -192,6 +192,8 @@ class SweepEmitter:
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
+            elif isinstance(op, ReadOp):
+                body.check_uniform(emit, op)
             elif self._is_invariant(op, body):
                 body.run(emit, [op], self._sources(stage), None)
         return body

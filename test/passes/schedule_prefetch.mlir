@@ -65,6 +65,9 @@ func.func private @table(%ids: memref<8192xi64>, %table: memref<65536x1024xf32>,
   func.return
 }
 // CHECK-LABEL: @table
+// CHECK:         cf.assert
+// CHECK-NEXT:    scf.for
+// CHECK-NOT:     cf.assert
 // CHECK:         vector.reduction <maximumf>
 // CHECK-NEXT:    [[ID:%\S+]] = memref.load
 // CHECK-NEXT:    [[AT:%\S+]] = arith.index_cast [[ID]]
