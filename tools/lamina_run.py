@@ -15,6 +15,7 @@ from lamina.dialects.errors import ArgumentError, InputError
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
+from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, layer_of, parse
 from lamina.tools.reporting import run_tool
 
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> None:
     main_function = function_named(module, "main")
     if main_function is None:
         raise InputError(f"{options.file}: error: there is no function @main to run")
-    slots = argument_slots(main_function)
+    slots = [slot for slot in argument_slots(main_function) if slot.kind not in MADE_KINDS]
     arrays = _arguments(slots, options.inputs, options.seed)
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}
     inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in _BOUND_KINDS]

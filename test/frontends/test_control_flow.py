@@ -283,14 +283,6 @@ def test_numbers_that_are_carried_are_refused_with_the_line() -> None:
     assert __file__ in str(caught.value)
 
 
-def test_random_numbers_in_a_region_are_refused() -> None:
-    def function(x: Tensor) -> Tensor:
-        return torch.cond(x.sum() > 0, lambda v: v + torch.rand(3), lambda v: v + 1, (x,))
-
-    with pytest.raises(UnsupportedError, match="numbers drawn before, and passed in"):
-        lamina.compile(exported(Program(function), (torch.ones(3),)))
-
-
 def test_map_of_gathers_products_and_constants() -> None:
     def function(xs: Tensor, index: Tensor, w: Tensor) -> Any:
         def body(x: Tensor, index: Tensor) -> Any:

@@ -42,3 +42,44 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: random_state
 // CHECK: prims.neg
+
+// -----
+
+// A branch is given the state and gives it back, moved by what it drew; a loop carries it.
+func.func @main(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %u = prims.uniform(shape = [4], low = 0.0, high = 1.0, dtype = f32, device = "cpu", stride = []) : () -> tensor<4xf32>
+  %c = control.cond if(%p) with(%u) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> then {
+  ^bb0(%a: tensor<4xf32>):
+    %v = prims.uniform(shape = [4], low = 0.0, high = 1.0, dtype = f32, device = "cpu", stride = []) : () -> tensor<4xf32>
+    control.yield %v : tensor<4xf32>
+  } else {
+  ^bb0(%b: tensor<4xf32>):
+    control.yield %b : tensor<4xf32>
+  }
+  %w = control.while from(%c) with(%p) : (tensor<4xf32>, tensor<i1>) -> tensor<4xf32> test {
+  ^bb0(%d: tensor<4xf32>, %q: tensor<i1>):
+    control.yield %q : tensor<i1>
+  } do {
+  ^bb0(%e: tensor<4xf32>, %q: tensor<i1>):
+    %v = prims.uniform(shape = [4], low = 0.0, high = 1.0, dtype = f32, device = "cpu", stride = []) : () -> tensor<4xf32>
+    control.yield %v : tensor<4xf32>
+  }
+  func.return %w : tensor<4xf32>
+}
+// CHECK:         func.func @main({{.*}}, %random_state: tensor<2xi64> {lamina.kind = "seed"
+// CHECK-NEXT:    [[U:%\S+]] = prims.philox(%random_state, {{.*}}"uniform", offset = 0
+// CHECK-NEXT:    [[I:%\S+]] = prims.iota(length = 2, start = 0, step = 1
+// CHECK-NEXT:    [[S:%\S+]] = prims.add(%random_state, [[I]])
+// CHECK-NEXT:    %c, [[C:%\S+]] = control.cond if(%p) with([[U]], [[S]])
+// CHECK-NEXT:    ^bb0(%a: tensor<4xf32>, [[A:%\S+]]: tensor<2xi64>):
+// CHECK-NEXT:      [[V:%\S+]] = prims.philox([[A]], {{.*}}offset = 0
+// CHECK-NEXT:      prims.iota
+// CHECK-NEXT:      [[T:%\S+]] = prims.add([[A]],
+// CHECK-NEXT:      control.yield [[V]], [[T]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:    ^bb0(%b: tensor<4xf32>, [[B:%\S+]]: tensor<2xi64>):
+// CHECK-NEXT:      control.yield %b, [[B]]
+// CHECK:         %w, [[W:%\S+]] = control.while from(%c, [[C]]) with(%p)
+// CHECK:         ^bb0({{%\S+}}: tensor<4xf32>, {{%\S+}}: tensor<2xi64>, {{%\S+}}: tensor<i1>):
+// CHECK-NEXT:      control.yield
+// CHECK:         func.return %w, [[W]]

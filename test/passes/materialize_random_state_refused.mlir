@@ -5,4 +5,4 @@ func.func @helper() -> tensor<4xf32> {
   %u = prims.uniform(shape = [4], low = 0.0, high = 1.0, dtype = f32, device = "cpu", stride = []) : () -> tensor<4xf32>
   func.return %u : tensor<4xf32>
 }
-// CHECK: prims.uniform: draws random numbers outside the straight line of @main
+// CHECK: prims.uniform: draws random numbers outside of @main, or in the test of a loop
