@@ -158,7 +158,7 @@ EXACT = frozenset(
 OF_THE_TYPE = frozenset({"frexp", "nan_to_num", "nextafter", "signbit"})
 """Ops whose meaning depends on the float type itself."""
 
-STEPWISE = frozenset({"logit", "xlogy"})
+STEPWISE = frozenset({"logit", "soft_margin_loss", "xlogy"})
 """Ops that torch computes in several steps, each rounded to the half float."""
 
 ROUNDED_NUMBERS = frozenset({"add", "fmod", "hardshrink", "pow", "remainder", "rsub", "sub"})

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
-from lamina.lowering.tensor_types import element_of, is_complex, is_float, shape_of
+from lamina.lowering.tensor_types import element_of, is_complex, is_float, is_integer, shape_of
 
 
 def part(b: CoreBuilder, z: SSAValue, place: int) -> SSAValue:
@@ -74,7 +74,9 @@ def adjoint(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def vdot(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Sum of conj(x) * y."""
     x, y = conjugate(b, op.operands[0]), op.operands[1]
-    return b("sum.dim_IntList", b("mul.Tensor", x, y), [0])
+    element = element_of(x)
+    dtype = element if is_integer(element) else None  # else the sum is of i64
+    return b("sum.dim_IntList", b("mul.Tensor", x, y), [0], dtype=dtype)
 
 
 @lowers("angle")

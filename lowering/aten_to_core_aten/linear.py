@@ -11,6 +11,7 @@ from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.tensor_types import (
     broadcast_shapes,
     element_of,
+    is_bool,
     is_integer,
     rank_of,
     shape_of,
@@ -79,11 +80,27 @@ def outer(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def _scaled_sum(
     b: CoreBuilder, addend: SSAValue, product: SSAValue, beta: float, alpha: float
 ) -> SSAValue:
-    """beta * addend + alpha * product; addend is not read if beta is 0 (NaN must not spread)."""
+    """beta * addend + alpha * product; addend is not read if beta is 0 (NaN must not spread).
+
+    The numbers become those of the result's dtype: 0.6 is 0 for integers, 2 is True for booleans.
+    """
+    element = element_of(product)
+    if is_bool(element):
+        return _any_of(b, addend, product, bool(beta), bool(alpha))
+    if is_integer(element):
+        beta, alpha = int(beta), int(alpha)
     if beta == 0:
         return b("mul.Scalar", product, alpha) if alpha != 1 else product
     addend = b("mul.Scalar", addend, beta) if beta != 1 else addend
     return b("add.Tensor", addend, product, alpha=alpha)
+
+
+def _any_of(
+    b: CoreBuilder, addend: SSAValue, product: SSAValue, beta: bool, alpha: bool
+) -> SSAValue:
+    """`_scaled_sum` of booleans."""
+    product = product if alpha else b("logical_xor", product, product)
+    return b("logical_or", addend, product) if beta else product
 
 
 @lowers("baddbmm")
@@ -96,7 +113,10 @@ def baddbmm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 @lowers("addbmm")
 def addbmm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """beta * self + alpha * the sum of the products."""
-    product = b("sum.dim_IntList", b("bmm", op.arg("batch1"), op.arg("batch2")), [0])
+    products = b("bmm", op.arg("batch1"), op.arg("batch2"))
+    element = element_of(products)
+    dtype = element if is_integer(element) else None  # else the sum is of i64
+    product = b("sum.dim_IntList", products, [0], dtype=dtype)
     return _scaled_sum(b, op.arg("self"), product, op.arg("beta"), op.arg("alpha"))
 
 
@@ -124,67 +144,6 @@ def bilinear(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     partial = b.view(b("mm", b.view(x, [rows, left]), flat), [rows, out, right])
     result = b.view(b("bmm", partial, b.view(y, [rows, right, 1])), [*lead, out])
     return result if bias is None else b("add.Tensor", result, bias)
-
-
-@lowers("einsum")
-def einsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """One or two operands without repeated letters or dots: permute, bmm, permute."""
-    tensors, equation = op.arg("tensors"), op.arg("equation").replace(" ", "")
-    inputs, arrow, output = equation.partition("->")
-    terms = inputs.split(",")
-    if "." in equation or any(len(set(term)) != len(term) for term in terms) or len(terms) > 2:
-        raise b.refuse(f"einsum {equation!r}", "two operands, each letter once in each")
-    if not arrow:
-        letters = inputs.replace(",", "")
-        output = "".join(sorted(c for c in letters if letters.count(c) == 1))
-    extents = {
-        c: e
-        for term, x in zip(terms, tensors, strict=True)
-        for c, e in zip(term, shape_of(x), strict=True)
-    }
-    if any(
-        shape_of(x) != [extents[c] for c in term] for term, x in zip(terms, tensors, strict=True)
-    ):
-        raise b.refuse("einsum that broadcasts extents of 1")
-    reduced = [
-        _drop(b, x, term, set(output).union(*(t for j, t in enumerate(terms) if j != i)))
-        for i, (term, x) in enumerate(zip(terms, tensors, strict=True))
-    ]
-    if len(reduced) == 1:
-        term, x = reduced[0]
-        return b.permute(x, [term.index(c) for c in output])
-    return _einsum_pair(b, reduced, output, extents)
-
-
-def _drop(b: CoreBuilder, x: SSAValue, term: str, needed: set[str]) -> tuple[str, SSAValue]:
-    """Sum out the letters that nobody else has."""
-    dims = [i for i, c in enumerate(term) if c not in needed]
-    if not dims:
-        return term, x
-    element = element_of(x)
-    dtype = element if is_integer(element) else None
-    return "".join(c for c in term if c in needed), b("sum.dim_IntList", x, dims, dtype=dtype)
-
-
-def _einsum_pair(
-    b: CoreBuilder, pair: list[tuple[str, SSAValue]], output: str, extents: dict[str, int]
-) -> SSAValue:
-    (left, x), (right, y) = pair
-    batch = [c for c in left if c in right and c in output]
-    summed = [c for c in left if c in right and c not in output]
-    rows = [c for c in left if c not in right]
-    columns = [c for c in right if c not in left]
-
-    def size(letters: list[str]) -> int:
-        return prod(extents[c] for c in letters)
-
-    x = b.permute(x, [left.index(c) for c in (*batch, *rows, *summed)])
-    y = b.permute(y, [right.index(c) for c in (*batch, *summed, *columns)])
-    x = b.view(x, [size(batch), size(rows), size(summed)])
-    y = b.view(y, [size(batch), size(summed), size(columns)])
-    order = [*batch, *rows, *columns]
-    result = b.view(b("bmm", x, y), [extents[c] for c in order])
-    return b.permute(result, [order.index(c) for c in output])
 
 
 @lowers("cdist", "_euclidean_dist")

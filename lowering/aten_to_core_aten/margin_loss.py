@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import pi
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.loss import reduced
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
@@ -64,9 +65,15 @@ def cosine_embedding_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("soft_margin_loss")
 def soft_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """log(1 + exp(-x y))."""
-    product = b("mul.Tensor", b("neg", op.arg("self")), op.arg("target"))
-    return reduced(b, b("log1p", b("exp", product)), op.arg("reduction"))
+    """log(1 + exp(-x y)); of half floats the exponential is rounded, and may be infinite."""
+    element = element_of(op.results[0])
+    x, y = op.arg("self"), op.arg("target")
+    if not is_half(element):
+        grown = b("exp", b("mul.Tensor", b("neg", x), y))
+        return reduced(b, b("log1p", grown), op.arg("reduction"))
+    product = b("mul.Tensor", b("neg", b.cast(x, f32)), b.cast(y, f32))
+    grown = b.cast(b.cast(b("exp", product), element), f32)
+    return b.cast(reduced(b, b("log1p", grown), op.arg("reduction")), element)
 
 
 @lowers("poisson_nll_loss")

@@ -242,4 +242,6 @@ def sum_to_size(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     shape, lead = shape_of(x), rank_of(x) - len(wanted)
     grown = [d for d in range(lead, rank_of(x)) if wanted[d - lead] == 1 != shape[d]]
     dims = [*range(lead), *grown]
-    return b.view(b("sum.dim_IntList", x, dims, True), wanted) if dims else x
+    if not dims:  # integers become i64 all the same
+        return b.cast(x, element_of(op.results[0]))
+    return b.view(b("sum.dim_IntList", x, dims, True), wanted)

@@ -138,3 +138,10 @@ def test_the_ir_shown_is_the_one_that_runs() -> None:
         for rounding in ("kernel", "eager")
     ]
     assert counts[0] == 1 < counts[1]
+
+
+def test_exponential_of_the_soft_margin_loss_overflows_as_in_eager_mode() -> None:
+    x, y = torch.tensor([-12.0, -3.0]).half(), torch.tensor([1.0, 1.0]).half()
+    loss = compiled(functional.soft_margin_loss, x, y)(x, y)
+    assert torch.isinf(functional.soft_margin_loss(x, y))
+    assert torch.isinf(loss)
