@@ -105,6 +105,7 @@ DECOMPOSITIONS = Conversion(
         "covariance",
         "creation",
         "dropout",
+        "einsum",
         "equivalents",
         "exponent",
         "foreach",

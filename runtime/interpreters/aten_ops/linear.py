@@ -63,8 +63,12 @@ def cdist(a: Call) -> Array:
 
 @interprets("einsum")
 def einsum(a: Call) -> Array:
-    """As NumPy's."""
-    return np.einsum(a["equation"].replace(" ", ""), *a["tensors"])
+    """As NumPy's, which does not sum an ellipsis that the output leaves out."""
+    inputs, arrow, output = a["equation"].replace(" ", "").partition("->")
+    if not arrow or "..." in output or "..." not in inputs:
+        return np.einsum(inputs + arrow + output, *a["tensors"])
+    made = np.einsum(f"{inputs}->...{output}", *a["tensors"])
+    return made.sum(axis=tuple(range(made.ndim - len(output))))
 
 
 @interprets("scaled_dot_product_attention")
