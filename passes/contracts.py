@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Operation
 
 from lamina.passes.dominance import verify_dominance
@@ -33,6 +33,13 @@ def verify_layer(
         elif dialect not in SURROUNDINGS:
             allowed = ", ".join([*dialects, *SURROUNDINGS])
             raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def refuse_open_sizes(op: Operation) -> None:
+    """No result of the op has a dimension that only the data tell."""
+    for result in op.results:
+        if isinstance(result.type, TensorType) and DYNAMIC_INDEX in result.type.get_shape():
+            raise invalid(op, f"gives {result.type}; run bound-dynamic-shapes first")
 
 
 def refuse_mutation(op: Operation) -> None:

@@ -1,4 +1,4 @@
-"""`verify-functional`: the contract of the layer: ATen without mutation."""
+"""`verify-functional`: the contract of the layer: ATen without mutation, on known sizes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from lamina.passes.contracts import refuse_mutation, verify_layer
+from lamina.passes.contracts import refuse_mutation, refuse_open_sizes, verify_layer
 
 
 @dataclass(frozen=True)
@@ -18,4 +19,9 @@ class VerifyFunctionalPass(ModulePass):
     name = "verify-functional"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        verify_layer(op, "functional", ("aten", "prims"), refuse_mutation)
+        verify_layer(op, "functional", ("aten", "prims"), _check)
+
+
+def _check(op: Operation) -> None:
+    refuse_mutation(op)
+    refuse_open_sizes(op)

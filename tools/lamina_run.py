@@ -182,7 +182,10 @@ def _check(
 
     expected = run_module(module, [argument.copy() for argument in arguments])
     worst = 0.0
-    for slot, ours, theirs in zip(compiled.outputs, results, expected, strict=False):
+    for slot, result, wanted in zip(compiled.outputs, results, expected, strict=False):
+        ours, theirs = np.asarray(result), np.asarray(wanted)
+        if ours.shape != theirs.shape:
+            raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")
         absolute, relative = _TOLERANCES.get(slot.dtype, (0.0, 0.0))
         if not np.allclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True):
             raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")

@@ -23,6 +23,9 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.dialects.schema.grammar import ELEMENT_NAMES, Arg, Kind
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.program import missing
+from lamina.lowering.bound_dynamic_shapes.table import bounding_of
+from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
 
 DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
@@ -58,6 +61,10 @@ class Trial:
 
 def try_op(op: Operation) -> Trial:
     """Lowers a copy of `op`, its operands being arguments, as far as it gets."""
+    if any(is_dynamic(v.type) or is_number(v.type) for v in op.operands):
+        # Sizes that depend on data have no bound where a program begins.
+        error = None if bounding_of(op) is not None else missing(op)
+        return Trial("functional" if error is None else "aten", error)
     return _try_module(_program([op], list(op.operands)), op.name.partition(".")[0])
 
 

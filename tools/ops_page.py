@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lamina.dialects import aten, core_aten
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.lowering.bound_dynamic_shapes.table import table as bounded
 from lamina.lowering.core_aten_to_prims.table import LOWERINGS, limitations
 from lamina.tools.reporting import run_tool
 
@@ -18,8 +19,10 @@ Made by `python -m lamina.tools.ops_page docs/ops.md` from the tables that the c
 uses; a test checks that it is current. One row for each overload of ATen that returns new tensors:
 in-place and `out=` overloads become these before (`functionalize`). An op is *core* if it stands in
 the `core_aten` dialect and is lowered to `prims` by the named file; it is *decomposed* if the named
-file turns it into core ops. `lamina-ops --why OP` tries an example of one op in each dtype and says
-what stops it; `lamina-ops --check FILE` lists all that stops a program.
+file turns it into core ops; it is *bounded* if the size of its result depends on data and the named
+file makes ops of known sizes of it ([data_dependent_shapes.md](data_dependent_shapes.md)).
+`lamina-ops --why OP` tries an example of one op in each dtype and says what stops it;
+`lamina-ops --check FILE` lists all that stops a program.
 """
 
 
@@ -36,11 +39,14 @@ def _way(name: str) -> tuple[str, str]:
     decomposition = DECOMPOSITIONS.table().get(name)
     if decomposition is not None:
         return "decomposed", _file(decomposition)
-    if core_aten.CoreAten.find(name) is None:
-        return "none", "no lowering from aten yet"
     lowering = LOWERINGS.table().get(name)
     if lowering is not None:
         return "core", _file(lowering)
+    bounding = bounded().get(name)
+    if bounding is not None:
+        return "bounded", _file(bounding)
+    if core_aten.CoreAten.find(name) is None:
+        return "none", "no lowering from aten yet"
     return "none", limitations().get(name, "no lowering to prims yet")
 
 
@@ -56,7 +62,7 @@ def page() -> str:
     lines = [
         _INTRODUCTION,
         f"{len(table)} overloads: {counts['core']} core, {counts['decomposed']} decomposed, "
-        f"{counts['none']} not lowered.",
+        f"{counts['bounded']} bounded, {counts['none']} not lowered.",
         "",
         "| overload | | by, or why not |",
         "|---|---|---|",

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -101,7 +102,7 @@ def _bound(op: Operation, state: State) -> None:
         )
     bounding = bounding_of(op)
     if bounding is None:
-        raise unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
+        raise missing(op)
     b = BoundBuilder(op, state)
     made = bounding(op, b)
     given: Sequence[Result] = (
@@ -113,6 +114,11 @@ def _bound(op: Operation, state: State) -> None:
             state.numbers[old] = new
         else:
             _replace(old, new, b)
+
+
+def missing(op: Operation) -> UnsupportedError:
+    """The error for an op that has no entry in the table."""
+    return unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
 
 
 def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:

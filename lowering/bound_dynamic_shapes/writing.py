@@ -121,7 +121,7 @@ def _put_where(tensor: Bounded, mask: Bounded, values: Bounded, b: BoundBuilder)
         return tensor
     message = "there are not as many values as places"
     b.require_equal(b.size(values, 0), found.count, message)
-    source = b.resized(values.value, 0, found.bound + 1)
+    source = b.resized(values.value, 0, found.bound)
     taken = b("index.Tensor", source, [found.places])
     value = b.where(chosen, taken, flattened(tensor.value, b))
     return Bounded(b.reshape(value, tensor.shape), tensor.sizes)
@@ -143,7 +143,7 @@ def masked_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
         return wide
     enough = b("le.Tensor", b.as_tensor(found.count), b.as_tensor(b.elements(source)))
     b.require(enough, f"{b.place}the source has fewer elements than the mask")
-    flat = b.resized(flattened(source.value, b), 0, found.bound + 1)
+    flat = b.resized(flattened(source.value, b), 0, found.bound)
     value = b.where(chosen, b("index.Tensor", flat, [found.places]), flattened(wide.value, b))
     return Bounded(b.reshape(value, shape), sizes)
 

@@ -5,8 +5,8 @@
 // CHECK-LABEL: @main
 // CHECK-SAME:    -> (tensor<8x1xi64> {lamina.sizes = [0 : i64, -1 : i64]}, tensor<i64> {lamina.kind = "size"})
 // CHECK:         [[SUM:%\S+]] = aten.cumsum.default(%x, dim = 0, dtype = i64)
-// CHECK:         [[PLACES:%\S+]] = aten.where.self(%x
 // CHECK:         [[COUNT:%\S+]] = aten.select.int([[SUM]], dim = 0, index = 7)
+// CHECK:         [[PLACES:%\S+]] = aten.where.self(%x
 // CHECK:         aten.scatter.src({{%\S+}}, dim = 0, index = [[PLACES]]
 // CHECK:         [[ROWS:%\S+]] = aten.stack.default
 // CHECK:         func.return [[ROWS]], [[COUNT]]

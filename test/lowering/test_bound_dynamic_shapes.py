@@ -39,7 +39,7 @@ func.func @main(%x: tensor<7x5xf32>, %m: tensor<7x5xi1>, %r: tensor<7xi1>) ->
 
 @pytest.fixture(scope="module")
 def selecting() -> Any:
-    return lamina.compile(SELECTING)
+    return lamina.compile(SELECTING, cache=False)
 
 
 _BITS = st.lists(st.booleans(), min_size=35, max_size=35)

@@ -25,3 +25,12 @@ func.func @in_place(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   func.return %0 : tensor<2x3xf32>
 }
 // CHECK: aten.relu_.default: mutates its argument self; run functionalize first
+
+// -----
+
+// Sizes are known here.
+func.func @chosen(%x: tensor<4xf32>) -> tensor<?x1xi64> {
+  %0 = aten.nonzero.default(%x) : (tensor<4xf32>) -> tensor<?x1xi64>
+  func.return %0 : tensor<?x1xi64>
+}
+// CHECK: aten.nonzero.default: gives tensor<?x1xi64>; run bound-dynamic-shapes first
