@@ -1,9 +1,11 @@
 """erf, erfc, erfcx."""
 
 from lamina.codegen.vector_math import coefficients as c
+from lamina.codegen.vector_math import piecewise_tables
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import exp, exp_parts
+from lamina.codegen.vector_math.piecewise import has_lookup, odd_by_pieces
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
 
 #: 2^r on |r| <= 1/2 to 2^-23.
@@ -18,7 +20,12 @@ _EXP2_SHORT = (
 
 
 def erf(b: MathBuilder, x: Value) -> Value:
-    """Odd polynomial up to 1, above it 1 - erfc(|x|) with the sign of x."""
+    """Odd polynomial up to 1, above it 1 - erfc(|x|) with the sign of x.
+
+    By pieces where numbers are looked up fast.
+    """
+    if has_lookup(b):
+        return odd_by_pieces(b, x, piecewise_tables.ERF)
     magnitude = b.abs(x)
     if b.single:
         small = b.fma(x, b.horner(x * x, c.ERF32_SMALL), x)
