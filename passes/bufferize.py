@@ -217,7 +217,7 @@ def _targets_before_reshapes(
 ) -> dict[SSAValue, SSAValue]:
     """Where what leaves a block is made: at its destination, under the shape it is made in."""
     targets: dict[SSAValue, SSAValue] = {}
-    first = next(op for op in block.ops if not isinstance(op, RowOp))
+    first = next(op for op in block.ops if not isinstance(op, RowOp | memref.AllocOp))
     for value, destination in owners:
         root = value
         while isinstance(root.owner, ReshapeOp):

@@ -184,10 +184,14 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
         gathered = np.asarray(read(value, index_map, pad, grid))
         operands.append(gathered.reshape([extents[d] for d in used]))
         spec.append("".join(names[d] for d in used))
-    kept = sorted(op.write_maps[0].used_dims())
-    target = "".join(names[d] for d in kept)
+    read_dims = {dim for index_map in op.read_maps for dim in index_map.used_dims()}
+    kept = op.write_maps[0].used_dims()
+    target = "".join(names[d] for d in sorted(kept & read_dims))
     made = np.einsum(f"{spec[0]},{spec[1]}->{target}", *operands, optimize=True)
-    full = made.reshape([extents[d] if d in kept else 1 for d in range(len(extents))])
+    # What no operand varies along is the same everywhere, and summed as often as it is there.
+    made = made * prod(e for d, e in enumerate(extents) if d not in kept | read_dims)
+    full = made.reshape([e if d in kept & read_dims else 1 for d, e in enumerate(extents)])
+    full = np.broadcast_to(full, [e if d in kept else 1 for d, e in enumerate(extents)])
     result = _initial("add", op.written_types[0])
     where = [evaluate_expr(e, grid) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()

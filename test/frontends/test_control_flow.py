@@ -319,3 +319,21 @@ def test_weights_of_loops_and_branches_are_prepared_once() -> None:
     compiled = check(Program(function, **weights), (torch.zeros(2, 8), torch.randn(6, 2, 4)))
     packs = [kernel for kernel in compiled.kernels if "pack" in kernel.ops]
     assert packs == []
+
+
+def test_loops_carry_complex_numbers() -> None:
+    def function(n: Tensor, z: Tensor) -> Any:
+        return while_loop(lambda n, z: n > 0, lambda n, z: (n - 1, z * z + 0.1), (n, z))
+
+    z = torch.randn(5, dtype=torch.complex64) * 0.3
+    check(Program(function), (torch.tensor(3), z), (torch.tensor(0), z), layers=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_scans_of_other_floats(dtype: torch.dtype) -> None:
+    def function(h: Tensor, xs: Tensor) -> Any:
+        return scan(lambda h, x: ((h * x + x).tanh(), h + 1), h, xs)
+
+    h, xs = torch.randn(5, dtype=dtype), torch.randn(7, 5, dtype=dtype)
+    program = exported(Program(function), (h, xs))
+    torch.testing.assert_close(lamina.compile(program, rounding="eager")(h, xs), function(h, xs))

@@ -243,3 +243,24 @@ def test_a_program_means_the_same_after_every_pass(stop: str) -> None:
 def test_setup_and_main_have_scratch_memory_of_their_own() -> None:
     text = str(lowered(LOOP_PASSES))
     assert "@setup" in text and "memref.view %arena" in text
+
+
+def test_products_over_dimensions_that_no_operand_reads() -> None:
+    product = "^bb0(%p: f32, %q: f32): %m = arith.mulf %p, %q : f32 loop.yield %m : f32"
+    b, w = np.array([1, 2, 3], np.float32), np.arange(10, dtype=np.float32).reshape(5, 2)
+    summed = nest(
+        "%b: tensor<3xf32>",
+        "(i, j, k) in [3, 3, 4] reads(%b[i] : tensor<3xf32>, %b[j] : tensor<3xf32>)"
+        " writes([i, j] add : tensor<3x3xf32>)",
+        "tensor<3x3xf32>",
+        product,
+    )
+    np.testing.assert_array_equal(run(summed, b)[0], 4 * np.outer(b, b))
+    kept = nest(
+        "%b: tensor<3xf32>, %w: tensor<5x2xf32>",
+        "(i, j, k) in [4, 2, 3] reads(%b[k] : tensor<3xf32>, %w[k, j] : tensor<5x2xf32>)"
+        " writes([i, j] add : tensor<4x2xf32>)",
+        "tensor<4x2xf32>",
+        product,
+    )
+    np.testing.assert_array_equal(run(kept, b, w)[0], np.tile(b @ w[:3], (4, 1)))

@@ -206,3 +206,40 @@ func.func private @add(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> at
 // CHECK-NEXT:      func.call @add([[H]], [[X]], [[N]])
 // CHECK-NEXT:      func.call @k([[H]], [[R]])
 // CHECK-NEXT:      "memref.copy"([[N]], [[H]])
+
+// -----
+
+// What a body gives under another shape is made in that shape, in a buffer that is there by then.
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = control.while from(%x) : (tensor<4xf32>) -> tensor<4xf32> test {
+  ^bb0(%a: tensor<4xf32>):
+    %t = func.call @test(%a) : (tensor<4xf32>) -> tensor<i1>
+    control.yield %t : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<4xf32>):
+    %s = func.call @wide(%a) : (tensor<4xf32>) -> tensor<2x2xf32>
+    %r = loop.reshape %s : tensor<2x2xf32> -> tensor<4xf32>
+    control.yield %r : tensor<4xf32>
+  }
+  func.return %w : tensor<4xf32>
+}
+func.func private @test(%a: tensor<4xf32>) -> tensor<i1> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([] and : tensor<i1>) {
+  ^bb0(%v: f32):
+    %b = arith.cmpf ole, %v, %v : f32
+    loop.yield %b : i1
+  }
+  func.return %r : tensor<i1>
+}
+func.func private @wide(%a: tensor<4xf32>) -> tensor<2x2xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i, j) in [2, 2] reads(%a[i * 2 + j] : tensor<4xf32>) writes([i, j] store : tensor<2x2xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<2x2xf32>
+}
+// CHECK:         } do {
+// CHECK-NEXT:      [[N:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+// CHECK-NEXT:      [[V:%\S+]] = loop.reshape [[N]] : memref<4xf32> -> memref<2x2xf32>
+// CHECK-NEXT:      func.call @wide(%out, [[V]])
+// CHECK-NEXT:      "memref.copy"([[N]], %out)

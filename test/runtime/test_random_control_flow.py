@@ -69,11 +69,15 @@ class Writer:
         ]
 
     def _sum(self, values: list[tuple[str, str]], depth: int) -> list[str]:
+        """Reductions that are seen under another shape."""
         (x, _), r, q = self.pick(values, "4x8"), self.name(), self.name()
         values += [(r, "8"), (q, "")]
         return [
-            f"{r} = aten.mean.dim({x}, dim = [0]) : ({_t('4x8')}) -> {_t('8')}",
-            f"{q} = aten.amax.default({r}) : ({_t('8')}) -> {_t('')}",
+            f"{r}k = aten.mean.dim({x}, dim = [0], keepdim = true) : ({_t('4x8')}) -> {_t('1x8')}",
+            f"{r} = aten.view.default({r}k, size = [8]) : ({_t('1x8')}) -> {_t('8')}",
+            f"{q}k = aten.amax.default({r}k, dim = [1], keepdim = true) "
+            f": ({_t('1x8')}) -> {_t('1x1')}",
+            f"{q} = aten.view.default({q}k, size = []) : ({_t('1x1')}) -> {_t('')}",
         ]
 
     def _inputs(self, values: list[tuple[str, str]]) -> list[tuple[str, str]]:
