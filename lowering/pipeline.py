@@ -69,6 +69,8 @@ STAGES: tuple[Stage, ...] = (
             "split-reductions",
             "fuse-kernels",
             "elide-rounding",
+            "merge-small-kernels",
+            "elide-rounding",
             "merge-siblings",
             "outline-kernels",
             "inline-regions",
@@ -79,6 +81,7 @@ STAGES: tuple[Stage, ...] = (
         (
             "bufferize",
             "elide-copies",
+            "split-domains",
             "plan-memory",
             "schedule",
             "merge-parallel-regions",

@@ -44,6 +44,8 @@ def simplify_body(block: Block) -> None:
     for op in list(block.ops):
         if not op.results or op.regions:
             continue
+        if isinstance(op, arith.SelectOp):
+            _chosen_before(op)
         value = _folded(op, constants) or _same(op)
         if value is None and isinstance(op, arith.ConstantOp):
             first = constants.setdefault(op.value, op.result)
@@ -230,6 +232,14 @@ def _selected(op: arith.SelectOp) -> SSAValue | None:
     if condition is None:
         return None
     return op.lhs if condition.value.data else op.rhs
+
+
+def _chosen_before(op: arith.SelectOp) -> None:
+    """Let a choice take what a choice by the same condition would have given it."""
+    for side, arm in enumerate((op.lhs, op.rhs)):
+        inner = arm.owner
+        if isinstance(inner, arith.SelectOp) and inner.cond is op.cond:
+            op.operands[1 + side] = (inner.lhs, inner.rhs)[side]
 
 
 # Cheaper forms

@@ -41,7 +41,7 @@ def _canonicalize(block: Block) -> None:
             case GenericOp():
                 _fold_constant_reads(op)
                 simplify_body(op.block)
-                op = _drop_unused_operands(op)
+                op = drop_unused_operands(op)
                 if _changes_nothing(op) and not _is_returned(op.res[0]):
                     op.res[0].replace_all_uses_with(op.inputs[0])
             case ReshapeOp():
@@ -94,7 +94,7 @@ def _fold_constant_reads(op: GenericOp) -> None:
             op.block.args[number].replace_all_uses_with(new.result)
 
 
-def _drop_unused_operands(op: GenericOp) -> GenericOp:
+def drop_unused_operands(op: GenericOp) -> GenericOp:
     """Remove the reads and sources whose block argument has no use."""
     arguments = list(op.block.args)
     reads, sources = arguments[: len(op.inputs)], arguments[len(op.inputs) :]

@@ -10,20 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import (
     Forms,
     forms_of,
     map_of,
     producer_dims,
+    shape_of,
     substitute,
 )
 from lamina.dialects.loop.contraction import PANEL, is_product
@@ -33,6 +34,14 @@ from lamina.passes.body_folding import simplify_body
 from lamina.passes.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion_override import check_overrides, override
 from lamina.passes.loop_rewriting import erase_if_dead
+from lamina.passes.padded_inlining import (
+    Guard,
+    Pads,
+    guard_of,
+    index_value,
+    may_be_guarded,
+    pads_for,
+)
 
 
 @dataclass(frozen=True)
@@ -106,18 +115,22 @@ def _try_inline(
     op: GenericOp, number: int, rule: Rule, said: Decision | None = None
 ) -> GenericOp | None:
     value = op.inputs[number]
+    pad = op.pad_values[number]
     producer = value.owner
+    if pad is not None and isinstance(producer, ReshapeOp) and producer.source.has_one_use():
+        producer = producer.source.owner
     if not isinstance(producer, GenericOp) or not producer.is_pointwise or len(producer.res) != 1:
         return None
-    if op.pad_values[number] is not None:
+    if pad is not None and not may_be_guarded(producer):
         return None
-    said = said or decide(producer, op, value, rule.machine)
+    said = said or decide(producer, op, value, rule.machine, padded=pad is not None)
     if not said.fuse:
         rule.log.pair(producer, op, value, said)
         return None
     forms = forms_of(op.read_maps[number], op.extents)
-    position = None if forms is None else producer_dims(producer, forms)
-    if position is None:
+    seen = None if forms is None else _as_made(forms, value, producer)
+    position = None if seen is None else producer_dims(producer, seen)
+    if forms is None or position is None:
         return None
     composed: list[Forms] = []
     for read_map in producer.read_maps:
@@ -127,18 +140,46 @@ def _try_inline(
         composed.append(tuple(substitute(f, position) for f in read))
     rule.log.pair(producer, op, value, said)
     is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
-    fused = inline(op, number, producer, position, composed)
-    if is_copy:
+    if pad is None:
+        fused = inline(op, number, producer, position, composed)
+    else:
+        guard = guard_of(pad, forms, shape_of(value), op.extents)
+        pads = pads_for(producer, composed, op.extents)
+        fused = inline(op, number, producer, position, composed, pads, guard)
+    if is_copy or pad is not None:
         rule.copied.add(fused.block)
     return fused
 
 
+def _as_made(forms: Forms, value: SSAValue, producer: GenericOp) -> Forms | None:
+    """Indices into the producer's result of a read of it, or of it with axes of extent 1 added."""
+    if value.owner is producer:
+        return forms
+    kept = [(f, e) for f, e in zip(forms, shape_of(value), strict=True) if e != 1]
+    made = shape_of(producer.res[0])
+    if [e for _, e in kept] != [e for e in made if e != 1]:
+        return None
+    wide = iter(kept)
+    return tuple(next(wide)[0] if extent != 1 else Linear(()) for extent in made)
+
+
 def inline(
-    op: GenericOp, number: int, producer: GenericOp, position: Forms, composed: list[Forms]
+    op: GenericOp,
+    number: int,
+    producer: GenericOp,
+    position: Forms,
+    composed: list[Forms],
+    pads_inside: Pads | None = None,
+    guard: Guard | None = None,
 ) -> GenericOp:
-    """Replace read `number` of `op` by the producer's body at the given domain position."""
+    """Replace read `number` of `op` by the producer's body at the given domain position.
+
+    `guard` chooses between the value and what a padded read gives outside; then the producer's
+    reads take `pads_inside` instead of their own pads.
+    """
     rank = len(op.extents)
-    if producer.res[0].has_one_use() and _is_same_place(op, producer, position):
+    is_alone = producer.res[0].has_one_use() and guard is None
+    if is_alone and _is_same_place(op, producer, position):
         return take_over(op, number, producer, [map_of(forms, rank) for forms in composed])
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
     sources = list(op.sources)
@@ -158,7 +199,8 @@ def inline(
 
     inner: dict[SSAValue, SSAValue] = {}
     read_args = producer.block.args[: len(producer.inputs)]
-    reads = zip(producer.inputs, composed, producer.pad_values, read_args, strict=True)
+    given = producer.pad_values if pads_inside is None else pads_inside
+    reads = zip(producer.inputs, composed, given, read_args, strict=True)
     for value, forms, pad, argument in reads:
         index_map = map_of(forms, rank)
         inner[argument] = _read(merged, inputs, maps, pads, value, index_map, pad, argument.type)
@@ -172,9 +214,10 @@ def inline(
 
     for body_op in producer.block.ops:
         if isinstance(body_op, YieldOp):
-            mapping[arguments[number]] = inner[body_op.values[0]]
+            made = inner[body_op.values[0]]
+            mapping[arguments[number]] = made if guard is None else guard(merged, made)
         elif isinstance(body_op, IndexOp):
-            inner[body_op.result] = _index(merged, position[body_op.dim.value.data])
+            inner[body_op.result] = index_value(merged, position[body_op.dim.value.data])
         else:
             merged.add_op(body_op.clone(inner))
     for body_op in list(reader.ops):
@@ -319,30 +362,6 @@ def _read(
     maps.append(index_map)
     pads.append(pad)
     return merged.insert_arg(element, len(inputs) - 1)
-
-
-def _index(block: Block, form: Linear) -> SSAValue:
-    """Index arithmetic for a linear form, at the end of the block."""
-    total: SSAValue | None = None
-    for dim, coefficient in form.terms:
-        term = _append(block, IndexOp(dim))
-        if coefficient != 1:
-            term = _append(block, arith.MuliOp(term, _constant(block, coefficient)))
-        total = term if total is None else _append(block, arith.AddiOp(total, term))
-    if total is None:
-        return _constant(block, form.constant)
-    if form.constant:
-        total = _append(block, arith.AddiOp(total, _constant(block, form.constant)))
-    return total
-
-
-def _constant(block: Block, value: int) -> SSAValue:
-    return _append(block, arith.ConstantOp(IntegerAttr(value, IndexType())))
-
-
-def _append(block: Block, op: Operation) -> SSAValue:
-    block.add_op(op)
-    return op.results[0]
 
 
 def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:

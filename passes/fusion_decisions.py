@@ -58,6 +58,13 @@ class DecisionLog:
             file=self.stream,
         )
 
+    def neighbours(self, one: Operation, other: Operation, said: Decision) -> None:
+        """`merge-small-kernels: join, join: fused: ...`."""
+        if self.enabled:
+            verdict = "fused" if said.fuse else "not fused"
+            labels = f"{op_label(one)}, {op_label(other)}"
+            print(f"{self.pass_name}: {labels}: {verdict}: {said.reason}", file=self.stream)
+
 
 def bytes_saved(value: SSAValue) -> int:
     """Traffic that goes if one reader no longer reads `value`, and its store if it is the only."""

@@ -20,9 +20,11 @@ from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.passes.fusion_cost import body_cost, value_bytes
 from lamina.passes.fusion_rules import pure_dim
 
-GUARD_COST = 3
-"""Comparing a position with two bounds and choosing, at each point of a padded read."""
+GUARD_COST = 2
+"""Comparing a position with a bound and choosing, at each point of a padded read."""
 
+KERNEL_SECONDS = 2e-7
+"""A kernel of its own: its call, and the end of its loops."""
 SLACK = 1.1
 """How much longer computing again may take than storing."""
 
@@ -64,19 +66,33 @@ def estimate(
     saved = size - again
     points, once = prod(reader.extents), prod(producer.extents)
     cost = body_cost(producer)
-    flops = points * (cost + (GUARD_COST if padded else 0))
+    flops = points * cost
+    if padded:
+        flops = _points_inside(reader, value) * cost + points * GUARD_COST
     if not is_kept:
         saved += (size + sum(own.values())) // readers
         flops -= once * cost // readers
+    is_own_kernel = padded and readers == 1 and not is_kept
     footprint = size + sum(own.values())
     if not padded and _row_by_row(reader, value):
         footprint = min(footprint, machine.near_bytes)
     return Estimate(
         bytes_saved=saved,
         flops_added=max(0, flops),
-        seconds_saved=saved / machine.bandwidth(footprint),
+        seconds_saved=saved / machine.bandwidth(footprint) + is_own_kernel * KERNEL_SECONDS,
         seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
     )
+
+
+def _points_inside(reader: GenericOp, value: SSAValue) -> int:
+    """Points of the reader that read the value inside its edges; the others can be split off."""
+    points = prod(reader.extents)
+    for number, operand in enumerate(reader.inputs):
+        read = forms_of(reader.read_maps[number], reader.extents) if operand is value else None
+        for form, extent in zip(read or (), shape_of(value), strict=False):
+            low, high = form.range(reader.extents)
+            points = points * min(extent, high - low + 1) // max(1, high - low + 1)
+    return points
 
 
 def _row_by_row(reader: GenericOp, value: SSAValue) -> bool:

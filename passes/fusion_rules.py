@@ -20,6 +20,9 @@ ROWS = "lamina.rows"
 
 MAX_CONTRACTIONS = 2
 MIN_PARALLEL_ROWS = 8
+MIN_PADDED_ROWS = 64
+"""Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
+its own has more to share out."""
 MAX_ROW_BYTES = 256 * 1024
 MAX_PRODUCT_ROW_BYTES = 64 * 1024
 """Scratch per row; products keep a block of at least eight rows."""
@@ -83,6 +86,10 @@ def align_rows(
         kept.append(place)
         dims.append(dim)
     parallel = prod(op.extents[d] for d in dims)
+    if any(op.pad_values[number] is not None for number, _ in edges):
+        work = sum(prod(m.extents) for m in members) + prod(op.extents)
+        if is_product(op) or (parallel < MIN_PADDED_ROWS and work > SERIAL_WORK):
+            return Refusal("the result is read beyond its edge")
     marks = [override(value.owner) for _, value in edges]
     if "never" in marks:
         return Refusal('lamina.fuse = "never"')
@@ -117,13 +124,11 @@ def edge_rows(
     """
     producer = value.owner
     assert isinstance(producer, GenericOp)
-    if op.pad_values[number] is not None:
-        return Refusal("the result is read beyond its edge")
     written = forms_of(producer.write_maps[list(producer.res).index(value)], producer.extents)  # pyright: ignore
     read = forms_of(op.read_maps[number], op.extents)
     if written is None or read is None:
         return Refusal("the result is read through an index map that is not linear")
-    aligned: list[int | None] = [None] * count
+    aligned: list[int | None] = [None] * count  # a read at the same row is inside along it
     for place, dim in enumerate(rows[producer]):
         for axis, form in enumerate(written):
             if pure_dim(form) != dim:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.fusion_rules import ROWS
 
 NOT_FUSED = "lamina.not_fused"
@@ -101,6 +102,14 @@ class KernelGraph:
                 add_reasons(kernel, reasons)
         if self.changed:
             sort_block(self.block)
+
+
+def is_fixed(kernel: KernelOp) -> bool:
+    """Whether the kernel's schedule takes no other nests in: products, scatters, scans, sorts."""
+    return any(
+        not isinstance(op, GenericOp) or PANEL in op.attributes or 0 in op.extents
+        for op in list(kernel.block.ops)[:-1]
+    )
 
 
 def set_rows(nest: GenericOp, rows: Sequence[int]) -> None:

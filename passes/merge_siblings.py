@@ -18,7 +18,6 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
-from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.fusion_cost import value_bytes
 from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_override import override
@@ -29,7 +28,7 @@ from lamina.passes.fusion_rules import (
     Refusal,
     edge_rows,
 )
-from lamina.passes.kernel_merging import Cluster, KernelGraph, rows_of, set_rows
+from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
 from lamina.passes.nest_merging import merge_nests
 
 MAX_ARRAYS = 24
@@ -54,20 +53,20 @@ class MergeSiblingsPass(ModulePass):
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 _merge_kernels(function, log)
                 for kernel in list(function.body.block.ops):
-                    if isinstance(kernel, KernelOp) and not _is_fixed(kernel):
+                    if isinstance(kernel, KernelOp) and not is_fixed(kernel):
                         merge_nests(kernel.block)
 
 
 def _merge_kernels(function: func.FuncOp, log: DecisionLog) -> None:
     readers: dict[SSAValue, list[KernelOp]] = {}
     for op in function.body.block.ops:
-        if isinstance(op, KernelOp) and not _is_fixed(op):
+        if isinstance(op, KernelOp) and not is_fixed(op):
             for value in op.inputs:
                 readers.setdefault(value, []).append(op)
     shared: dict[SSAValue, list[KernelOp]] = {}
     for value, found in readers.items():
         made = value.owner
-        together = [made, *found] if isinstance(made, KernelOp) and not _is_fixed(made) else found
+        together = [made, *found] if isinstance(made, KernelOp) and not is_fixed(made) else found
         if len(together) > 1:
             shared[value] = together
     if not shared:
@@ -102,14 +101,6 @@ def _merge_readers(
             cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
         else:
             taken.append(cluster)
-
-
-def _is_fixed(kernel: KernelOp) -> bool:
-    """Whether the kernel's schedule takes no other nests in: products, scatters, scans, sorts."""
-    return any(
-        not isinstance(op, GenericOp) or PANEL in op.attributes or 0 in op.extents
-        for op in list(kernel.block.ops)[:-1]
-    )
 
 
 def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:

@@ -40,7 +40,7 @@ PASSES: dict[str, str] = {
     "fuse-gathers": "lamina.passes.fuse_gathers:FuseGathersPass",
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
-    "elide-rounding": "lamina.passes.elide_rounding:ElideRoundingPass",
+    "merge-small-kernels": "lamina.passes.merge_small_kernels:MergeSmallKernelsPass",
     "merge-siblings": "lamina.passes.merge_siblings:MergeSiblingsPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
     "inline-regions": "lamina.passes.inline_regions:InlineRegionsPass",
@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "elide-copies": "lamina.passes.elide_copies:ElideCopiesPass",
     "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",
     "schedule": "lamina.passes.schedule:SchedulePass",
+    "split-domains": "lamina.passes.split_domains:SplitDomainsPass",
     "merge-parallel-regions": "lamina.passes.merge_parallel_regions:MergeParallelRegionsPass",
 }
 """Pass name to `module:class`."""

@@ -24,6 +24,7 @@ from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
+from lamina.passes.split_domains import PART
 from lamina.passes.trip_counts import estimated_runs
 
 WORK = "lamina.work"
@@ -120,15 +121,23 @@ def schedule_kernel(
         if 0 in nest.extents:
             fill_with_identity(emit, nest, memory)
     nests = [nest for nest in nests if 0 not in nest.extents]
-    if nests:
-        stages = stages_of(nests)
-        if any(PANEL in nest.attributes for nest in nests):
+    for part in _parts(nests):
+        stages = stages_of(part)
+        if any(PANEL in nest.attributes for nest in part):
             schedule_product_kernel(emit, stages, memory, target)
         else:
             schedule_row_kernel(emit, stages, memory, target)
     new.add_op(func.ReturnOp())
     function.detach_region(function.body)
     function.add_region(Region(new))
+
+
+def _parts(nests: list[GenericOp]) -> list[list[GenericOp]]:
+    """The nests by the part of the kernel that they belong to (see `split-domains`)."""
+    parts: dict[object, list[GenericOp]] = {}
+    for nest in nests:
+        parts.setdefault(nest.attributes.get(PART), []).append(nest)
+    return list(parts.values())
 
 
 def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:

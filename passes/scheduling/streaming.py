@@ -16,6 +16,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.plan_memory import byte_size
+from lamina.passes.split_domains import FIRST_PART, PART
 
 LEAST_SHARE = 16
 """A result smaller than this part of the last-level cache is never streamed."""
@@ -50,8 +51,9 @@ def _only_written(kernel: func.FuncOp) -> frozenset[int]:
     for op in kernel.body.walk():
         if isinstance(op, GenericOp):
             read.update((*op.inputs, *op.sources))
+            again = op.attributes.get(PART, FIRST_PART) != FIRST_PART  # it writes other elements
             for out, combiner in zip(op.outs, op.combiner_names, strict=True):
-                writers[out] = writers.get(out, 0) + (1 if combiner == "store" else 2)
+                writers[out] = writers.get(out, 0) + (2 if combiner != "store" else not again)
         else:
             read.update(op.operands)
     return frozenset(

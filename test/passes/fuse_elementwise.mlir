@@ -150,23 +150,52 @@ func.func @evaluated_more_often(%x: tensor<8xf32>) -> tensor<3x8xf32> {
 
 // -----
 
-// Not inlined: where the read is outside, the pad counts and not the body.
-func.func @padded(%x: tensor<8xf32>) -> tensor<10xf32> {
-  %s = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+// Where the read is outside, the pad counts and not the body.
+func.func @padded(%x: tensor<8x100xf32>) -> tensor<10x100xf32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xf32>) writes([i, j] store : tensor<8x100xf32>) {
   ^bb0(%p: f32):
     %v = math.exp %p : f32
     loop.yield %v : f32
   }
-  %t = loop.generic (i) in [10] reads(%s[i - 1] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<10xf32>) {
+  %t = loop.generic (i, j) in [10, 100] reads(%s[i - 1, j] pad 7.0 : f32 : tensor<8x100xf32>) writes([i, j] store : tensor<10x100xf32>) {
   ^bb0(%p: f32):
     %v = arith.negf %p : f32
     loop.yield %v : f32
   }
-  func.return %t : tensor<10xf32>
+  func.return %t : tensor<10x100xf32>
 }
 // CHECK-LABEL: @padded
-// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0) in [8]
-// CHECK:         loop.generic (d0) in [10] reads([[S]][d0 + -1] pad
+// CHECK-NEXT:    loop.generic (d0, d1) in [10, 100] reads(%x[d0 + -1, d1] pad 0.{{0+}}e+00 : f32 : tensor<8x100xf32>)
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: f32):
+// CHECK-DAG:     [[E:%\S+]] = math.exp [[P]]
+// CHECK-DAG:     [[PAD:%\S+]] = arith.constant 7.{{0+}}e+00
+// CHECK-DAG:     [[I:%\S+]] = loop.index 0
+// CHECK:         [[BEFORE:%\S+]] = arith.cmpi slt, [[I]], {{%\S+}} : index
+// CHECK-NEXT:    [[V:%\S+]] = arith.select [[BEFORE]], [[PAD]], [[E]]
+// CHECK:         [[INSIDE:%\S+]] = arith.cmpi slt, [[I]], {{%\S+}} : index
+// CHECK-NEXT:    [[W:%\S+]] = arith.select [[INSIDE]], [[V]], [[PAD]]
+// CHECK-NEXT:    arith.negf [[W]]
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// An integer division must not see numbers that are made up.
+func.func @padded_division(%x: tensor<8x100xi32>, %y: tensor<8x100xi32>) -> tensor<10x100xi32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xi32>, %y[i, j] : tensor<8x100xi32>) writes([i, j] store : tensor<8x100xi32>) {
+  ^bb0(%p: i32, %q: i32):
+    %v = arith.divsi %p, %q : i32
+    loop.yield %v : i32
+  }
+  %t = loop.generic (i, j) in [10, 100] reads(%s[i - 1, j] pad 7 : i32 : tensor<8x100xi32>) writes([i, j] store : tensor<10x100xi32>) {
+  ^bb0(%p: i32):
+    loop.yield %p : i32
+  }
+  func.return %t : tensor<10x100xi32>
+}
+// CHECK-LABEL: @padded_division
+// CHECK-NEXT:    [[S:%\S+]] = loop.generic (d0, d1) in [8, 100]
+// CHECK:         loop.generic (d0, d1) in [10, 100] reads([[S]][d0 + -1, d1] pad 7
 
 // -----
 

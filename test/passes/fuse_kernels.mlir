@@ -73,6 +73,7 @@ func.func @whole_sum(%x: tensor<300x300xf32>) -> tensor<300x300xf32> {
 
 // -----
 
+// Inside a row, a read beyond its edges gives the pad.
 func.func @beyond_the_edge(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
   %e = loop.generic (i, j) in [16, 40] reads(%x[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.op = "exp"} {
   ^bb0(%p: f32):
@@ -87,6 +88,27 @@ func.func @beyond_the_edge(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
   func.return %r : tensor<16x40xf32>
 }
 // CHECK-LABEL: @beyond_the_edge
+// CHECK:         lamina.op = "exp", lamina.rows = array<i64: 0>
+// CHECK:         lamina.op = "neg", lamina.rows = array<i64: 0>
+// CHECK-NOT:     loop.kernel
+
+// -----
+
+// Along the rows themselves, what lies beyond one is another row.
+func.func @beyond_the_row(%x: tensor<160x4000xf32>) -> tensor<160x4000xf32> {
+  %e = loop.generic (i, j) in [160, 4000] reads(%x[i, j] : tensor<160x4000xf32>) writes([i, j] store : tensor<160x4000xf32>) attributes {lamina.op = "exp"} {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (i, j) in [160, 4000] reads(%e[i - 1, j] pad 0.0 : f32 : tensor<160x4000xf32>) writes([i, j] store : tensor<160x4000xf32>) attributes {lamina.op = "neg"} {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<160x4000xf32>
+}
+// CHECK-LABEL: @beyond_the_row
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
 // CHECK-SAME:    lamina.not_fused = "exp -> neg: the result is read beyond its edge"

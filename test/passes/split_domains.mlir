@@ -1,0 +1,107 @@
+// RUN: lamina-opt %s -p split-domains --split-input-file | filecheck %s
+
+// Each piece is computed where it is wanted, straight into its slice, and needs no pad.
+func.func private @cat(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: memref<16x96xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 96] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x96xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %c = math.cos %q : f32
+    %at = loop.index 1 : index
+    %limit = arith.constant 32 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %s, %c : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @cat
+// CHECK-NEXT:    loop.generic (d0, d1) in [16, 32] reads(%x[d0, d1] : memref<16x32xf32>) writes([d0, d1] store into %out : memref<16x96xf32>)
+// CHECK-SAME:      lamina.part = 0
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: f32):
+// CHECK-NEXT:    [[S:%\S+]] = math.sin [[P]]
+// CHECK-NEXT:    loop.yield [[S]]
+// CHECK:         loop.generic (d0, d1) in [16, 64] reads(%y[d0, d1] : memref<16x64xf32>) writes([d0, d1 + 32] store into %out : memref<16x96xf32>)
+// CHECK-SAME:      lamina.part = 1
+// CHECK:         math.cos
+// CHECK-NOT:     loop.generic
+
+// -----
+
+// A position that is computed with goes on from where the part begins.
+func.func private @positions(%x: memref<8xf32>, %out: memref<12xi64>) attributes {lamina.kernel} {
+  loop.generic (i) in [12] reads(%x[i] pad 0.0 : f32 : memref<8xf32>) writes([i] store into %out : memref<12xi64>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %limit = arith.constant 8 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %e = math.exp %p : f32
+    %n = arith.fptosi %e : f32 to i64
+    %k = arith.index_cast %at : index to i64
+    %v = arith.select %first, %n, %k : i64
+    loop.yield %v : i64
+  }
+  func.return
+}
+// CHECK-LABEL: @positions
+// CHECK:         loop.generic (d0) in [8] reads(%x[d0] : memref<8xf32>)
+// CHECK:         loop.generic (d0) in [4] writes([d0 + 8] store into %out
+// CHECK-NEXT:    [[I:%\S+]] = loop.index 0
+// CHECK-NEXT:    [[C:%\S+]] = arith.constant 8
+// CHECK-NEXT:    [[A:%\S+]] = arith.addi [[I]], [[C]]
+// CHECK-NEXT:    [[K:%\S+]] = arith.index_cast [[A]]
+// CHECK-NEXT:    loop.yield [[K]]
+
+// -----
+
+// The edges of a padding are too small to be worth loops of their own.
+func.func private @pad(%x: memref<16x62xf32>, %out: memref<16x64xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 64] reads(%x[i, j - 1] pad 0.0 : f32 : memref<16x62xf32>) writes([i, j] store into %out : memref<16x64xf32>) {
+  ^bb0(%p: f32):
+    %s = math.cos %p : f32
+    %at = loop.index 1 : index
+    %pad = arith.constant 0.0 : f32
+    %low = arith.constant 1 : index
+    %high = arith.constant 63 : index
+    %before = arith.cmpi slt, %at, %low : index
+    %inside = arith.select %before, %pad, %s : f32
+    %not_after = arith.cmpi slt, %at, %high : index
+    %v = arith.select %not_after, %inside, %pad : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pad
+// CHECK:         loop.generic (d0, d1) in [16, 64]
+// CHECK-NOT:     loop.generic
+
+// -----
+
+// Nests of one kernel share its rows: a choice along these stays, one inside the rows does not.
+func.func private @rows(%x: memref<16x8xf32>, %s: memref<16xf32>, %out: memref<16x8xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i] add into %s : memref<16xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i, j] store into %out : memref<16x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%p: f32):
+    %e = math.exp %p : f32
+    %t = math.sin %p : f32
+    %row = loop.index 0 : index
+    %place = loop.index 1 : index
+    %limit = arith.constant 4 : index
+    %upper = arith.cmpi slt, %row, %limit : index
+    %left = arith.cmpi slt, %place, %limit : index
+    %u = arith.select %upper, %e, %p : f32
+    %v = arith.select %left, %u, %t : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @rows
+// CHECK:         loop.generic (d0, d1) in [16, 8] {{.*}} add into %s
+// CHECK:         loop.generic (d0, d1) in [16, 4] {{.*}} writes([d0, d1] store into %out
+// CHECK-NOT:     lamina.part
+// CHECK:         arith.cmpi
+// CHECK:         loop.generic (d0, d1) in [16, 4] {{.*}} writes([d0, d1 + 4] store into %out
+// CHECK-NOT:     arith.cmpi
+// CHECK-NOT:     loop.generic
