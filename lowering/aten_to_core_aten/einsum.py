@@ -29,8 +29,9 @@ def einsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     texts, tensors = inputs.split(","), op.arg("tensors")
     if len(texts) != len(tensors) or not all(map(_is_valid, (*texts, output))):
         raise b.refuse(f"einsum {equation!r} of {len(tensors)} tensors", "a term for each tensor")
+    element = element_of(op.results[0])  # sums of small integers are of i64
     terms = [
-        _diagonal(b, Term(_labels(text, len(shape_of(x))), x))
+        _diagonal(b, Term(_labels(text, len(shape_of(x))), b.cast(x, element)))
         for text, x in zip(texts, tensors, strict=True)
     ]
     dots = max(sum(label.isdigit() for label in term.labels) for term in terms)

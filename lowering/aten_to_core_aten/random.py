@@ -32,6 +32,17 @@ def randn(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return _made(op, b, "randn", sqrt(0.5))
 
 
+def _complex_affine(
+    op: SchemaOp, b: CoreBuilder, name: str, scale: float, start: float
+) -> SSAValue:
+    """start + scale * draw, for both parts."""
+    _no_generator(op, b)
+    element = element_of(op.results[0])
+    assert isinstance(element, ComplexType)
+    parts = b(name, [*shape_of(op.results[0]), 2], dtype=element.element_type)
+    return b("view_as_complex", _affine(b, parts, scale, start))
+
+
 def _made(op: SchemaOp, b: CoreBuilder, name: str, scale: float) -> SSAValue:
     _no_generator(op, b)
     shape, element = shape_of(op.results[0]), element_of(op.results[0])
@@ -44,17 +55,22 @@ def _made(op: SchemaOp, b: CoreBuilder, name: str, scale: float) -> SSAValue:
 
 @lowers("uniform")
 def uniform(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """from + (to - from) u."""
+    """from + (to - from) u; both parts of complex numbers."""
     start, end = op.arg("from"), op.arg("to")
     if start > end:
         raise b.refuse(f"an empty range from {start} to {end}", "from <= to")
+    if is_complex(element_of(op.results[0])):
+        return _complex_affine(op, b, "rand", end - start, start)
     return _of_result(op, b, lambda wide: _affine(b, _uniform(op, b, wide), end - start, start))
 
 
 @lowers("normal_functional", "normal.float_float")
 def normal(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """mean + std z."""
+    """mean + std z; complex numbers have half of the variance in each part."""
     mean, std = op.arg("mean"), op.arg("std")
+    if is_complex(element_of(op.results[0])):
+        made = _complex_affine(op, b, "randn", std * sqrt(0.5), 0.0)
+        return b("add.Scalar", made, mean) if mean != 0 else made
     return _of_result(op, b, lambda wide: _affine(b, _normal(op, b, wide), std, mean))
 
 
