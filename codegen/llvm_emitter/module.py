@@ -121,7 +121,10 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
 def _assemble(writer: ModuleWriter) -> str:
     bits = writer.target.vector_bits
     # An attribute that widens: x86-64-v4 and some CPUs default to half their vector registers.
-    width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+    # With a frame pointer LLVM can align the stack, so that spilled vectors lie within cache lines.
+    width = (
+        f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" "frame-pointer"="all"'
+    )
     return (
         "\n\n".join(
             (

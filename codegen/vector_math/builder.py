@@ -1,8 +1,7 @@
 """A small language for writing vector math: values with operators that append LLVM instructions.
 
-A function is written once for any lane count; `Lane.bits` (32 or 64) tells the precision.
-Multiply-adds are fused where the target can; a function that needs the fused rounding for its
-accuracy asks `fused` and takes another way otherwise.
+A function is written once for any lane count; `bits` (32 or 64) tells the precision. Multiply-adds
+are fused where the target can; what needs the fused rounding asks `fused`, or goes another way.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
 
 Number = float | int
+
+_RARELY = ', !prof !{!"branch_weights", i32 1, i32 4095}'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +188,8 @@ class MathBuilder:
         self.shared.counter += 1
         label, after = f"rare{self.shared.counter}", f"after{self.shared.counter}"
         before = self.shared.block
-        self.shared.lines += [f"  br i1 {test}, label %{label}, label %{after}", f"{label}:"]
+        branch = f"  br i1 {test}, label %{label}, label %{after}{_RARELY}"
+        self.shared.lines += [branch, f"{label}:"]
         self.shared.block = label
         computed = rare()
         last = self.shared.block
