@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
@@ -18,12 +19,18 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.scheduling.body import broadcast
+from lamina.passes.scheduling.combine import combine
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.stages import LOCAL_ROW, Stage
 
 SUM_UNROLL = 4
 """Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
+
+LONG_SUM = 24
+"""Inner terms, as of a window of 3 x 3 x 3, from which on each position of the outermost summed
+dimension gets sums of its own: a rounding error grows with the chain of additions it goes through.
+The other totals leave the registers meanwhile, which costs a twentieth of what so many terms do."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +149,20 @@ class ProductEmitter:
 
         def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             deeper = {**env, dim: at}
+            if apart:
+                zero = inner.splat(number_attribute(0.0, self.element), self.tile.lanes)
+                zeros = [zero] * len(values)
+                parts = self._sum(inner, deeper, row_dim, height, panel, rest, zeros)
+                return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
             if rest:
                 return self._sum(inner, deeper, row_dim, height, panel, rest, values)
             for copy in range(step):
                 values = self._step(inner, deeper, dim, copy, row_dim, height, panel, values)
             return values
 
+        length = prod(self.stage.extents[d] for d in rest)
+        outermost = len(dims) == len(self.summed)
+        apart = outermost and length >= LONG_SUM and not isinstance(self.element, IntegerType)
         step = 1
         if not rest:
             while step < SUM_UNROLL and extent % (step * 2) == 0:

@@ -7,9 +7,10 @@ accumulators and are folded at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects.builtin import AnyFloat, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -33,6 +34,9 @@ REDUCTION_UNROLL = 4
 """Independent accumulators: an add takes about four cycles and one can start each cycle."""
 LIGHT_BODY = 12
 """Bodies cheaper than this are unrolled; heavier ones fill the pipeline on their own."""
+
+LONG_SUM = 8
+"""Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
 
 class SweepEmitter:
@@ -88,13 +92,29 @@ class SweepEmitter:
         if not outer:
             return self._vector_loop(emit, envs, ranges[self.place] if ranges else None, carried)
         place, *rest = outer
+        apart = len(outer) == len(ranges) - 1 and self._sums_apart(ranges, place)
 
         def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
             deeper = self._bind(envs, place, index)
-            return self._nest(inner, deeper, ranges, rest, values)
+            if not apart:
+                return self._nest(inner, deeper, ranges, rest, values)
+            zeros = [self._identity(inner, s, n) for s, n in self.reductions] * self.unroll
+            parts = self._nest(inner, deeper, ranges, rest, zeros)
+            return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
 
         low, high = ranges[place]
         return emit.loop(low, high, 1, carried, body)
+
+    def _sums_apart(self, ranges: Sequence[tuple[Index, Index]], outermost: int) -> bool:
+        """Whether each position of the outermost loop gets sums of its own, added up at its end."""
+        inner = [ends for place, ends in enumerate(ranges) if place != outermost]
+        length = prod(
+            high - low for low, high in inner if isinstance(low, int) and isinstance(high, int)
+        )
+        return length >= LONG_SUM and all(
+            stage.combiners[number] == "add" and isinstance(self._element(stage, number), AnyFloat)
+            for stage, number in self.reductions
+        )
 
     def _bind(self, envs: dict[Stage, Env], place: int, index: Index) -> dict[Stage, Env]:
         return {
