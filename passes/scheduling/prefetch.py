@@ -1,8 +1,11 @@
-"""Fetching the rows to come while the row at hand is computed.
+"""Fetching what will be read while something else is computed.
 
 A kernel that walks each row several times reads memory in the first walk only; the memory system
 idles during the others, and what the hardware prefetches stops at the end of a row or page. So the
 second walk asks for the lines of a later row, into the second-level cache.
+
+A pointwise kernel walks several tensors once, side by side. The hardware follows each for a few
+lines only; lines further on are asked for.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from lamina.passes.scheduling.stages import Access, Stage
 AHEAD_BYTES = 1 << 14
 """How far ahead to fetch: what memory delivers while one row of usual length is computed."""
 LINE_BYTES = 64
+LINES_AHEAD = 32
+"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
 INTO_L2 = 2
 """Locality of `loop.prefetch`: in the first level, rows to come would displace the one at hand."""
 
@@ -179,6 +184,33 @@ def plan_prefetch(
         if (rows + 1) * row <= target.l2_bytes // 2:
             return RowPrefetch(host, streams, rows)
     return None
+
+
+def fetch_along(
+    emit: Emitter, sweep: Sweep, place: int, memory: Memory, target: Target, envs: dict[Stage, Env]
+) -> list[Ahead]:
+    """What a pointwise sweep fetches ahead of its own walk along the vector dimension `place`.
+
+    Those are the reads of contiguous lines, if their tensors exceed the last-level cache together.
+    """
+    reads = {
+        (read.memory, stream.strides): stream
+        for stage in sweep.stages
+        for read in stage.reads
+        if (stream := Stream(sweep, stage, read)).strides[place] == 1
+        and read.memory not in memory.scratch
+        and byte_size(read.memory.type) > target.l2_bytes  # pyright: ignore[reportArgumentType]
+    }
+    whole = sum(byte_size(s.memory.type) for s in reads.values())  # pyright: ignore[reportArgumentType]
+    if whole <= target.l3_bytes:
+        return []
+    found: list[Ahead] = []
+    for stream in reads.values():
+        size = _bytes(stream.element)
+        start = stream.start(emit, memory, envs[stream.stage])
+        start = emit.plus(start, LINES_AHEAD * LINE_BYTES // size)
+        found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
+    return found
 
 
 def _stores_results(sweep: Sweep, memory: Memory) -> bool:

@@ -22,7 +22,7 @@ from lamina.passes.scheduling.column_streams import (
 )
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
-from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, plan_prefetch
+from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, fetch_along, plan_prefetch
 from lamina.passes.scheduling.row_streams import RowStreamsEmitter
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
@@ -218,6 +218,9 @@ class RowSegment:
             ahead: list[Ahead] = []
             if fetch is not None and later is not None and fetch.sweep is sweep:
                 ahead = fetch.ahead(emit, self.memory, later)
+            elif len(self.sweeps) == 1 and self._is_walked_once(sweep):
+                place = vector_place(sweep)
+                ahead = fetch_along(emit, sweep, place, self.memory, self.target, envs)
             self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges, ahead)
         self.memory.scalars.clear()
 
@@ -249,6 +252,10 @@ class RowSegment:
         if stage.is_pointwise:
             return []
         return [p for p, d in enumerate(sweep.order[stage]) if d not in stage.reduced]
+
+    def _is_walked_once(self, sweep: Sweep) -> bool:
+        pointwise = all(s.is_pointwise for s in sweep.stages)
+        return pointwise and bool(sweep.extents) and not self._is_transposed(sweep)
 
     def _is_transposed(self, sweep: Sweep) -> bool:
         if len(sweep.extents) != 2 or not all(s.is_pointwise for s in sweep.stages):

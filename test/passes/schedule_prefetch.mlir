@@ -144,3 +144,33 @@ func.func private @small_transpose(%y: memref<128x128xf32>, %z: memref<128x128xf
 // CHECK:         vector.store
 // CHECK-LABEL: @small_transpose
 // CHECK-NOT:     prefetch
+
+// -----
+
+// A pointwise kernel asks for lines 2 KiB ahead of each tensor that it walks, but not for the bias
+// that stays in the cache.
+func.func private @pointwise(%x: memref<8192x2048xf32>, %b: memref<2048xf32>, %z: memref<8192x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %b[j] : memref<2048xf32>) writes([i, j] store into %z : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32, %w: f32):
+    %c = arith.addf %v, %w : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+func.func private @in_cache(%x: memref<512x2048xf32>, %z: memref<512x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [512, 2048] reads(%x[i, j] : memref<512x2048xf32>) writes([i, j] store into %z : memref<512x2048xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    %c = arith.addf %v, %v : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pointwise
+// CHECK-DAG:     [[D:%\S+]] = arith.constant 512 : index
+// CHECK:         [[S:%\S+]] = arith.addi {{.*}}, [[D]]
+// CHECK:         scf.for
+// CHECK:         loop.prefetch {{.*}} {locality = 2 : i64} : memref<16777216xf32>
+// CHECK-NOT:     loop.prefetch {{.*}} memref<2048xf32>
+// CHECK:         vector.store
+// CHECK-LABEL: @in_cache
+// CHECK-NOT:     prefetch
