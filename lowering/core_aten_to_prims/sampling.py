@@ -34,7 +34,7 @@ def grid_sampler(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     flat = b.reshape(grid, [batch, points, dims])
     # The grid names the last dimension first.
     places = [
-        _unscaled(
+        unscaled(
             b, b.reshape(b.slice(flat, 2, dims - 1 - p, dims - p), [batch, points]), n, corners
         )
         for p, n in enumerate(extents)
@@ -52,7 +52,7 @@ def grid_sampler(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     return b.convert(b.reshape(total, shape_of(op.results[0])), result)
 
 
-def _unscaled(b: PrimsBuilder, x: SSAValue, extent: int, corners: bool) -> SSAValue:
+def unscaled(b: PrimsBuilder, x: SSAValue, extent: int, corners: bool) -> SSAValue:
     """From [-1, 1] to places among the elements."""
     x = b.with_number("add", x, 1)
     if corners:
@@ -60,7 +60,7 @@ def _unscaled(b: PrimsBuilder, x: SSAValue, extent: int, corners: bool) -> SSAVa
     return b.with_number("div", b.with_number("sub", b.with_number("mul", x, extent), 1), 2)
 
 
-def _bordered(b: PrimsBuilder, x: SSAValue, extent: int, border: int, corners: bool) -> SSAValue:
+def bordered(b: PrimsBuilder, x: SSAValue, extent: int, border: int, corners: bool) -> SSAValue:
     """A place brought inside as the padding mode says."""
     if border == ZEROS:
         return x
@@ -94,20 +94,20 @@ def _taps(
         weights = cubic_weights(b, b("sub", place, whole))
         taps: list[Tap] = []
         for offset, weight in zip((-1, 0, 1, 2), weights, strict=True):
-            at = _bordered(b, b.with_number("add", whole, offset), extent, border, corners)
-            taps.append((*_checked(b, at, extent), weight))
+            at = bordered(b, b.with_number("add", whole, offset), extent, border, corners)
+            taps.append((*checked(b, at, extent), weight))
         return taps
-    place = _bordered(b, place, extent, border, corners)
+    place = bordered(b, place, extent, border, corners)
     if mode == NEAREST:
-        return [(*_checked(b, b("round", place), extent), None)]
+        return [(*checked(b, b("round", place), extent), None)]
     whole = b("floor", place)
     upper = b("sub", place, whole)
     lower = b.with_number("add", b("neg", upper), 1)
     following = b.with_number("add", whole, 1)
-    return [(*_checked(b, whole, extent), lower), (*_checked(b, following, extent), upper)]
+    return [(*checked(b, whole, extent), lower), (*checked(b, following, extent), upper)]
 
 
-def _checked(b: PrimsBuilder, at: SSAValue, extent: int) -> tuple[SSAValue, SSAValue]:
+def checked(b: PrimsBuilder, at: SSAValue, extent: int) -> tuple[SSAValue, SSAValue]:
     """As an index that is always inside, and whether it was (NaN is not)."""
     above, below = b.with_number("ge", at, 0), b.with_number("le", at, extent - 1)
     inside = b("bitwise_and", above, below)

@@ -202,6 +202,7 @@ LOWERINGS = Conversion(
         "reduction",
         "resampling",
         "sampling",
+        "sampling_backward",
         "scatter",
         "sort",
         "special",
