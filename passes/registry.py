@@ -42,14 +42,15 @@ PASSES: dict[str, str] = {
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
     "merge-small-kernels": "lamina.passes.merge_small_kernels:MergeSmallKernelsPass",
     "merge-siblings": "lamina.passes.merge_siblings:MergeSiblingsPass",
+    "elide-rounding": "lamina.passes.elide_rounding:ElideRoundingPass",
     "outline-kernels": "lamina.passes.outline_kernels:OutlineKernelsPass",
     "inline-regions": "lamina.passes.inline_regions:InlineRegionsPass",
     # memory and schedules
     "bufferize": "lamina.passes.bufferize:BufferizePass",
     "elide-copies": "lamina.passes.elide_copies:ElideCopiesPass",
     "plan-memory": "lamina.passes.plan_memory:PlanMemoryPass",
-    "schedule": "lamina.passes.schedule:SchedulePass",
     "split-domains": "lamina.passes.split_domains:SplitDomainsPass",
+    "schedule": "lamina.passes.schedule:SchedulePass",
     "merge-parallel-regions": "lamina.passes.merge_parallel_regions:MergeParallelRegionsPass",
 }
 """Pass name to `module:class`."""
