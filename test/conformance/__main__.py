@@ -13,7 +13,7 @@ from pathlib import Path
 import refusals
 from cases import DTYPES, Entry, entries
 from pool import Record, Unit, run_units
-from table import markdown, ranking, read, summary
+from table import page, ranking, read, resume, summary
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -42,6 +42,13 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="part I of N, from 0")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with these results")
+    parser.add_argument(
+        "--again",
+        nargs="+",
+        default=[],
+        choices=["refused", "failed", "crashed"],
+        help="with --resume: run what got these verdicts anew",
+    )
     parser.add_argument("--output", type=Path, default=Path("build/conformance.jsonl"))
     parser.add_argument(
         "--table", type=Path, help="write the table of FILE.jsonl here, as Markdown"
@@ -75,16 +82,11 @@ def _units_of(entry: Entry, options: argparse.Namespace) -> list[Unit]:
     return made
 
 
-def _done(path: Path) -> set[str]:
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {record["unit"] for record in map(json.loads, lines) if "unit" in record}
-
-
 def run(options: argparse.Namespace) -> None:
     """Runs what is left to do, appending to the results as units get done."""
     output = options.resume or options.output
     output.parent.mkdir(parents=True, exist_ok=True)
-    done = _done(output) if options.resume else set[str]()
+    done = resume(output, options.again) if options.resume else set[str]()
     todo = [unit for unit in units(options) if unit.key not in done]
     started, finished = time.monotonic(), 0
     with output.open("a" if options.resume else "w") as out:
@@ -110,7 +112,8 @@ def main(given: Sequence[str] | None = None) -> int:
     records = read(options.resume or options.output)
     print(summary(records))
     if options.table:
-        options.table.write_text(f"{summary(records)}\n\n{markdown(records)}\n")
+        options.table.parent.mkdir(parents=True, exist_ok=True)
+        options.table.write_text(page(records))
     if options.failures or options.why_ranking:
         wanted = ("failed", "crashed") if options.failures else ("failed", "crashed", "refused")
         print(ranking(records, wanted))

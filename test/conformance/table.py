@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,8 +16,36 @@ STATUSES = ("passed", "refused", "failed", "crashed")
 
 def read(path: Path) -> list[Record]:
     """The records of a JSONL file, without those that only say a unit is done."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [record for record in map(json.loads, lines) if "status" in record]
+    return [record for record in _lines(path) if "status" in record]
+
+
+def _lines(path: Path) -> list[Record]:
+    """What a file holds up to a line that was cut off when its writer was ended."""
+    found: list[Record] = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return found
+
+
+def resume(path: Path, again: Collection[str] = ()) -> set[str]:
+    """The units that a file of results has whole; the others' records are taken out of it.
+
+    So are units with a sample whose verdict is in `again`.
+    """
+    lines = _lines(path)
+    done = {record["unit"] for record in lines if "unit" in record}
+    done -= {_unit_of(record) for record in lines if record.get("status") in again}
+    kept = [r for r in lines if (r["unit"] if "unit" in r else _unit_of(r)) in done]
+    if lines:
+        path.write_text("".join(json.dumps(record) + "\n" for record in kept))
+    return done
+
+
+def _unit_of(record: Record) -> str:
+    return f"{record['op']}/{record['dtype']}/{record['via']}"
 
 
 def summary(records: Sequence[Record]) -> str:
@@ -54,28 +82,59 @@ def summary(records: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
+def page(records: Sequence[Record]) -> str:
+    """The whole report as Markdown."""
+    head = "# Conformance: the table\n\nMade by `python test/conformance --table`; what it means: "
+    head += "[conformance.md](conformance.md).\n"
+    return "\n".join((head, summary(records), "", by_dtype(records), "", markdown(records), ""))
+
+
+def by_dtype(records: Iterable[Record]) -> str:
+    """Counts of samples for each dtype."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        status = record["status"]
+        if status == "refused":
+            status = record["reason"].partition(":")[0]
+        counts[record["dtype"]][status] += 1
+    rows = [
+        "| dtype | passed | refused by torch.export | refused by Lamina | failed | crashed |",
+        "|---|---|---|---|---|---|",
+    ]
+    for dtype, found in counts.items():
+        numbers = (found[k] for k in ("passed", "export", "lamina", "failed", "crashed"))
+        rows.append(f"| {dtype} | " + " | ".join(map(str, numbers)) + " |")
+    return "\n".join(rows)
+
+
 def markdown(records: Iterable[Record]) -> str:
-    """One row for each op and dtype that is not passed throughout; the rest by name."""
+    """What is not passed, by op and dtype, then the number of passed samples of every op."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in records:
         if record["status"] in STATUSES:
             groups[record["op"], record["dtype"]].append(record)
     rows = ["| op | dtype | passed | failed | refused | reason |", "|---|---|---|---|---|---|"]
-    passed: dict[str, list[str]] = defaultdict(list)
     for (op, dtype), group in sorted(groups.items()):
         counts = Counter(record["status"] for record in group)
         if counts["passed"] == len(group):
-            passed[op].append(dtype)
             continue
         failed = counts["failed"] + counts["crashed"]
         reason = next(r for r in sorted(group, key=_severity) if r["status"] != "passed")["reason"]
-        shown = short_reason(reason).replace("|", "\\|")
+        shown = short_reason(reason).replace("|", "\\|").replace("<", "&lt;")
         rows.append(
             f"| `{op}` | {dtype} | {counts['passed']} | {failed} | {counts['refused']} | {shown} |"
         )
-    rows += ["", "Every sample passes:", ""]
-    rows += [f"`{op}` ({', '.join(dtypes)})" + "  " for op, dtypes in sorted(passed.items())]
+    dtypes = list(dict.fromkeys(dtype for _, dtype in groups))
+    rows += ["", "Samples that pass; `-`: torch's database has no sample in the dtype.", ""]
+    rows += ["| op | " + " | ".join(dtypes) + " |", "|---|" + "---|" * len(dtypes)]
+    for op in sorted({op for op, _ in groups}):
+        cells = (_passed(groups.get((op, dtype))) for dtype in dtypes)
+        rows.append(f"| `{op}` | " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def _passed(group: list[Record] | None) -> str:
+    return str(sum(r["status"] == "passed" for r in group)) if group else "-"
 
 
 def _severity(record: Record) -> int:
@@ -84,6 +143,7 @@ def _severity(record: Record) -> int:
 
 def short_reason(reason: str) -> str:
     """A reason without what differs from sample to sample."""
+    reason = " ".join(reason.split())
     text = re.sub(r" (at|Mismatched).*? \|", " |", reason)
     text = re.sub(r"tensor<[^>]*>+|complex<f\d+>|0x[0-9a-f]+", "T", text)
     text = re.sub(r"\[[-\d, ]*\]|\b\d+(\.\d+)?(e[+-]?\d+)?\b", "N", text)
