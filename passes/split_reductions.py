@@ -20,15 +20,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
-from lamina.dialects.loop.access import (
-    Forms,
-    flatten,
-    forms_of,
-    is_contraction,
-    map_of,
-    shape_of,
-    substitute,
-)
+from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.loop_rewriting import rebuild
 
@@ -67,7 +60,7 @@ class SplitReductionsPass(ModulePass):
 
 def _split(op: GenericOp, parts: int) -> None:
     reduced = op.reduction_dims
-    if not reduced or is_contraction(op) or len(op.res) != 1 or op.combiner_names == ("store",):
+    if not reduced or is_product(op) or len(op.res) != 1 or op.combiner_names == ("store",):
         return
     results = prod(e for d, e in enumerate(op.extents) if d not in reduced)
     dim = max(reduced, key=lambda d: op.extents[d])
