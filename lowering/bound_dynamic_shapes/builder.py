@@ -28,6 +28,15 @@ class BoundBuilder(Builder):
         super().__init__(anchor, aten.op)
         self.state = state
 
+    def insert(self, op: Operation) -> Operation:
+        """As for all builders; refuses the anchor if the op would read what is to be bounded."""
+        for operand in op.operands:
+            if operand in self.state.tensors or operand in self.state.numbers:
+                raise self.refuse(
+                    f"takes no {operand.type} here: its size or value depends on data"
+                )
+        return super().insert(op)
+
     # What operands have become
 
     def tensor(self, value: SSAValue) -> Bounded:

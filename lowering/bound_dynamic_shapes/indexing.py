@@ -41,14 +41,20 @@ def in_range(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> Boun
     return Bounded(b.filled(Bounded(value, index.sizes), 0), index.sizes)
 
 
-def index_vectors(given: Sequence[SSAValue | None], b: BoundBuilder) -> list[Bounded | None]:
-    """Indices as places: a mask becomes a vector of places for each of its dimensions."""
+def index_vectors(
+    tensor: Bounded, given: Sequence[SSAValue | None], b: BoundBuilder
+) -> list[Bounded | None]:
+    """Indices of `tensor` as places: a mask becomes a vector of places for each dimension."""
     found: list[Bounded | None] = []
     for index in given:
         if index is None:
             found.append(None)
         elif is_mask(index):
-            found += coordinates(b.tensor(index), b)
+            mask = b.tensor(index)
+            for dim in range(mask.rank):
+                message = f"the mask's size differs at dimension {len(found) + dim}"
+                b.require_equal(b.size(mask, dim), b.size(tensor, len(found) + dim), message)
+            found += coordinates(mask, b)
         else:
             found.append(b.tensor(index))
     return found
@@ -70,7 +76,7 @@ def index(op: SchemaOp, b: BoundBuilder) -> Bounded:
         found = _leading_mask(tensor, b.tensor(first), b)
         if found is not None:
             return found
-    indices = aligned_indices(index_vectors(given, b), b)
+    indices = aligned_indices(index_vectors(tensor, given, b), b)
     safe = [
         None if i is None else in_range(i, tensor, dim, b).value for dim, i in enumerate(indices)
     ]

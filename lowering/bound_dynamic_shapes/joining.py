@@ -21,7 +21,10 @@ def cat(op: SchemaOp, b: BoundBuilder) -> Bounded:
     tensors = [b.tensor(value) for value in op.arg("tensors")]
     kind: Any = op.results[0].type
     rank = len(kind.get_shape())
-    # Torch lets vectors without elements stand for any shape.
+    for tensor in tensors:
+        # Torch lets vectors without elements stand for any shape.
+        if tensor.rank != rank and tensor.shape != [0]:
+            raise b.refuse("joins tensors of different rank")
     tensors = [t for t in tensors if t.rank == rank]
     return joined(tensors, normalized(op.arg("dim"), rank), kind.element_type, b)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -165,6 +165,8 @@ def as_size(number: Number, b: BoundBuilder, limit: int | None = None) -> Number
     """A number used as a size: not negative, and bounded. Refuses one without a bound."""
     if number.constant is not None:
         return number
+    if not isinstance(number.value, SSAValue) or element_of(number.value) != i64:
+        raise b.refuse("a size must be an integer")
     most = number.most if number.most is not None else limit
     if most is None:
         raise b.refuse(

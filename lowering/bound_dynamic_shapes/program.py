@@ -104,7 +104,10 @@ def _bound(op: Operation, state: State) -> None:
     if bounding is None:
         raise missing(op)
     b = BoundBuilder(op, state)
-    made = bounding(op, b)
+    try:
+        made = bounding(op, b)
+    except ValueError as error:  # result rules say so of padded operands that do not fit
+        raise b.refuse(f"padded to its bound, it does not fit: {error}") from None
     given: Sequence[Result] = (
         () if made is None else [made] if isinstance(made, Bounded | Number) else made
     )
@@ -127,7 +130,8 @@ def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
     assert isinstance(kind, TensorType)
     new = Bounded(b.converted(new.value, kind.element_type), new.sizes)
     shape = list(kind.get_shape())
-    assert len(shape) == new.rank, f"{b.anchor.name} gives {new.value.type} for {kind}"
+    if len(shape) != new.rank:
+        raise b.refuse(f"gives {new.value.type} where the program says {kind}")
     for dim, extent in enumerate(shape):
         if extent >= 0:
             new = b.static_size(new, dim, extent)

@@ -55,6 +55,9 @@ def _least_of(one: Number, other: Number, b: BoundBuilder) -> Number:
         return known(min(one.constant, other.constant))
     if one.constant == 0 or other.constant == 0:
         return known(0)
+    for number, limit in ((one, other), (other, one)):
+        if number.most is not None and limit.least is not None and number.most <= limit.least:
+            return number
     bounds_given = [n.most for n in (one, other) if n.most is not None]
     value = b("minimum.default", b.as_tensor(one), b.as_tensor(other))
     return Number(value, min(bounds_given), 0)

@@ -36,7 +36,7 @@ def _starts(rows: Bounded, b: BoundBuilder) -> SSAValue:
     if rows.rank > 1:
         differs = b.reshape(differs, [bound - 1, prod(rows.shape[1:])])
         differs = b("any.dim", differs, 1)
-    starts = b("cat.default", [b.full([1], 1, i1), differs], 0)
+    starts = b("constant_pad_nd.default", differs, [1, 0], True)
     return b.filled(Bounded(starts, rows.sizes[:1]), False)
 
 

@@ -47,7 +47,7 @@ def index_put(op: SchemaOp, b: BoundBuilder) -> Bounded:
         chosen = values.rank == 1 and not values.is_static and not accumulate
         if chosen and mask.shape == tensor.shape:
             return _put_where(tensor, mask, values, b)
-    indices = aligned_indices(index_vectors(given, b), b)
+    indices = aligned_indices(index_vectors(tensor, given, b), b)
     places = [dim for dim, index in enumerate(indices) if index is not None]
     common = [index for index in indices if index is not None]
     sizes = common_sizes(common)
@@ -67,7 +67,7 @@ def index_put(op: SchemaOp, b: BoundBuilder) -> Bounded:
             _writable(wide, tensor, place, b) if place == dim else _harmless(wide, tensor, place, b)
         )
     room = _with_room(tensor, dim, b)
-    fitting = _cut_values(values, shape, b)
+    fitting = _cut_values(values, [*shape, *tensor.shape[len(places) :]], b)
     value = b("index_put.default", room, made, fitting, accumulate)
     return Bounded(b.slice(value, dim, 0, tensor.shape[dim]), tensor.sizes)
 
@@ -99,14 +99,12 @@ def _check_sizes(
 
 
 def _cut_values(values: Bounded, shape: list[int], b: BoundBuilder) -> SSAValue:
-    """Values with the padding of the places: zeros are added, or padding is cut."""
+    """Values with the padding of what they are put into: zeros are added, or padding is cut."""
     value = values.value
-    rank = len(shape)
     own = shape_of(value)
     for dim, extent in enumerate(own):
-        place = dim + rank - len(own)
-        target = shape[place] if len(own) <= rank else shape[dim] if dim < rank else extent
-        if extent not in (1, target) and (values.sizes[dim] is not None or extent != target):
+        target = shape[dim + len(shape) - len(own)]
+        if extent != target and (extent != 1 or values.sizes[dim] is not None):
             value = b.resized(value, dim, target)
     return value
 
@@ -153,6 +151,8 @@ def index_add(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Slices put or added at places along one dimension."""
     values = op.args()
     tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
+    if index.rank != 1 or not tensor.rank:
+        raise b.refuse("takes a vector of places here")
     dim = normalized(values["dim"], tensor.rank)
     values["self"] = _with_room(tensor, dim, b)
     values["index"] = _writable(index, tensor, dim, b)

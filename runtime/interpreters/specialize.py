@@ -29,7 +29,7 @@ def specialized(op: SchemaOp, args: tuple[Any, ...]) -> tuple[SchemaOp, tuple[An
     """
     block = Block()
     values: dict[SSAValue, Any] = {}
-    given: list[Any] = []
+    arrays: dict[SSAValue, Any] = {}
     for operand, arg in zip(op.operands, args, strict=True):
         if operand in values:
             continue
@@ -37,7 +37,7 @@ def specialized(op: SchemaOp, args: tuple[Any, ...]) -> tuple[SchemaOp, tuple[An
         if isinstance(kind, TensorType):
             static = TensorType(kind.element_type, arg.shape)
             values[operand] = block.insert_arg(static, len(block.args))
-            given.append(arg)
+            arrays[values[operand]] = arg
         else:
             values[operand] = arg.item() if hasattr(arg, "item") else arg
     arguments = {name: _with(value, values) for name, value in op.args().items()}
@@ -46,7 +46,7 @@ def specialized(op: SchemaOp, args: tuple[Any, ...]) -> tuple[SchemaOp, tuple[An
     except NoResultRuleError:
         made = type(op)(**arguments, result_types=[result.type for result in op.results])
     block.add_ops([made, ReturnOp(*made.results)])
-    return made, tuple(given)
+    return made, tuple(arrays[operand] for operand in made.operands)
 
 
 def _with(value: Any, values: dict[SSAValue, Any]) -> Any:

@@ -318,3 +318,22 @@ def test_lazily_conjugated_inputs_are_refused() -> None:
             compiled(x.conj())
         with pytest.raises(Exception, match="lazily conjugated or negated view"):
             torch.compile(lambda x: x * 2, backend="lamina")(x.conj().imag)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_sizes_that_depend_on_data(captured: bool) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
+        kept = x[x > 0]
+        return kept * 2, torch.nonzero(x > 1), kept.shape[0]
+
+    with torch._dynamo.config.patch(
+        capture_dynamic_output_shape_ops=captured, capture_scalar_outputs=captured
+    ):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="lamina", fullgraph=captured)
+        for seed in range(3):
+            x = torch.randn(5, 6, generator=torch.Generator().manual_seed(seed)) - seed
+            with torch.no_grad():
+                actual, expected = compiled(x), function(x)
+            torch.testing.assert_close(actual[:2], expected[:2])
+            assert actual[2] == expected[2]

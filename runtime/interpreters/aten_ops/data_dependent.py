@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def masked_select(a: Call) -> Array:
 
 def _starts(rows: Array) -> Array:
     """Where a row differs from the one before it."""
-    differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(axis=1)
+    differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
     return np.concatenate([np.ones(min(len(rows), 1), bool), differs])
 
 
@@ -83,7 +84,7 @@ def unique_dim(a: Call) -> list[Array]:
     """Slices in lexicographic order, each once."""
     dim = a["dim"]
     rows = np.moveaxis(a["self"], dim, 0)
-    columns = rows.reshape(len(rows), -1)
+    columns = rows.reshape(len(rows), prod(rows.shape[1:]))
     order = np.lexsort(columns.T[::-1]) if columns.shape[1] else np.arange(len(rows))
     found, groups, counts = _grouped(rows[order])
     inverse = np.empty(len(rows), np.int64)

@@ -12,7 +12,7 @@ from lamina.runtime.interpreters.values import Array
 
 def softmax(x: Array, dim: int) -> Array:
     """exp(x - max) / sum."""
-    if x.ndim == 0:
+    if x.ndim == 0 or not x.size:
         return np.exp(x - x)
     e = np.exp(x - x.max(axis=dim, keepdims=True))
     return e / e.sum(axis=dim, keepdims=True)
@@ -28,7 +28,7 @@ def softmax_(a: Call) -> Array:
 def log_softmax(a: Call) -> Array:
     """x - max - log(sum(exp(x - max)))."""
     x, dim = wide(a["self"]), a["dim"]
-    if x.ndim == 0:
+    if x.ndim == 0 or not x.size:
         return x - x
     x = x - x.max(axis=dim, keepdims=True)
     return x - np.log(np.exp(x).sum(axis=dim, keepdims=True))
