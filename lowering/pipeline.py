@@ -14,7 +14,7 @@ from xdsl.utils.arg_spec import parse_spec
 from lamina.dialects.errors import InputError
 from lamina.passes.registry import load_pass
 
-TARGET_PASSES = frozenset({"fuse-elementwise", "pack-contractions", "schedule"})
+TARGET_PASSES = frozenset({"fuse-elementwise", "fuse-gathers", "pack-contractions", "schedule"})
 """Passes that need to know the machine; they take its name as the option `target`."""
 
 ROUNDINGS = ("kernel", "eager")

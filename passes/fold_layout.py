@@ -30,26 +30,33 @@ from lamina.dialects.loop.access import (
 )
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.collapse_dims import collapse_dims
+from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
 class FoldLayoutPass(ModulePass):
-    """Compose layout-only ops into the index maps of the loop nests around them."""
+    """Compose layout-only ops into the index maps of the loop nests around them.
+
+    `print_decisions` tells on stderr which rearrangements became index maps, and why others stay.
+    """
 
     name = "fold-layout"
 
+    print_decisions: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        log = DecisionLog(self.name, self.print_decisions)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _fold_function(function)
+                _fold_function(function, log)
 
 
-def _fold_function(function: func.FuncOp) -> None:
+def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
     for op in list(function.body.block.ops):
         match op:
             case GenericOp():
-                op = _simplified(op)
+                op = _simplified(op, log)
                 if is_copy(op):
                     _sink_copy(op)
             case ReshapeOp():
@@ -60,11 +67,21 @@ def _fold_function(function: func.FuncOp) -> None:
         erase_if_dead(op)
 
 
-def _simplified(op: GenericOp) -> GenericOp:
-    op = fold_reads(drop_unit_dims(op))
+def _simplified(op: GenericOp, log: DecisionLog) -> GenericOp:
+    op = fold_reads(drop_unit_dims(op), log)
     while (joined := collapse_dims(op)) is not None:
-        op = fold_reads(joined)
+        op = fold_reads(joined, log)
+    for number, value in enumerate(op.inputs if log.enabled else ()):
+        if isinstance(value.owner, ReshapeOp) or is_copy(value.owner):
+            log.pair(value.owner, op, value, Decision(False, _obstacle(op, number)))  # pyright: ignore
     return op
+
+
+def _obstacle(op: GenericOp, number: int) -> str:
+    """Why a read of something rearranged cannot be one of the original."""
+    if op.pad_values[number] is not None:
+        return "the result is read beyond its edge"
+    return "a reshape between them has no linear index map"
 
 
 def drop_unit_dims(op: GenericOp) -> GenericOp:
@@ -97,7 +114,7 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
     )
 
 
-def fold_reads(op: GenericOp) -> GenericOp:
+def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
     """Let every read reach through reshapes and copies to the tensor they rearrange."""
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
     changed = False
@@ -109,6 +126,10 @@ def fold_reads(op: GenericOp) -> GenericOp:
             found = _step(inputs[number], forms, pads[number], op.extents)
             if found is None:
                 break
+            if log.enabled:
+                layout = inputs[number]
+                said = Decision(True, "the reader's index map takes it")
+                log.pair(layout.owner, op, layout, said)  # pyright: ignore[reportArgumentType]
             inputs[number], folded, pads[number] = found
             maps[number] = map_of(folded, len(op.extents))
             changed = True

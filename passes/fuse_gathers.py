@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -17,61 +16,75 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fuse_elementwise import merge_names
-from lamina.passes.fusion_cost import body_cost
-from lamina.passes.fusion_override import override
+from lamina.passes.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion_model import estimate_gather
+from lamina.passes.fusion_override import FUSE, override
 from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
-
-LEAST_GAIN = 4
-"""The nest must have this many times more points than the reader has."""
-CHEAP_BODY = 8
-"""Body cost up to which it is computed again though others read the stored result: its other
-readers may be in one kernel with it, and then nothing need be stored."""
 
 
 @dataclass(frozen=True)
 class FuseGathersPass(ModulePass):
-    """Compute pointwise producers at the places where a nest reads them indirectly."""
+    """Compute pointwise producers at the places where a nest reads them indirectly.
+
+    Bytes and operations are weighed for `target` (see `lamina.passes.fusion_model`).
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
 
     name = "fuse-gathers"
 
+    target: str = "host"
+    print_decisions: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Roofline.of(Target.parse(self.target))
+        log = DecisionLog(self.name, self.print_decisions)
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
             for nest in list(function.body.block.ops):
-                if isinstance(nest, GenericOp):
-                    _fuse_sources(nest)
+                if isinstance(nest, GenericOp) and nest.sources:
+                    _fuse_sources(nest, machine, log)
 
 
-def _fuse_sources(op: GenericOp) -> None:
+def _fuse_sources(op: GenericOp, machine: Roofline, log: DecisionLog) -> None:
     number = 0
     while number < len(op.sources):
-        producer = op.sources[number].owner
-        if isinstance(producer, GenericOp) and _gains(producer, op):
+        value = op.sources[number]
+        producer = value.owner
+        if isinstance(producer, GenericOp) and _is_possible(producer):
             axes = _axis_of_dims(producer)
             reads = _checked_reads(producer, axes) if axes is not None else None
-            if axes is not None and reads is not None:
+            said = _decide(producer, op, value, machine, is_checked=reads is not None)
+            log.pair(producer, op, value, said)
+            if axes is not None and reads is not None and said.fuse:
                 op = _inline(op, number, producer, axes, reads)
                 continue
         number += 1
 
 
-def _gains(producer: GenericOp, op: GenericOp) -> bool:
+def _is_possible(producer: GenericOp) -> bool:
     if not producer.is_pointwise or len(producer.res) != 1 or 0 in producer.extents:
         return False
-    if any(pad is not None for pad in producer.pad_values):
-        return False
+    return all(pad is None for pad in producer.pad_values)
+
+
+def _decide(
+    producer: GenericOp, op: GenericOp, value: SSAValue, machine: Roofline, *, is_checked: bool
+) -> Decision:
+    if not is_checked:
+        return Decision(False, "no read of the producer would check the computed indices")
     said = override(producer)
+    thought = estimate_gather(producer, op, value, machine)
     if said is not None:
-        return said == "always"
-    if prod(op.extents) * LEAST_GAIN > prod(producer.extents):
-        return False
-    return producer.res[0].has_one_use() or body_cost(producer) <= CHEAP_BODY
+        return Decision(said == "always", f'{FUSE} = "{said}"', thought)
+    return Decision(thought.pays, str(thought), thought)
 
 
 def _axis_of_dims(producer: GenericOp) -> dict[int, int] | None:

@@ -7,7 +7,7 @@ roots stall the pipe for several cycles, transcendental functions are polynomial
 from math import prod
 
 from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 
@@ -62,9 +62,14 @@ def work(op: GenericOp) -> int:
 
 def value_bytes(value: SSAValue) -> int:
     """Bytes that a tensor or memref takes; booleans one each, other types nothing."""
-    if not isinstance(value.type, TensorType | MemRefType):
+    return type_bytes(value.type)
+
+
+def type_bytes(kind: Attribute) -> int:
+    """Bytes that a value of the type takes; booleans one each, other types than arrays nothing."""
+    if not isinstance(kind, TensorType | MemRefType):
         return 0
-    element, factor = value.type.element_type, 1
+    element, factor = kind.element_type, 1
     if isinstance(element, ComplexType):
         element, factor = element.element_type, 2
-    return prod(value.type.get_shape()) * factor * max(1, getattr(element, "bitwidth", 8) // 8)
+    return prod(kind.get_shape()) * factor * max(1, getattr(element, "bitwidth", 8) // 8)

@@ -23,6 +23,8 @@ from lamina.passes.fusion_rules import pure_dim
 GUARD_COST = 2
 """Comparing a position with a bound and choosing, at each point of a padded read."""
 
+LINE_BYTES = 64
+"""What a look-up moves."""
 KERNEL_SECONDS = 2e-7
 """A kernel of its own: its call, and the end of its loops."""
 SLACK = 1.1
@@ -80,6 +82,32 @@ def estimate(
         bytes_saved=saved,
         flops_added=max(0, flops),
         seconds_saved=saved / machine.bandwidth(footprint) + is_own_kernel * KERNEL_SECONDS,
+        seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
+    )
+
+
+def estimate_gather(
+    producer: GenericOp, reader: GenericOp, value: SSAValue, machine: Roofline
+) -> Estimate:
+    """Of computing pointwise `producer` where `reader` looks `value` up, instead of storing it.
+
+    Each look-up moves a whole line, of the value or of each input of the producer.
+    """
+    readers = sum(1 for use in value.uses if isinstance(use.operation, GenericOp))
+    is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
+    points, once = prod(reader.extents), prod(producer.extents)
+    cost, size = body_cost(producer), value_bytes(value)
+    saved = points * LINE_BYTES * (1 - len(producer.inputs))
+    flops = points * cost
+    if not is_kept:
+        saved += size // readers
+        if readers == 1:
+            saved += sum(value_bytes(v) for v in dict.fromkeys(producer.inputs))
+            flops -= once * cost
+    return Estimate(
+        bytes_saved=saved,
+        flops_added=max(0, flops),
+        seconds_saved=saved / machine.bandwidth(size),
         seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
     )
 

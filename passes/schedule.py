@@ -15,6 +15,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.passes.fusion_cost import body_cost
+from lamina.passes.kernel_costs import COST, kernel_cost
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
@@ -50,6 +51,7 @@ class SchedulePass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 past = streamed.get(function.sym_name.data, frozenset())
+                function.attributes[COST] = kernel_cost(function).attribute()
                 function.attributes[WORK] = IntegerAttr(kernel_work(function), i64)
                 schedule_kernel(function, target, forks=forks, streamed=past)
 

@@ -3,28 +3,22 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    ComplexType,
-    MemRefType,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp
-from lamina.passes.fusion_cost import work
+from lamina.dialects.loop import ExternOp
+from lamina.dialects.loop.access import shape_of
+from lamina.passes.fusion_cost import type_bytes
+from lamina.passes.kernel_costs import kernel_cost
 from lamina.passes.trip_counts import is_in_while, trip_count
+from lamina.runtime.extern_kernels.flops import extern_flops
 
 _KERNEL = "lamina.kernel"
-_FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
 
 
 @dataclass(frozen=True)
@@ -119,7 +113,7 @@ class Kernels(Sequence[Kernel]):
 
 
 def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
-    """Describes the kernels of an outlined module: `loop.generic` on tensors inside functions.
+    """Describes the kernels of an outlined or scheduled module, and its calls of extern kernels.
 
     The estimates are for `target`, by default this machine.
     """
@@ -127,6 +121,7 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
     calls: Counter[str] = Counter()
     repeated: set[str] = set()
     functions: list[FuncOp] = []
+    externs: Counter[Kernel] = Counter()
     for op in module.body.ops:
         if not isinstance(op, FuncOp):
             continue
@@ -139,19 +134,20 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
                     calls[name] += trip_count(inner)
                     if is_in_while(inner):
                         repeated.add(name)
-    return Kernels(
+                elif isinstance(inner, ExternOp):
+                    externs[_extern(inner, roofline)] += trip_count(inner)
+    found = [
         replace(
             _kernel(function, calls[function.sym_name.data], roofline),
             in_while=function.sym_name.data in repeated,
         )
         for function in functions
         if calls[function.sym_name.data]
-    )
+    ]
+    return Kernels([*found, *(replace(k, calls=count) for k, count in externs.items())])
 
 
 def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
-    inputs = list(function.function_type.inputs)
-    outputs = list(function.function_type.outputs)
     ops = function.attributes.get("lamina.ops")
     names = (
         tuple(n.data for n in ops.data if isinstance(n, StringAttr))
@@ -159,54 +155,39 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
         else ()
     )
     reasons = function.attributes.get("lamina.not_fused")
-    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
-    traffic = sum(_traffic(a) for a in function.args) + sum(_byte_size(t) for t in outputs)
+    cost = kernel_cost(function)
     return Kernel(
         name=function.sym_name.data,
         ops=names,
         calls=calls,
-        bytes=traffic,
-        flops=sum(map(_flops, nests)),
-        types=f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, outputs))})",
+        bytes=cost.traffic,
+        flops=cost.flops,
+        types=_signature(function.function_type.inputs, function.function_type.outputs),
         not_fused=reasons.data if isinstance(reasons, StringAttr) else None,
-        roofline_us=1e6 * roofline.seconds(traffic, sum(map(work, nests))),
+        roofline_us=1e6 * roofline.seconds(cost.traffic, cost.units),
     )
 
 
-def _traffic(argument: SSAValue) -> int:
-    """Bytes that are read of an argument: all of it, or one element for each look-up in a table."""
-    size, looked_up = _byte_size(argument.type), 0
-    for use in argument.uses:
-        user = use.operation
-        if not isinstance(user, GenericOp) or argument in user.inputs:
-            return size
-        looked_up += prod(user.extents) * _element_size(argument.type)
-    return min(size, looked_up)
-
-
-def _flops(generic: GenericOp) -> int:
-    """Points of the domain times float ops in the body and reductions of the results."""
-    body = sum(
-        not op.name.startswith(_FREE_BODY_OPS) and op.name.startswith(("arith.", "math."))
-        for op in generic.body.walk()
+def _extern(op: ExternOp, roofline: Roofline) -> Kernel:
+    """One call of a kernel that a library computes."""
+    results = [v.type for v in (op.res or op.outs)]
+    inputs = [v.type for v in op.inputs]
+    traffic = sum(map(type_bytes, (*inputs, *results)))
+    flops = extern_flops(op.kernel.data, [shape_of(v) for v in op.inputs])
+    return Kernel(
+        name=op.kernel.data,
+        ops=(f"extern.{op.kernel.data.replace('.', '_')}",),
+        calls=1,
+        bytes=traffic,
+        flops=flops,
+        types=_signature(inputs, results),
+        roofline_us=1e6 * roofline.seconds(traffic, flops),
+        in_while=is_in_while(op),
     )
-    reductions = sum(combiner != "store" for combiner in generic.combiner_names)
-    return prod(generic.extents) * (body + reductions)
 
 
-def _byte_size(type_: Attribute) -> int:
-    if not isinstance(type_, TensorType | MemRefType):
-        return 0
-    return prod(type_.get_shape()) * _element_size(type_)
-
-
-def _element_size(type_: Attribute) -> int:
-    """Bytes of one element; booleans take one each."""
-    assert isinstance(type_, TensorType | MemRefType)
-    element = type_.element_type
-    if isinstance(element, ComplexType):
-        return 2 * element.element_type.bitwidth // 8
-    return max(1, getattr(element, "bitwidth", 8) // 8)
+def _signature(inputs: Iterable[Attribute], results: Iterable[Attribute]) -> str:
+    return f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
 
 
 def summarize_ops(ops: Sequence[str], limit: int = 70) -> str:
