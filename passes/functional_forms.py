@@ -77,8 +77,11 @@ def functional_values(
 
 def _functional_op(op: SchemaOp, form: type[SchemaOp]) -> list[SSAValue]:
     """The results of the functional form of `op`, made in front of it."""
-    accepted = {argument.name for argument in form.schema.args}
-    made = form(**{key: value for key, value in op.args().items() if key in accepted})
+    values = op.args()
+    names = [argument.name for argument in form.schema.args]
+    if names[0] not in values:  # dropout_ calls `self` what dropout calls `input`
+        values = {names[0]: values[op.schema.args[0].name], **values}
+    made = form(**{name: values[name] for name in names if name in values})
     made.location = op.location
     assert op.parent is not None
     op.parent.insert_op_before(made, op)

@@ -15,7 +15,7 @@ State = list[SSAValue]
 """(h) or (h, c)."""
 
 Weights = list[SSAValue | None]
-"""w_ih, w_hh, b_ih, b_hh."""
+"""w_ih, w_hh, b_ih, b_hh, and w_hr if hidden states are projected."""
 
 Step = Callable[[CoreBuilder, SSAValue, State, Weights], State]
 """From the gates of the input, the state and the weights to the next state."""
@@ -53,13 +53,15 @@ def _gru(b: CoreBuilder, x: SSAValue, state: State, weights: Weights) -> State:
 
 
 def _lstm(b: CoreBuilder, x: SSAValue, state: State, weights: Weights) -> State:
-    """c' = f c + i g, h' = o tanh(c')."""
+    """c' = f c + i g, h' = o tanh(c'), projected if there are weights for it."""
     assert weights[1] is not None
     inner = _linear(b, state[0], weights[1], weights[3])
     i, f, g, o = _gates(b, b("add.Tensor", x, inner), 4)
     kept = b("mul.Tensor", b("sigmoid", f), state[1])
     c = b("add.Tensor", kept, b("mul.Tensor", b("sigmoid", i), b("tanh", g)))
-    return [b("mul.Tensor", b("sigmoid", o), b("tanh", c)), c]
+    hidden = b("mul.Tensor", b("sigmoid", o), b("tanh", c))
+    projection = weights[4] if len(weights) > 4 else None
+    return [hidden if projection is None else _linear(b, hidden, projection, None), c]
 
 
 STEPS: dict[str, Step] = {
@@ -91,30 +93,31 @@ def layers(op: SchemaOp, b: CoreBuilder) -> Replacement:
 
     The products with the inputs of all steps are one matrix product.
     """
-    if op.arg("train") and op.arg("dropout"):
-        raise b.refuse("dropout between layers in training", "train = false")
     name = op.overload_name.partition(".")[0]
     x, hidden = op.arg("input"), op.arg("hx")
     hidden = list(hidden) if isinstance(hidden, list) else [hidden]
     if op.arg("batch_first"):
         x = b.swap(x, 0, 1)
     directions = 2 if op.arg("bidirectional") else 1
-    per_layer = 4 if op.arg("has_biases") else 2
     params = list(op.arg("params"))
-    if len(params) != per_layer * directions * op.arg("num_layers"):
-        raise b.refuse("projections of the hidden state", "proj_size = 0")
+    per_layer, rest = divmod(len(params), max(directions * op.arg("num_layers"), 1))
+    least = 4 if op.arg("has_biases") else 2
+    if rest or per_layer not in (least, least + (name == "lstm")):
+        raise b.refuse(f"{len(params)} weights for {op.arg('num_layers')} layers")
     last: list[State] = []
     for layer in range(op.arg("num_layers")):
         outputs: list[SSAValue] = []
         for direction in range(directions):
             at = layer * directions + direction
-            weights: Weights = list(params[at * per_layer : (at + 1) * per_layer])
-            weights += [None] * (4 - len(weights))
+            given: Weights = list(params[at * per_layer : (at + 1) * per_layer])
+            weights = given[:least] + [None] * (4 - least) + given[least:]
             state = [b("select.int", one, 0, at) for one in hidden]
             steps, state = _unroll(b, STEPS[name], x, state, weights, direction == 1)
             outputs.append(steps)
             last.append(state)
         x = b("cat", outputs, 2) if len(outputs) > 1 else outputs[0]
+        if op.arg("train") and op.arg("dropout") and layer + 1 < op.arg("num_layers"):
+            x = b("native_dropout", x, op.arg("dropout"), True)
     if op.arg("batch_first"):
         x = b.swap(x, 0, 1)
     ends = [

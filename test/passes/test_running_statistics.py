@@ -51,6 +51,12 @@ def _extrema_into(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> Any
     return found + place
 
 
+def _argument_of_another_name(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> Any:
+    y = x * 2
+    torch.dropout_(y, 0.5, False)
+    return y.relu_()
+
+
 FUNCTIONS = [
     _legit,
     _native,
@@ -59,6 +65,7 @@ FUNCTIONS = [
     _instance,
     _instance_evaluated,
     _extrema_into,
+    _argument_of_another_name,
 ]
 
 
