@@ -39,6 +39,9 @@ ENTRY = "lamina.entry"
 
 ALIGNMENT = 64
 
+POLL = StringAttr("poll")
+"""Kind of the argument that loops of unknown length ask whether to stop."""
+
 
 @dataclass(frozen=True)
 class BufferizePass(ModulePass):
@@ -147,6 +150,9 @@ def _bufferize_entry(function: func.FuncOp) -> None:
     _retype_arguments(function)
     owners = _destinations(block)
     _Entry(block, attributes).run(block, list(owners.items()))
+    for op in reversed(list(block.walk())):
+        if isinstance(op, ReshapeOp) and not op.result.uses:
+            Rewriter.erase_op(op)
     function.attributes[ENTRY] = UnitAttr()
     function.properties["arg_attrs"] = ArrayAttr(attributes)
     function.properties.pop("res_attrs", None)
@@ -165,15 +171,22 @@ class _Entry:
         targets = _targets_before_reshapes(block, owners)
         for op in list(block.ops):
             if isinstance(op, RegionOp):
-                RegionBufferizer(_allocate_before, self.run).replace(op, targets)
+                RegionBufferizer(_allocate_before, self.run, self.poll).replace(op, targets)
             elif isinstance(op, func.CallOp | ExternOp):
                 self._write(block, op, targets)
             elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
                 new = ReshapeOp(op.source, buffer_type(op.result.type))
                 Rewriter.replace_op(op, new)
-        for op in reversed(list(block.ops)):
-            if isinstance(op, ReshapeOp) and not op.result.uses:
-                Rewriter.erase_op(op)
+
+    def poll(self) -> SSAValue:
+        """The argument that says whether a loop should stop."""
+        kinds = [entry.data.get("lamina.kind") for entry in self.attributes]
+        if POLL in kinds:
+            return self.block.args[kinds.index(POLL)]
+        argument = self.block.insert_arg(MemRefType(i8, [1]), len(self.block.args))
+        argument.name_hint = "poll"
+        self.attributes.append(DictionaryAttr({"lamina.kind": POLL}))
+        return argument
 
     def _write(
         self, block: Block, op: func.CallOp | ExternOp, targets: dict[SSAValue, SSAValue]

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, WhileOp, YieldOp
+from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
 
 Destinations = Mapping[SSAValue, SSAValue]
@@ -26,11 +27,13 @@ class RegionBufferizer:
     """Turns control ops whose operands are memrefs into `scf` ops.
 
     `allocate` makes a buffer of a tensor type in front of an op. `run` puts the ops of a block in
-    memory, given where the values that leave the block go, as (value, destination) pairs.
+    memory, given where the values that leave the block go, as (value, destination) pairs. `poll`
+    gives the address of what a loop asks whether to go on.
     """
 
     allocate: Callable[[SSAValue, Operation], SSAValue]
     run: Callable[[Block, Sequence[tuple[SSAValue, SSAValue]]], None]
+    poll: Callable[[], SSAValue]
 
     def replace(self, op: RegionOp, targets: Destinations) -> None:
         """Replace one op; its results with an entry in `targets` go there."""
@@ -70,6 +73,7 @@ class RegionBufferizer:
         test.insert_ops_before(load, test.last_op)  # pyright: ignore - it ends in a yield
         _end(test, scf.ConditionOp(load[-1].results[0]))
         self._advance(body, _yielded(body), places, [])
+        _before_end(body, PollOp(self.poll()))
         before, after = (op.detach_region(region) for region in list(op.regions))
         _finish(op, scf.WhileOp([], [], before, after), places)
 
@@ -104,10 +108,8 @@ class RegionBufferizer:
         first = _first(body)
         following = [self.allocate(value, first) for value in values]
         self.run(body, [*zip(values, following, strict=True), *others])
-        end = body.last_op
-        assert end is not None
         for source, place in zip(following, places, strict=True):
-            body.insert_op_before(memref.CopyOp(source, place), end)
+            _before_end(body, memref.CopyOp(source, place))
         _end(body, scf.YieldOp())
 
 
@@ -128,6 +130,12 @@ def _bind(block: Block, values: Sequence[SSAValue], skip: int = 0) -> None:
     for argument, value in zip(list(block.args)[skip:], values, strict=True):
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
+
+
+def _before_end(block: Block, op: Operation) -> None:
+    end = block.last_op
+    assert end is not None
+    block.insert_op_before(op, end)
 
 
 def _end(block: Block, terminator: Operation) -> None:

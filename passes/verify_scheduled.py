@@ -29,6 +29,7 @@ ENTRY_OPS = frozenset(
         "scf.yield",
         "loop.reshape",
         "loop.row",
+        "loop.poll",
         "loop.extern",
         "func.call",
         "func.return",

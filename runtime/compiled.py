@@ -282,6 +282,8 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
             pointers[index] = _scratch(slot, kept)
         elif slot.kind == "extern":
             pointers[index] = _extern(slot, kept)
+        elif slot.kind == "poll":
+            pointers[index] = native_calls().addresses["lamina_poll"]
         elif slot.kind == "seed":
             pointers[index] = shared_state().ctypes.data
     positions = {

@@ -56,7 +56,8 @@ class Slot:
 
     `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
     (the new value of argument `target`), arena (scratch memory), seed (the state of random
-    numbers), extern (the code of an extern kernel; `target` is its signature), size (how many
+    numbers), extern (the code of an extern kernel; `target` is its signature), poll (the code that
+    says whether to stop), size (how many
     positions of an output count) or check (what must hold; `target` is the message). `dtype` is the
     element type as IR spells it. `sizes` has, for each dimension of an output, the number of the
     `size` slot that says how much of it counts, or -1 for all. `is_number` says that callers get a

@@ -7,10 +7,17 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, Lines, unsupported
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.loop.poll import PollOp
 
 #: Assertions hardly ever fail: the failing branch moves out of the way.
 _UNLIKELY = ", !prof !1"
 
+
+POLL_CYCLES = 1 << 28
+"""Cycles from one question whether to stop to the next: some tenth of a second."""
+
+POLL_ROUNDS = 1 << 12
+"""Rounds of a loop from one question to the next, where cycles cannot be read."""
 
 EXTERN_FAILED = "extern kernel failed:"
 """How the message of an extern kernel's failure begins; its name follows."""
@@ -116,7 +123,7 @@ def _for(w: FunctionWriter, op: scf.ForOp) -> None:
 
 
 def _while(w: FunctionWriter, op: scf.WhileOp) -> None:
-    """A loop that hands on what it carries in memory only."""
+    """A loop that hands on what it carries in memory only; it ends when a check has failed."""
     if op.arguments or op.results:
         raise unsupported(op, "loops by a condition carry no values", "buffers")
     test, body, exit_ = w.label("test"), w.label("body"), w.label("done")
@@ -127,13 +134,44 @@ def _while(w: FunctionWriter, op: scf.WhileOp) -> None:
     w.before_loop.append(before)
     w.start_block(test)
     (verdict,) = _body(w, op.before_region.block)
-    w.branch(verdict, body, exit_)
+    status = w.emit("load i32, ptr @lamina.status")
+    good = w.emit(f"icmp eq i32 {status}, 0")
+    w.branch(w.emit(f"and i1 {verdict}, {good}"), body, exit_)
     w.start_block(body)
     _body(w, op.after_region.block)
     w.jump(test)
     w.before_loop.pop()
     w.pointers = saved
     w.start_block(exit_)
+
+
+def _poll(w: FunctionWriter, op: PollOp) -> None:
+    """Asks when enough cycles have passed; where no counter is sure to be readable, rounds."""
+    w.module.helpers["lamina.polled"] = "@lamina.polled = internal global i64 0"
+    last = w.emit("load i64, ptr @lamina.polled")
+    if w.module.target.architecture == "x86_64":
+        w.module.declare("llvm.readcyclecounter", "i64", "")
+        now = w.emit("call i64 @llvm.readcyclecounter()")
+        late = w.emit(f"icmp ugt i64 {w.emit(f'sub i64 {now}, {last}')}, {POLL_CYCLES}")
+    else:
+        now = w.emit(f"add i64 {last}, 1")
+        w.line(f"store i64 {now}, ptr @lamina.polled")
+        late = w.emit(f"icmp eq i64 {w.emit(f'and i64 {now}, {POLL_ROUNDS - 1}')}, 0")
+    ask, go_on = w.label("ask"), w.label("on")
+    w.branch(late, ask, go_on)
+    w.start_block(ask)
+    w.line(f"store i64 {now}, ptr @lamina.polled")
+    _record(w, w.emit(f"call i32 {w.value(op.callee)}()"), "interrupted")
+    w.jump(go_on)
+    w.start_block(go_on)
+
+
+def _record(w: FunctionWriter, status: str, message: str) -> None:
+    """Makes `message` the program's failure, if it is the first, where `status` is not 0."""
+    number = w.module.message_id(message)
+    failed = w.emit(f"icmp ne i32 {status}, 0")
+    value = w.emit(f"select i1 {failed}, i32 {number}, i32 0")
+    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {value} monotonic monotonic")
 
 
 def _if(w: FunctionWriter, op: scf.IfOp) -> None:
@@ -192,10 +230,7 @@ def _extern(w: FunctionWriter, op: ExternOp) -> None:
         place = w.emit(f"getelementptr inbounds ptr, ptr {array}, i64 {number}")
         w.line(f"store ptr {operand}, ptr {place}")
     status = w.emit(f"call i32 {w.value(op.callee)}(ptr {array})")
-    number = w.module.message_id(f"{EXTERN_FAILED} {op.kernel.data}")
-    failed = w.emit(f"icmp ne i32 {status}, 0")
-    value = w.emit(f"select i1 {failed}, i32 {number}, i32 0")
-    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {value} monotonic monotonic")
+    _record(w, status, f"{EXTERN_FAILED} {op.kernel.data}")
 
 
 def _nothing(w: FunctionWriter, op: Operation) -> None:
@@ -211,6 +246,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     scf.ReduceOp: _nothing,
     func.CallOp: _call,
     ExternOp: _extern,
+    PollOp: _poll,
     func.ReturnOp: _nothing,
     cf.AssertOp: _assert,
 }

@@ -10,6 +10,7 @@ from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
+from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
 from lamina.dialects.loop.scatter import ScatterOp
@@ -32,6 +33,7 @@ Loop = Dialect(
         ReturnOp,
         ReshapeOp,
         RowOp,
+        PollOp,
         ScatterOp,
         ScanOp,
         SortOp,
@@ -61,6 +63,7 @@ __all__ = [
     "IndexOp",
     "KernelOp",
     "Loop",
+    "PollOp",
     "PrefetchOp",
     "ReadOp",
     "ReshapeOp",

@@ -122,6 +122,10 @@ FUNCTIONS: dict[str, str] = {
     "PyCapsule_GetPointer": "ptr (ptr, ptr)",
     "PyErr_NoMemory": "ptr ()",
     "PyErr_Clear": "void ()",
+    "PyErr_CheckSignals": "i32 ()",
+    "PyErr_Occurred": "ptr ()",
+    "PyGILState_Ensure": "i32 ()",
+    "PyGILState_Release": "void (i32)",
     "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)",
     "PyEval_SaveThread": "ptr ()",
@@ -140,9 +144,16 @@ FUNCTIONS: dict[str, str] = {
 COUNTERS = ("lamina_kept_bytes", "lamina_block_bytes", "lamina_blocks_made")
 """Bytes of unused blocks, bytes of all blocks, and how many were made since the start."""
 
-ENTRIES = ("lamina_call", "lamina_call_boxed", "lamina_complete", "lamina_api", *COUNTERS)
+ENTRIES = (
+    "lamina_call",
+    "lamina_call_boxed",
+    "lamina_complete",
+    "lamina_poll",
+    "lamina_api",
+    *COUNTERS,
+)
 
-_SOURCES = ("memory.ll.in", "arguments.ll.in", "call.ll.in")
+_SOURCES = ("memory.ll.in", "arguments.ll.in", "call.ll.in", "interrupt.ll.in")
 _FIELD = re.compile(
     r"^  (?:(?P<name>%[\w.]+) = (?P<verb>get|at)|set) (?P<field>\w+(?:\.\w+)+) (?P<base>[%@][\w.]+)"
     r"(?:, (?P<value>\S+))?"

@@ -20,7 +20,7 @@ from lamina.runtime.entry import OUTPUT_KINDS, Slot, argument_slots, function_na
 from lamina.runtime.interpreters.loop_memory import allocate
 from lamina.runtime.random_state import make_state
 
-MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "seed")
+MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "poll", "seed")
 """Kinds of arguments that a caller of the program does not give."""
 
 

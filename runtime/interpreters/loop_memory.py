@@ -23,7 +23,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import GatherOp, PrefetchOp, RowOp
+from lamina.dialects.loop import GatherOp, PollOp, PrefetchOp, RowOp
 from lamina.runtime.interpreters.values import numpy_dtype
 
 
@@ -130,6 +130,10 @@ class MemoryFunctions(InterpreterFunctions):
         if not 0 <= index < len(memory):
             raise ExecutionError(f"loop.row: row {index} of {len(memory)}")
         return (memory[int(index) :][:1].reshape(memory.shape[1:]),)
+
+    @impl(PollOp)
+    def poll(self, interpreter: Interpreter, op: PollOp, args: PythonValues) -> Any:
+        return ()
 
     @impl(PrefetchOp)
     def prefetch(self, interpreter: Interpreter, op: PrefetchOp, args: PythonValues) -> Any:

@@ -123,3 +123,12 @@ func.func @sort(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<4x10xi64>) {
   %v, %i, %w, %j = loop.sort %x {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
   func.return %v, %i : tensor<4x10xf32>, tensor<4x10xi64>
 }
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: memref<5x4xf32>, %poll: memref<1xi8>, %i: index) {
+  // CHECK: loop.row %x[%i] : memref<5x4xf32> -> memref<4xf32>
+  %r = loop.row %x[%i] : memref<5x4xf32> -> memref<4xf32>
+  // CHECK: loop.poll through %poll : memref<1xi8>
+  loop.poll through %poll : memref<1xi8>
+  func.return
+}

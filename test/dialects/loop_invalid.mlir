@@ -215,3 +215,11 @@ func.func @sort_without_working_memory(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %v : tensor<4xf32>
 }
 // CHECK: loop.sort of tensor<4xf32> makes values and positions twice
+
+// -----
+
+func.func @row(%x: memref<5x4xf32>, %i: index) {
+  %r = loop.row %x[%i] : memref<5x4xf32> -> memref<5xf32>
+  func.return
+}
+// CHECK: loop.row: memref<5xf32> is no row of memref<5x4xf32>

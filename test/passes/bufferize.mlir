@@ -156,7 +156,7 @@ func.func private @test(%a: tensor<4xf32>) -> tensor<i1> attributes {lamina.kern
   }
   func.return %r : tensor<i1>
 }
-// CHECK:         func.func @main(%x: memref<4xf32>, %out: memref<2x2xf32>
+// CHECK:         func.func @main(%x: memref<4xf32>, %out: memref<2x2xf32> {{.*}}, %poll: memref<1xi8> {lamina.kind = "poll"}
 // CHECK-NEXT:    [[R:%\S+]] = loop.reshape %out : memref<2x2xf32> -> memref<4xf32>
 // CHECK-NEXT:    "memref.copy"(%x, [[R]])
 // CHECK-NEXT:    scf.while () : () -> () {
@@ -168,6 +168,7 @@ func.func private @test(%a: tensor<4xf32>) -> tensor<i1> attributes {lamina.kern
 // CHECK-NEXT:      [[N:%\S+]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
 // CHECK-NEXT:      func.call @k([[R]], [[N]]) : (memref<4xf32>, memref<4xf32>) -> ()
 // CHECK-NEXT:      "memref.copy"([[N]], [[R]])
+// CHECK-NEXT:      loop.poll through %poll : memref<1xi8>
 // CHECK-NEXT:      scf.yield
 
 // -----
@@ -243,3 +244,4 @@ func.func private @wide(%a: tensor<4xf32>) -> tensor<2x2xf32> attributes {lamina
 // CHECK-NEXT:      [[V:%\S+]] = loop.reshape [[N]] : memref<4xf32> -> memref<2x2xf32>
 // CHECK-NEXT:      func.call @wide(%out, [[V]])
 // CHECK-NEXT:      "memref.copy"([[N]], %out)
+// CHECK-NEXT:      loop.poll

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 
@@ -56,6 +57,21 @@ func.func @main(%p: tensor<i1>, %t: tensor<4xf32>, %i: tensor<2xi64>) -> tensor<
     control.yield %c : tensor<2xf32>
   }
   func.return %r : tensor<2xf32>
+}
+"""  # noqa: E501 - an op on one line
+
+WALK = """
+func.func @main(%next: tensor<4xi64>, %at: tensor<1xi64>) -> tensor<1xi64> {
+  %r = control.while from(%at) with(%next) : (tensor<1xi64>, tensor<4xi64>) -> tensor<1xi64> test {
+  ^bb0(%i: tensor<1xi64>, %n: tensor<4xi64>):
+    %p = aten.ne.Scalar(%i, other = 3) : (tensor<1xi64>) -> tensor<1xi1>
+    control.yield %p : tensor<1xi1>
+  } do {
+  ^bb0(%i: tensor<1xi64>, %n: tensor<4xi64>):
+    %j = aten.index_select.default(%n, dim = 0, index = %i) : (tensor<4xi64>, tensor<1xi64>) -> tensor<1xi64>
+    control.yield %j : tensor<1xi64>
+  }
+  func.return %r : tensor<1xi64>
 }
 """  # noqa: E501 - an op on one line
 
@@ -132,6 +148,30 @@ def test_checks_in_a_branch_hold_only_where_it_is_taken() -> None:
     np.testing.assert_array_equal(lookup(np.array(False), table, bad), [0, 0])
     with pytest.raises(ExecutionError, match="index out of range"):
         lookup(np.array(True), table, bad)
+
+
+def test_a_loop_ends_when_a_check_fails() -> None:
+    walk = compiled(WALK)
+    np.testing.assert_array_equal(walk(np.array([2, 3, 3, 1]), np.array([0])), [3])
+    with pytest.raises(ExecutionError, match="index out of range"):
+        walk(np.array([1, 4, 0, 0]), np.array([0]))
+
+
+def test_a_loop_without_end_can_be_interrupted() -> None:
+    walk = compiled(WALK)
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError("stop")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(TimeoutError, match="stop"):
+            walk(np.array([1, 2, 0, 0]), np.array([0]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(walk(np.array([3, 3, 3, 3]), np.array([0])), [3])
 
 
 def test_extern_kernels_in_a_branch() -> None:
