@@ -11,7 +11,14 @@ from lamina.lowering.aten_to_core_aten.complex import conjugate
 from lamina.lowering.aten_to_core_aten.linear import matmul_values
 from lamina.lowering.aten_to_core_aten.reduction import magnitude, vector_norm
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
-from lamina.lowering.tensor_types import element_of, is_complex, normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import (
+    element_of,
+    is_complex,
+    is_integer,
+    normalized,
+    rank_of,
+    shape_of,
+)
 
 Order = float | str
 
@@ -236,12 +243,24 @@ def vecdot(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("sum.dim_IntList", b("mul.Tensor", x, y), [op.arg("dim")], False)
 
 
+def _summed(
+    b: CoreBuilder, x: SSAValue, dims: list[int], other: SSAValue, others: list[int]
+) -> SSAValue:
+    """`x` summed along those of `dims` whose partner in `other` has the extent 1."""
+    shape, partners = shape_of(x), shape_of(other)
+    meets = [d for d, e in zip(dims, others, strict=True) if partners[e] == 1 != shape[d]]
+    element = element_of(x)
+    dtype = element if is_integer(element) else None  # else the sum is of i64
+    return b("sum.dim_IntList", x, meets, True, dtype=dtype) if meets else x
+
+
 @lowers("tensordot")
 def tensordot(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """Contracts pairs of dimensions."""
+    """Contracts pairs of dimensions; what meets an extent of 1 is summed first."""
     x, y = op.arg("self"), op.arg("other")
     left = [normalized(d, rank_of(x)) for d in op.arg("dims_self")]
     right = [normalized(d, rank_of(y)) for d in op.arg("dims_other")]
+    x, y = _summed(b, x, left, y, right), _summed(b, y, right, x, left)
     rows = [d for d in range(rank_of(x)) if d not in left]
     columns = [d for d in range(rank_of(y)) if d not in right]
     count = prod(shape_of(x)[d] for d in left)

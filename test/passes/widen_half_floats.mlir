@@ -71,3 +71,16 @@ func.func @batch_norm(%x: tensor<2x3xf16>, %m: tensor<3xf16>, %v: tensor<3xf16>)
   %y, %a, %b, %mean, %var = aten._native_batch_norm_legit_functional.default(%x, none, none, %m, %v, training = true, momentum = 0.5, eps = 0.6) : (tensor<2x3xf16>, tensor<3xf16>, tensor<3xf16>) -> (tensor<2x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xf16>)
   func.return %var : tensor<3xf16>
 }
+
+// logit rounds its steps as torch does, but not its bounds.
+
+// CHECK-LABEL: @logit
+// CHECK:       aten.logit.default(%x) : (tensor<4xf16>)
+// CHECK:       aten.logit.default({{.*}}, eps = 0.2) : (tensor<4xf32>)
+// EAGER-LABEL: @logit
+// EAGER:       aten.logit.default(%x, eps = 0.2) : (tensor<4xf16>)
+func.func @logit(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
+  %y = aten.logit.default(%x) : (tensor<4xf16>) -> tensor<4xf16>
+  %z = aten.logit.default(%x, eps = 0.2) : (tensor<4xf16>) -> tensor<4xf16>
+  func.return %y, %z : tensor<4xf16>, tensor<4xf16>
+}
