@@ -8,7 +8,7 @@ pay: kernels with too little work for several threads stay calls of one thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -21,15 +21,12 @@ from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
 from lamina.passes.bufferize import ENTRY
 from lamina.passes.memory_accesses import Access, EntryMemory, conflict, written_arguments
 from lamina.passes.outline_kernels import KERNEL
-from lamina.passes.schedule import WORK
+from lamina.passes.team_cost import NANOSECONDS, sharing_pays, team_pays
 from lamina.passes.team_steps import share_out
 
-TEAM_WORK = 1 << 16
-"""Cost units (see `fusion_cost`) of a team's parallel kernels below which it does not pay."""
-
-LONGEST_SINGLE = 1 << 20
-"""Cost units that one thread may do while its team waits: some 40 microseconds. A team is started
-anew in less than that, and meanwhile its threads belong to others."""
+LONGEST_SINGLE = 40_000
+"""Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
+meanwhile its threads belong to others."""
 
 FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
 """Ops of an entry that only name memory: they may stand in front of a team."""
@@ -37,9 +34,9 @@ FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: `work` in cost units, None if nobody said, and whether threads share it."""
+    """A kernel: its least nanoseconds, None if nobody said, and whether threads share it."""
 
-    work: int | None
+    nanoseconds: int | None
     shared: bool
     written: dict[int, bool]
 
@@ -76,12 +73,11 @@ class MergeParallelRegionsPass(ModulePass):
 
 
 def _kernel(function: func.FuncOp) -> Kernel:
-    work = function.attributes.get(WORK)
-    return Kernel(
-        work.value.data if isinstance(work, IntegerAttr) else None,
-        share_out(function.body.block),
-        written_arguments(function),
-    )
+    estimate = function.attributes.get(NANOSECONDS)
+    nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
+    shared = nanoseconds is None or sharing_pays(nanoseconds)
+    shared = shared and share_out(function.body.block)
+    return Kernel(nanoseconds, shared, written_arguments(function))
 
 
 def _blocks(block: Block) -> list[Block]:
@@ -117,7 +113,7 @@ def teams_of(run: Sequence[Call]) -> list[list[Call]]:
         if not call.kernel.shared:
             waiting.append(call)
             continue
-        if parts and sum(c.kernel.work or 0 for c in waiting) <= LONGEST_SINGLE:
+        if parts and sum(c.kernel.nanoseconds or 0 for c in waiting) <= LONGEST_SINGLE:
             parts[-1] += [*waiting, call]
         else:
             parts.append([call])
@@ -125,9 +121,21 @@ def teams_of(run: Sequence[Call]) -> list[list[Call]]:
     return [part for part in parts if _pays(part)]
 
 
-def _pays(part: Iterable[Call]) -> bool:
-    works = [call.kernel.work for call in part if call.kernel.shared]
-    return None in works or sum(work or 0 for work in works) >= TEAM_WORK
+def _pays(part: Sequence[Call]) -> bool:
+    times = [call.kernel.nanoseconds for call in part if call.kernel.shared]
+    return None in times or team_pays(sum(time or 0 for time in times), len(_barriers(part)))
+
+
+def _barriers(part: Sequence[Call]) -> set[int]:
+    """The numbers of the calls that a barrier stands in front of."""
+    found: set[int] = set()
+    pending: list[tuple[Call, Access]] = []
+    for number, call in enumerate(part):
+        if any(_must_wait(call, other, access) for other, access in pending):
+            found.add(number)
+            pending = []
+        pending += [(call, access) for access in call.accesses]
+    return found
 
 
 def _merge(part: Sequence[Call]) -> None:
@@ -136,13 +144,11 @@ def _merge(part: Sequence[Call]) -> None:
     assert block is not None
     team = TeamOp([])
     block.insert_op_after(team, part[-1].op)
-    pending: list[tuple[Call, Access]] = []
-    for call in part:
+    barriers = _barriers(part)
+    for number, call in enumerate(part):
         call.op.detach()
-        if any(_must_wait(call, other, access) for other, access in pending):
+        if number in barriers:
             team.body.block.add_op(BarrierOp())
-            pending = []
-        pending += [(call, access) for access in call.accesses]
         last = team.body.block.last_op
         if call.kernel.shared:
             team.body.block.add_op(call.op)

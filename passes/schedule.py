@@ -11,29 +11,27 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
-from lamina.passes.fusion_cost import body_cost
 from lamina.passes.kernel_costs import COST, kernel_cost
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
-from lamina.passes.scheduling.lone_ops import lone_work, schedule_lone_op
+from lamina.passes.scheduling.lone_ops import schedule_lone_op
 from lamina.passes.scheduling.memory import Memory
 from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
 from lamina.passes.split_domains import PART
-from lamina.passes.trip_counts import estimated_runs
-
-WORK = "lamina.work"
-"""Attribute of scheduled kernels: cost units of one call."""
-
-PROGRAM_WORK = 1 << 18
-"""Cost units below which a whole program runs on one thread: some ten microseconds of work, less
-than a team of threads takes to assemble when the machine has other things to do."""
+from lamina.passes.team_cost import (
+    NANOSECONDS,
+    kernel_nanoseconds,
+    program_nanoseconds,
+    team_pays,
+)
 
 
 @dataclass(frozen=True)
@@ -46,46 +44,16 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
-        forks = program_work(op) >= PROGRAM_WORK
+        machine = Roofline.of(target)
+        forks = team_pays(program_nanoseconds(op, machine), 0)
         streamed = streamed_arguments(op, target)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 past = streamed.get(function.sym_name.data, frozenset())
                 function.attributes[COST] = kernel_cost(function).attribute()
-                function.attributes[WORK] = IntegerAttr(kernel_work(function), i64)
+                estimate = kernel_nanoseconds(function, machine)
+                function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
                 schedule_kernel(function, target, forks=forks, streamed=past)
-
-
-def kernel_work(function: func.FuncOp) -> int:
-    """Cost units of one call of a bufferized kernel (see `fusion_cost`)."""
-    return sum(
-        prod(nest.extents) * (1 + body_cost(nest))
-        if isinstance(nest, GenericOp)
-        else lone_work(nest)
-        for nest in function.body.walk()
-    )
-
-
-def program_work(module: ModuleOp) -> int:
-    """Cost units of one run of the entry that has most of them (see `fusion_cost`)."""
-    kernels: dict[str, int] = {}
-    entries: list[func.FuncOp] = []
-    for function in module.body.block.ops:
-        if not isinstance(function, func.FuncOp):
-            continue
-        if KERNEL in function.attributes:
-            kernels[function.sym_name.data] = kernel_work(function)
-        else:
-            entries.append(function)
-    totals = [
-        sum(
-            kernels.get(call.callee.root_reference.data, 0) * estimated_runs(call)
-            for call in entry.body.walk()
-            if isinstance(call, func.CallOp)
-        )
-        for entry in entries
-    ]
-    return max(totals or kernels.values(), default=0)
 
 
 def schedule_kernel(

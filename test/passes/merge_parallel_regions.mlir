@@ -18,7 +18,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %c: mem
   func.call @big(%x, %d) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -63,7 +63,7 @@ func.func @main(%x: memref<8xf32>, %y: memref<8xf32>, %arena: memref<96xi8>) att
   func.call @big(%x, %low) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -102,7 +102,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %c: mem
   func.call @serial(%e, %f) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -114,7 +114,7 @@ func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.
   }) : (index, index, index) -> ()
   func.return
 }
-func.func private @serial(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100 : i64} {
+func.func private @serial(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -142,7 +142,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %c: mem
   func.call @big(%b, %c) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -154,7 +154,7 @@ func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.
   }) : (index, index, index) -> ()
   func.return
 }
-func.func private @long(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 2000000 : i64} {
+func.func private @long(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 2000000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -167,7 +167,7 @@ func.func private @long(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina
 
 // -----
 
-// Little work is not worth a team, not even of two kernels: they stay with one thread.
+// Little work is not worth a fork and a barrier: both kernels stay with one thread.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     loop.team
 // CHECK-LABEL: func.func private @small
@@ -176,7 +176,51 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) attribu
   func.call @small(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @small(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 1000 : i64} {
+func.func private @small(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 1700 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %y[%i] : memref<8xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// A kernel that one thread is done with as soon as two would be stays with one, in the team.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    loop.team {
+// CHECK-NEXT:      func.call @big(%x, %a)
+// CHECK-NEXT:      loop.barrier
+// CHECK-NEXT:      loop.single {
+// CHECK-NEXT:        func.call @tiny(%a, %b)
+// CHECK-NEXT:      }
+// CHECK-NEXT:      loop.barrier
+// CHECK-NEXT:      func.call @big(%b, %c)
+// CHECK-NEXT:    }
+func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %c: memref<8xf32>) attributes {lamina.entry} {
+  func.call @big(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @tiny(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @big(%b, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %y[%i] : memref<8xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+func.func private @tiny(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 1500 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -215,7 +259,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %flag: 
   func.call @big(%b, %a) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -242,7 +286,7 @@ func.func @main(%x: memref<8xf32>, %state: memref<8xf32> {lamina.name = "state"}
   func.call @big(%x, %new) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -316,7 +360,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>) attributes {lamina.entry} 
   func.call @keeps(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @keeps(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.work = 100000 : i64} {
+func.func private @keeps(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

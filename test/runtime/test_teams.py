@@ -18,7 +18,7 @@ import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
-from lamina.passes import merge_parallel_regions, schedule
+from lamina.passes import team_cost
 from lamina.passes.scheduling import lone_ops, product_kernel, row_kernel
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
@@ -66,8 +66,8 @@ def threads(count: int) -> Iterator[None]:
 @pytest.fixture
 def eager_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that could run on several threads does, however small it is."""
-    monkeypatch.setattr(schedule, "PROGRAM_WORK", 0)
-    monkeypatch.setattr(merge_parallel_regions, "TEAM_WORK", 0)
+    for cost in ("FORK", "BARRIER"):
+        monkeypatch.setattr(team_cost, cost, 0)
     for module in (row_kernel, product_kernel, lone_ops):
         monkeypatch.setattr(module, "PARALLEL_WORK", 0)
 
@@ -212,6 +212,7 @@ func.func @main(%x: tensor<300x400xf32>, %i: tensor<300xi64>) -> tensor<400xf32>
 """  # noqa: E501 - an op on one line
 
 
+@pytest.mark.usefixtures("eager_to_fork")
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_a_failed_check_inside_a_team_is_reported(count: int) -> None:
     compiled = compile_module(parse(LOOKUP), cache=False)
@@ -247,6 +248,7 @@ def compiled_block() -> tuple[Compiled, Block, torch.Tensor]:
         return lamina.compile(torch.export.export(block, (x,)), cache=False), block, x
 
 
+@pytest.mark.usefixtures("eager_to_fork")
 def test_a_transformer_block_is_one_team_and_equal_over_thread_counts() -> None:
     compiled, block, x = compiled_block()
     assert len(teams(parse(compiled.ir("scheduled")))) == 1
@@ -259,6 +261,7 @@ def test_a_transformer_block_is_one_team_and_equal_over_thread_counts() -> None:
     assert all(torch.equal(result, results[0]) for result in results)
 
 
+@pytest.mark.usefixtures("eager_to_fork")
 def test_kernels_of_a_team_are_measured_one_by_one() -> None:
     compiled, _, x = compiled_block()
     measured = compiled.measure(x, repeats=3)
