@@ -1,4 +1,7 @@
-"""Schedule of `loop.scan`: one pass along the dimension, other dimensions in parallel."""
+"""Schedule of `loop.scan`: one pass along the dimension, other dimensions in parallel.
+
+Each point waits for the one before it. Several lines at once keep the units busy meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,13 @@ from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Memory
 from lamina.passes.scheduling.points import Point, in_tasks, needed_for
 
+LINES = (4, 2)
+"""Lines at once, the first number that divides their count: an add takes about four cycles."""
+NEIGHBOURS = (8, 4, 2)
+"""The same where lines lie side by side, so that more of them share the cache lines they touch."""
+LEAST_TASKS = 16
+"""Groups of lines that must be left, for any usual number of threads to share."""
+
 
 def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> None:
     """Emit a loop over the other dimensions' points around the loop that hands values on."""
@@ -26,20 +36,30 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> Non
     ops = needed_for(op, op.yielded)
     carried = op.block.args[len(op.inputs) + len(op.sources) :]
 
-    def line(inner: Emitter, number: Index) -> None:
-        place = inner.split(number, others)
+    lines = prod(others)
+    choices = LINES if along == len(extents) - 1 else NEIGHBOURS
+    together = next((n for n in choices if lines % n == 0 and lines // n >= LEAST_TASKS), 1)
+    count = len(op.starts)
+
+    def group(inner: Emitter, number: Index) -> None:
+        first = inner.times(number, together)
+        places = [inner.split(inner.plus(first, k), others) for k in range(together)]
 
         def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            position = [*place[:along], at, *place[along:]]
-            point = Point(within, op, memory, position)
-            point.bind(carried, values)
-            point.run(ops)
-            made = [point.value(v) for v in op.yielded]
-            target = within.value(within.linear(offset, dict(enumerate(position))))
-            for value, out in zip(made[len(values) :], op.outs, strict=True):
-                within.run(memref.StoreOp.get(value, memory.flat[out], [target]))
-            return made[: len(values)]
+            handed_on: list[SSAValue] = []
+            for k, place in enumerate(places):
+                position = [*place[:along], at, *place[along:]]
+                point = Point(within, op, memory, position)
+                point.bind(carried, values[k * count : (k + 1) * count])
+                point.run(ops)
+                made = [point.value(v) for v in op.yielded]
+                target = within.value(within.linear(offset, dict(enumerate(position))))
+                for value, out in zip(made[count:], op.outs, strict=True):
+                    within.run(memref.StoreOp.get(value, memory.flat[out], [target]))
+                handed_on += made[:count]
+            return handed_on
 
-        inner.loop(0, extents[along], 1, [inner.constant(s) for s in op.starts], step)
+        starts = [inner.constant(s) for s in op.starts] * together
+        inner.loop(0, extents[along], 1, starts, step)
 
-    in_tasks(emit, prod(others), forks, line)
+    in_tasks(emit, lines // together, forks, group)
