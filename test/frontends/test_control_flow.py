@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,10 @@ from torch._higher_order_ops.while_loop import while_loop
 
 import lamina
 from lamina.dialects.errors import UnsupportedError
+from lamina.frontends.dynamo_graph import import_dynamo_graph
 from lamina.frontends.exported_program import import_exported_program
 from lamina.lowering.pipeline import LAYERS
-from lamina.runtime.compile import as_target
+from lamina.runtime.compile import as_target, compile_module
 from lamina.runtime.entry import argument_slots, function_named
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower
@@ -337,3 +339,33 @@ def test_scans_of_other_floats(dtype: torch.dtype) -> None:
     h, xs = torch.randn(5, dtype=dtype), torch.randn(7, 5, dtype=dtype)
     program = exported(Program(function), (h, xs))
     torch.testing.assert_close(lamina.compile(program, rounding="eager")(h, xs), function(h, xs))
+
+
+@pytest.mark.parametrize("length", [1, 6])
+def test_graphs_with_associative_scans_of_their_own(length: int) -> None:
+    """Torch leaves this op only in graphs for GPUs; here one is written by hand."""
+    combine = torch.fx.Graph()
+    x, y, scale = (combine.placeholder(name) for name in ("x", "y", "scale"))
+    product = combine.call_function(torch.ops.aten.mul.Tensor, (x, y))
+    combined = combine.call_function(torch.ops.aten.mul.Tensor, (product, scale))
+    combine.output([combined])
+    root = torch.nn.Module()
+    root.combine = torch.fx.GraphModule(torch.nn.Module(), combine)
+    graph = torch.fx.Graph()
+    xs, fixed = graph.placeholder("xs"), graph.placeholder("fixed")
+    op = torch.ops.higher_order.associative_scan
+    made = graph.call_function(op, (graph.get_attr("combine"), [xs], (fixed,)))
+    graph.output([graph.call_function(operator.getitem, (made, 0))])
+    values, factor = torch.rand(length, 4) + 0.5, torch.tensor(1.25)
+    for node, example in ((xs, values), (fixed, factor), (made, [values])):
+        node.meta["val"] = example
+    for node, example in ((x, values[0]), (y, values[0]), (scale, factor)):
+        node.meta["val"] = example
+    for node in (product, combined):
+        node.meta["val"] = values[0]
+    imported = import_dynamo_graph(torch.fx.GraphModule(root, graph), ())
+    compiled = compile_module(imported.module, cache=False)
+    wanted = [values[0]]
+    for row in values[1:]:
+        wanted.append(wanted[-1] * row * factor)
+    torch.testing.assert_close(compiled(values, factor), torch.stack(wanted))
