@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
+from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
 from lamina.lowering.tensor_types import normalized, normalized_dims
@@ -133,7 +134,7 @@ def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     inner = prod(_constant(size, b) for size in sizes[1:])
     total = b.elements(tensor)
     given = b.product(sizes[0], known(inner))
-    if not _same(total, given) and not _is_multiple_of(total, given, b):
+    if not _same(total, given) and not _is_same_product(total, given):
         b.require_equal(total, given, "the shape has another number of elements")
     room = prod(tensor.shape)
     first = sizes[0].constant
@@ -146,7 +147,7 @@ def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     return b.bounded(made, [sizes[0], *([None] * (len(shape) - 1))])
 
 
-def _is_multiple_of(total: Number, given: Number, b: BoundBuilder) -> bool:
+def _is_same_product(total: Number, given: Number) -> bool:
     """Whether both are made of one count and equal constants: the product was computed twice."""
     return _factors(total) == _factors(given)
 
@@ -292,6 +293,15 @@ def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
             shape.append(tensor.shape[dim])
             sizes.append(tensor.sizes[dim])
     return b.bounded(b.expand(tensor.value, shape), sizes)
+
+
+@bounds("broadcast_tensors")
+def broadcast_tensors(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+    """Tensors repeated to their common shape."""
+    tensors = aligned([b.tensor(value) for value in op.arg("tensors")], b)
+    sizes = common_sizes(tensors)
+    shape = b.broadcast(*(tensor.shape for tensor in tensors))
+    return [Bounded(b.expand(tensor.value, shape), sizes) for tensor in tensors]
 
 
 @bounds("view_as_real", "view_as_complex")

@@ -107,7 +107,8 @@ def reduction(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     tensor = b.tensor(op.arg("self"))
     packet = op.overload_name.partition(".")[0]
     dims = reduced_dims(op, tensor.rank)
-    tensor = Bounded(_with_zero_for_mask(op, tensor, b), tensor.sizes)
+    if is_complex(element_of(tensor.value)) and packet not in ("sum", "prod"):
+        raise b.refuse("is not computed on complex numbers of unknown number")
     if packet in _NEEDS_ELEMENTS:
         _require_elements(tensor, dims, b)
     if packet.startswith("arg") and op.arg("dim") is None:
@@ -120,12 +121,6 @@ def reduction(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     sizes = kept_sizes(tensor, dims, bool(values.get("keepdim", False)))
     found = [Bounded(value, sizes) for value in made]
     return found[0] if len(found) == 1 else found
-
-
-def _with_zero_for_mask(op: SchemaOp, tensor: Bounded, b: BoundBuilder) -> SSAValue:
-    if not is_complex(element_of(tensor.value)) or op.overload_name.startswith(("sum", "prod")):
-        return tensor.value
-    raise b.refuse("is not computed on complex numbers of unknown number")
 
 
 def _first_in_order(tensor: Bounded, b: BoundBuilder) -> Bounded:
@@ -164,15 +159,20 @@ def _mean(
     return b("div.Tensor", total, count), count
 
 
+def mean_over(tensor: Bounded, dims: Sequence[int], keepdim: bool, b: BoundBuilder) -> SSAValue:
+    """The mean over elements; half floats are summed and divided in f32, and come back so."""
+    wide = b.converted(tensor.value, _computed_in(element_of(tensor.value)))
+    return _mean(Bounded(wide, tensor.sizes), dims, keepdim, b)[0]
+
+
 @bounds("mean", "mean.dim")
 def mean(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Sum by number of elements; half floats are summed and divided in f32."""
+    """Sum by number of elements, in the result's dtype."""
     tensor = b.tensor(op.arg("self"))
     dims = reduced_dims(op, tensor.rank)
     keepdim = bool(op.args().get("keepdim", False))
-    wide = Bounded(b.converted(tensor.value, _computed_in(_result_element(op))), tensor.sizes)
-    value, _ = _mean(wide, dims, keepdim, b)
-    return Bounded(value, kept_sizes(tensor, dims, keepdim))
+    converted = Bounded(b.converted(tensor.value, _result_element(op)), tensor.sizes)
+    return Bounded(mean_over(converted, dims, keepdim, b), kept_sizes(tensor, dims, keepdim))
 
 
 @bounds(
@@ -231,19 +231,3 @@ def norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     dims = reduced_dims(op, tensor.rank)
     made = b(op.overload_name, **{**values, "self": b.filled(tensor, 0, dims)})
     return Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
-
-
-@bounds("mse_loss", "l1_loss")
-def distance_loss(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """A pointwise distance, then its mean or sum."""
-    from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
-
-    pair = aligned([b.tensor(op.arg("self")), b.tensor(op.arg("target"))], b)
-    name, reduce = op.overload_name, op.arg("reduction")
-    loss = Bounded(b(name, pair[0].value, pair[1].value, 0), common_sizes(pair))
-    if reduce == 0:
-        return loss
-    dims = list(range(loss.rank))
-    if reduce == 1:
-        return Bounded(_mean(loss, dims, False, b)[0], ())
-    return Bounded(b("sum.default", b.filled(loss, 0)), ())

@@ -13,9 +13,11 @@ from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
 
 FAMILIES = (
+    "along",
     "creation",
     "indexing",
     "joining",
+    "loss",
     "numbers",
     "ordering",
     "pointwise",

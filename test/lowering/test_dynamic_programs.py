@@ -68,6 +68,18 @@ def _put_rows(x: Any, t: Any) -> Any:
     return t
 
 
+def _cross_entropy(x: Any, s: Any) -> Any:
+    chosen = torch.nonzero(x[:, 0] > 0).squeeze(1)
+    loss = torch.nn.functional.cross_entropy
+    target = s[chosen, 0]
+    return loss(x[chosen], target), loss(x[chosen], target, reduction="none")
+
+
+def _distance(x: Any) -> Any:
+    chosen = torch.nonzero(x[:, 0] > 0).squeeze(1)
+    return torch.nn.functional.smooth_l1_loss(x[chosen], (x * 3)[chosen])
+
+
 PROGRAMS: dict[str, Program] = {
     # selection
     "nonzero": (lambda x: torch.nonzero(x > 0), (X,)),
@@ -145,6 +157,14 @@ PROGRAMS: dict[str, Program] = {
     "softmax": (lambda x: x[x > 0].softmax(0), (X,)),
     "softmax of rows": (lambda x: x[x[:, 0] > 0].softmax(1), (X,)),
     "layer_norm": (lambda x: torch.nn.functional.layer_norm(x[x[:, 0] > 0], (4,)), (X,)),
+    # along known dimensions, losses
+    "unbind": (lambda t: t[t[:, 0] > 0].unbind(1), (TABLE,)),
+    "split": (lambda x: x[x[:, 0] > 0].split(2, 1), (X,)),
+    "broadcast_tensors": (lambda x: torch.broadcast_tensors(x[x[:, 0] > 0], x[0]), (X,)),
+    "padded rows": (lambda x: torch.nn.functional.pad(x[x[:, 0] > 0], (1, 2)), (X,)),
+    "repeated rows": (lambda x: x[x[:, 0] > 0].repeat(2, 1, 3), (X,)),
+    "cross entropy": (_cross_entropy, (X, SMALL)),
+    "distance": (_distance, (X,)),
     # products
     "rows by a matrix": (lambda x: x[x[:, 0] > 0] @ x.T, (X,)),
     "summed over": (lambda x: x[x[:, 0] > 0].T @ x[x[:, 0] > 0], (X,)),

@@ -1,0 +1,64 @@
+"""Ops along dimensions of known size: in the others, padding comes out where it went in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.tensor_types import normalized_dims
+
+
+def _along(tensor: Bounded, dims: list[int], b: BoundBuilder) -> None:
+    if any(tensor.sizes[dim] is not None for dim in dims):
+        raise b.refuse("works along a dimension whose size depends on data")
+
+
+@bounds(
+    "split.Tensor",
+    "split_with_sizes",
+    "chunk",
+    "tensor_split.sections",
+    "tensor_split.indices",
+    "unbind.int",
+    "glu",
+    "roll",
+    "diff",
+)
+def along(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """The op on the padded tensor; `unbind` drops the dimension."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    given = values["dims"] if "dims" in values else [values["dim"]]
+    if not given:
+        raise b.refuse("goes through all elements, whose number depends on data")
+    dims = normalized_dims(given, tensor.rank)
+    _along(tensor, dims, b)
+    drops = op.overload_name.startswith("unbind")
+    sizes = tuple(s for d, s in enumerate(tensor.sizes) if not drops or d not in dims)
+    made: Any = b.op(op.overload_name, **{**values, "self": tensor.value}).results
+    found = [Bounded(value, sizes) for value in made]
+    return found[0] if len(op.results) == 1 else found
+
+
+@bounds("constant_pad_nd", "pad")
+def pad(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The last dimensions made longer."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    count = len(values["pad"]) // 2
+    _along(tensor, list(range(tensor.rank - count, tensor.rank)), b)
+    value = b(op.overload_name, **{**values, "self": tensor.value})
+    return Bounded(value, tensor.sizes)
+
+
+@bounds("repeat")
+def repeat(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Copies of the whole along other dimensions than those of unknown size."""
+    tensor, repeats = b.tensor(op.arg("self")), op.arg("repeats")
+    missing = len(repeats) - tensor.rank
+    _along(tensor, [d for d in range(tensor.rank) if repeats[d + missing] != 1], b)
+    sizes: tuple[Count, ...] = (*([None] * missing), *tensor.sizes)
+    return Bounded(b("repeat.default", tensor.value, repeats), sizes)
