@@ -1,8 +1,8 @@
 """`canonicalize-loop`: constants move into the bodies that read them, and bodies are simplified.
 
-Reads that no body uses go, and so do copies and reshapes that change nothing and nests that nobody
-reads. Rearrangements are composed by `fold-layout`. Nothing here may change a result, signed zeros
-and NaN included. One walk down and one up: linear time.
+Reads that no body uses go, and so do stores and nests that nobody reads, and copies and reshapes
+that change nothing. Rearrangements are composed by `fold-layout`. Nothing here may change a result,
+signed zeros and NaN included. One walk down and one up: linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.body_folding import Number, constant_of, simplify_body
@@ -40,6 +40,7 @@ def _canonicalize(block: Block) -> None:
         match op:
             case GenericOp():
                 _fold_constant_reads(op)
+                op = _drop_unused_results(op)
                 simplify_body(op.block)
                 op = drop_unused_operands(op)
                 if _changes_nothing(op) and not _is_returned(op.res[0]):
@@ -112,6 +113,38 @@ def drop_unused_operands(op: GenericOp) -> GenericOp:
         pads=[op.pad_values[n] for n in kept],
         sources=[op.sources[n] for n in kept_sources],
     )
+
+
+def _drop_unused_results(op: GenericOp) -> GenericOp:
+    """Remove the stores that nobody reads, if somebody reads others."""
+    kept = [n for n, r in enumerate(op.res) if r.first_use]
+    if len(kept) == len(op.res) or not kept:
+        return op
+    end = op.block.last_op
+    assert isinstance(end, YieldOp)
+    op.block.add_op(YieldOp([end.values[n] for n in kept]))
+    op.block.erase_op(end)
+    new = GenericOp(
+        op.extents,
+        list(op.inputs),
+        op.read_maps,
+        [op.write_maps[n] for n in kept],
+        [op.combiner_names[n] for n in kept],
+        [op.res[n].type for n in kept],
+        op.detach_region(op.body),
+        sources=list(op.sources),
+        pads=op.pad_values,
+    )
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(new, op)
+    for number, result in zip(kept, new.res, strict=True):
+        result.name_hint = op.res[number].name_hint
+        op.res[number].replace_all_uses_with(result)
+    block.erase_op(op)
+    return new
 
 
 def _changes_nothing(op: GenericOp) -> bool:

@@ -33,6 +33,8 @@ FIRST_PART = IntegerAttr(0, i64)
 LEAST_SHARE = 8
 """Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
 MAX_PARTS = 16
+SLT, ULT = 2, 6
+"""Predicates of `arith.cmpi`: signed and unsigned less than."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,25 @@ def _has_choice(nest: GenericOp) -> bool:
 
 
 def _threshold(op: Operation) -> tuple[int, int] | None:
-    """(dimension, limit) of a comparison `position < limit`."""
-    if not isinstance(op, arith.CmpiOp) or op.predicate.value.data not in (2, 6):  # slt, ult
+    """(dimension, limit) of a comparison `position < limit`, constants taken off the position."""
+    if not isinstance(op, arith.CmpiOp) or op.predicate.value.data not in (SLT, ULT):
         return None
-    at, limit = op.lhs.owner, op.rhs.owner
-    if not isinstance(at, IndexOp) or not isinstance(limit, arith.ConstantOp):
+    limit, at = _number(op.rhs), op.lhs
+    if limit is None or (op.predicate.value.data == ULT and not isinstance(at.owner, IndexOp)):
         return None
-    value = limit.value
-    return (at.dim.value.data, value.value.data) if isinstance(value, IntegerAttr) else None
+    while isinstance(at.owner, arith.AddiOp):
+        step = _number(at.owner.rhs)
+        if step is None:
+            return None
+        at, limit = at.owner.lhs, limit - step
+    return (at.owner.dim.value.data, limit) if isinstance(at.owner, IndexOp) else None
+
+
+def _number(value: SSAValue) -> int | None:
+    if not isinstance(value.owner, arith.ConstantOp):
+        return None
+    number = value.owner.value
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
@@ -192,7 +205,7 @@ def _shift(part: GenericOp, op: IndexOp, low: int) -> None:
     shifted: arith.AddiOp | None = None
     for use in list(op.result.uses):
         cut = _threshold(use.operation)
-        if cut is not None and use.index == 0:
+        if cut is not None:
             limit = arith.ConstantOp(IntegerAttr(cut[1] - low, IndexType()))
             block.insert_op_before(limit, use.operation)
             use.operation.operands[1] = limit.result

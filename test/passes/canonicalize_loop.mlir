@@ -194,3 +194,22 @@ func.func @copies(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK-NEXT: %b = loop.generic (d0) in [8] reads(%x[d0]
 // CHECK: %c = loop.generic (d0) in [8] reads(%x[d0]
 // CHECK: func.return %b, %c
+
+// -----
+
+// A store that nobody reads goes, with what was computed for it alone.
+func.func @unread_store(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %a, %b = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>, %y[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>, [i] store : tensor<8xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %e = math.exp %p : f32
+    %s = math.sqrt %q : f32
+    loop.yield %e, %s : f32, f32
+  }
+  func.return %b : tensor<8xf32>
+}
+// CHECK-LABEL: @unread_store
+// CHECK-NEXT:    [[B:%\S+]] = loop.generic (d0) in [8] reads(%y[d0] : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+// CHECK-NEXT:    ^bb0([[Q:%\S+]]: f32):
+// CHECK-NEXT:    [[S:%\S+]] = math.sqrt [[Q]]
+// CHECK-NEXT:    loop.yield [[S]] : f32
+// CHECK:         func.return [[B]]

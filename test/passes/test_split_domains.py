@@ -124,3 +124,35 @@ def test_a_row_read_beyond_its_edges(build: Build, execute: Execute) -> None:
     )[0]
     _, fused = run(execute, build.text(shifted), sample(80, 33))
     assert fused.count("func.func private @kernel_") == 1
+
+
+def test_what_is_overwritten_is_not_computed(build: Build, execute: Execute) -> None:
+    """Two slices written over one another: each element is computed by one of the three."""
+    x, y = build.argument((16, 96)), build.argument((16, 96))
+    sine = build.pointwise("math.sin %p0 : f32", x)
+    first = overwritten(build, sine, build.pointwise("math.cos %p0 : f32", y), 0, 48)
+    second = overwritten(build, first, build.pointwise("math.exp %p0 : f32", y), 24, 72)
+    arrays = [sample(16, 96), sample(16, 96)]
+    (got,), fused = run(execute, build.text(second), *arrays)
+    wanted = np.sin(arrays[0])
+    wanted[:, :48] = np.cos(arrays[1])[:, :48]
+    wanted[:, 24:72] = np.exp(arrays[1])[:, :48]
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+    assert fused.count("func.func private @kernel_") == 1
+
+
+def overwritten(build: Build, base: str, piece: str, start: int, end: int) -> str:
+    """`base` with columns from `start` to `end` replaced by the first ones of `piece`."""
+    shape = build.types[base][0]
+    body = f"""
+      %at = loop.index 1 : index
+      %start = arith.constant {start} : index
+      %end = arith.constant {end} : index
+      %before = arith.cmpi slt, %at, %start : index
+      %inside = arith.cmpi slt, %at, %end : index
+      %v = arith.select %inside, %p1, %p0 : f32
+      %w = arith.select %before, %p0, %v : f32
+      loop.yield %w : f32"""
+    reads = [(base, "i,j"), (piece, f"i,j - {start}", "0.0 : f32")]
+    domain = f"i={shape[0]},j={shape[1]}"
+    return build.nest(domain, reads, [("i,j", "store", shape, "f32")], body)[0]
