@@ -46,7 +46,7 @@ def _way(name: str) -> tuple[str, str]:
     if bounding is not None:
         return "bounded", _file(bounding)
     if core_aten.CoreAten.find(name) is None:
-        return "none", "no lowering from aten yet"
+        return "none", DECOMPOSITIONS.limitations().get(name, "no lowering from aten yet")
     return "none", limitations().get(name, "no lowering to prims yet")
 
 

@@ -9,12 +9,17 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.reduction import vector_norm
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, composed, lowers
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, normalized, numel, rank_of, shape_of
 
 SAME = {
     "_aminmax": "aminmax.default",
+    "_grid_sampler_2d_cpu_fallback": "grid_sampler_2d.default",
+    "_logcumsumexp": "logcumsumexp.default",
+    "_neg_view": "neg.default",
+    "_neg_view_copy": "neg.default",
     "_stack": "stack.default",
     "native_channel_shuffle": "channel_shuffle.default",
     "native_norm": "norm.Scalar",
@@ -161,3 +166,56 @@ def shape_as_tensor(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The sizes as a vector."""
     sizes = [b.full([1], extent, i64) for extent in shape_of(op.arg("self"))]
     return b("cat", sizes, 0) if sizes else b.full([0], 0, i64)
+
+
+@lowers("batch_norm_backward", "_batch_norm_impl_index_backward")
+def batch_norm_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """native_batch_norm_backward, which keeps nothing for itself."""
+    plain = op.overload_name.startswith("batch_norm")
+    grad, saved = ("grad_out", "save_var") if plain else ("grad_output", "save_var_transform")
+    names = (grad, "input", "weight", "running_mean", "running_var", "save_mean", saved)
+    training = op.arg("update" if plain else "train")
+    values = [op.arg(name) for name in names]
+    name, eps, mask = "native_batch_norm_backward.default", op.arg("eps"), op.arg("output_mask")
+    return composed(b, name, *values, training, eps, mask)
+
+
+@lowers("_pad_enum")
+def pad_by_number(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """pad; the mode is a number."""
+    modes = ("reflect", "replicate", "circular", "constant")
+    return composed(
+        b, "pad.default", op.arg("self"), op.arg("pad"), modes[op.arg("mode")], op.arg("value")
+    )
+
+
+@lowers("flatten_dense_tensors")
+def flattened(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """All elements one after the other."""
+    return b("cat", [b.view(x, [numel(x)]) for x in op.arg("tensors")], 0)
+
+
+@lowers("unflatten_dense_tensors")
+def unflattened(op: SchemaOp, b: CoreBuilder) -> list[SSAValue]:
+    """Pieces of a vector in the shapes of the tensors."""
+    pieces: list[SSAValue] = []
+    start = 0
+    for x in op.arg("tensors"):
+        end = start + numel(x)
+        pieces.append(b.view(b("slice.Tensor", op.arg("flat"), 0, start, end), shape_of(x)))
+        start = end
+    return pieces
+
+
+@lowers("norm_except_dim")
+def norm_except_dim(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The norm over all dimensions but one, which stay with extent 1; over all for dim -1."""
+    v, dim = op.arg("v"), op.arg("dim")
+    dims = [d for d in range(rank_of(v)) if dim == -1 or d != dim]
+    return vector_norm(b, v, float(op.arg("pow")), dims, dim != -1)
+
+
+@lowers("infinitely_differentiable_gelu_backward")
+def gelu_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """The gradient of gelu."""
+    return composed(b, "gelu_backward.default", op.arg("grad"), op.arg("self"))

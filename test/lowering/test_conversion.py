@@ -64,7 +64,8 @@ def test_recorded_limitation_words_the_error() -> None:
 
 
 def test_nearest_is_named() -> None:
-    line = "  %0 = aten.poisson.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>"
+    types = "(tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>"
+    line = f"  %0 = aten._standard_gamma_grad.default(%x, %x) : {types}"
     with pytest.raises(UnsupportedError, match="nearest supported: aten"):
         ConvertAtenToCoreAtenPass().apply(Context(), _module(line))
 
