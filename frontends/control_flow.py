@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from torch import fx
-from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.dialects.builtin import LocationAttr, TensorType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects import aten
@@ -133,6 +133,11 @@ def _cond(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> Value:
     operands = list(rest[0]) if rest else []
     if isinstance(predicate, bool):
         return control.graph.run(then_graph if predicate else else_graph, operands)
+    if isinstance(predicate, SSAValue) and predicate.type == i1:
+        # A relation of sizes that depend on data.
+        kind = TensorType(i1, [])
+        made: Any = aten.op("scalar_tensor.default")
+        (predicate,) = control.add(made(predicate, dtype=i1, result_types=[kind]))
     (predicate,) = _tensors(control, node, [predicate])
     inputs = _ssa(operands)
     types = _types(node)

@@ -194,6 +194,10 @@ PROGRAMS: dict[str, Program] = {
     "unique_consecutive rows": (lambda s: torch.unique_consecutive(s, dim=0), (SMALL,)),
     "unique of dynamic": (lambda i: torch.unique(i[i > 1]), (NUMBERS,)),
     # numbers
+    "a branch on a size": (
+        lambda x: torch.cond(x[x > 0].shape[0] > 3, lambda a: a * 2, lambda a: a + 1, (x,)),
+        (X,),
+    ),
     "a size": (lambda x: x[x > 0].shape[0], (X,)),
     "zeros of a size": (lambda x: torch.zeros(x[x > 0].shape[0], 2) + 1, (X,)),
     "range of a number": (lambda i: torch.arange(_limited(i[0], 20)) * 2, (NUMBERS,)),
