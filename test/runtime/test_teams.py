@@ -200,6 +200,48 @@ def test_many_callers_and_thread_counts_agree() -> None:
     assert len(found) == 1
 
 
+LOOP = """
+func.func @main(%p: tensor<i1>, %h: tensor<16x16xf32>, %xs: tensor<5x16x16xf32>) -> (tensor<16x16xf32>, tensor<5x16xf32>) {
+  %r, %ys = control.scan from(%h) over(%xs) : (tensor<16x16xf32>, tensor<5x16x16xf32>) -> (tensor<16x16xf32>, tensor<5x16xf32>) do {
+  ^bb0(%s: tensor<16x16xf32>, %x: tensor<16x16xf32>):
+    %t = aten.mm.default(%s, %x) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %u = aten.softmax.int(%t, dim = 0) : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    %v = aten.sum.dim_IntList(%u, dim = [1]) : (tensor<16x16xf32>) -> tensor<16xf32>
+    control.yield %u, %v : tensor<16x16xf32>, tensor<16xf32>
+  }
+  %e = control.cond if(%p) with(%r) : (tensor<i1>, tensor<16x16xf32>) -> tensor<16x16xf32> then {
+  ^bb0(%a: tensor<16x16xf32>):
+    %b = aten.cumsum.default(%a, dim = 1) : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    %c = aten.mm.default(%b, %a) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    control.yield %c : tensor<16x16xf32>
+  } else {
+  ^bb0(%a: tensor<16x16xf32>):
+    %c = aten.neg.default(%a) : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    control.yield %c : tensor<16x16xf32>
+  }
+  func.return %e, %ys : tensor<16x16xf32>, tensor<5x16xf32>
+}
+"""  # noqa: E501 - an op on one line
+
+
+@pytest.mark.usefixtures("eager_to_fork")
+@pytest.mark.parametrize("branch", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_teams_in_loops_and_branches(branch: bool, count: int) -> None:
+    generator = np.random.default_rng(3)
+    h, xs = (generator.standard_normal(s, np.float32) for s in ((16, 16), (5, 16, 16)))
+    arguments = (np.array(branch), h, xs)
+    compiled = compile_module(parse(LOOP), cache=False)
+    module = parse(compiled.ir("scheduled"))
+    assert any(team.parent_op() is not function_named(module, "main") for team in teams(module))
+    with threads(count):
+        for _ in range(20):
+            for made, wanted in zip(
+                compiled(*arguments), run_module(parse(LOOP), arguments), strict=True
+            ):
+                np.testing.assert_allclose(made, wanted, rtol=2e-5, atol=1e-6)
+
+
 LOOKUP = """
 func.func @main(%x: tensor<300x400xf32>, %i: tensor<300xi64>) -> tensor<400xf32> {
   %0 = aten.softmax.int(%x, dim = 0) : (tensor<300x400xf32>) -> tensor<300x400xf32>

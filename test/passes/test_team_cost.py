@@ -1,0 +1,89 @@
+"""What a kernel is said to take on one core, and when several threads pay."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.passes.team_cost import (
+    BARRIER,
+    FORK,
+    NANOSECONDS,
+    kernel_nanoseconds,
+    sharing_pays,
+    team_pays,
+)
+from lamina.runtime.layers import lower, parse
+
+TARGET = Target.parse("x86-64-v4")
+MACHINE = Roofline.of(TARGET)
+
+POINTWISE = """
+func.func @main(%x: tensor<{n}x{t}>) -> tensor<{n}x{t}> {{
+  %0 = aten.{op}.default(%x) : (tensor<{n}x{t}>) -> tensor<{n}x{t}>
+  func.return %0 : tensor<{n}x{t}>
+}}
+"""
+
+SORT = """
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0, %1 = aten.sort.default(%x) : (tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xi64>)
+  func.return %0 : tensor<64x64xf32>
+}
+"""
+
+
+def scheduled(text: str) -> ModuleOp:
+    module = parse(text)
+    lower(module, "aten", "scheduled", TARGET)
+    return module
+
+
+def estimates(text: str) -> list[int]:
+    """Nanoseconds that `schedule` notes on each kernel."""
+    return [
+        op.attributes[NANOSECONDS].value.data  # pyright: ignore - an integer
+        for op in scheduled(text).body.block.ops
+        if isinstance(op, FuncOp) and isinstance(op.attributes.get(NANOSECONDS), IntegerAttr)
+    ]
+
+
+def pointwise(op: str, count: int, kind: str = "f32") -> str:
+    return POINTWISE.format(op=op, n=count, t=kind)
+
+
+def test_memory_bounds_light_bodies() -> None:
+    traffic = 2 * 4 * 100_000
+    assert estimates(pointwise("neg", 100_000)) == [
+        round(1e9 * traffic / MACHINE.bandwidth(traffic))
+    ]
+
+
+def test_doubles_take_twice_as_long_where_arithmetic_bounds() -> None:
+    (single,), (double,) = (estimates(pointwise("tanh", 4096, kind)) for kind in ("f32", "f64"))
+    assert double in (2 * single, 2 * single + 1, 2 * single - 1)
+    assert single > 1e9 * 2 * 4 * 4096 / MACHINE.bandwidth(2 * 4 * 4096)
+
+
+def test_sorts_are_counted_as_scalar_code() -> None:
+    assert max(estimates(SORT)) > 10 * max(estimates(pointwise("neg", 64 * 64)))
+
+
+def test_a_kernel_without_nests_takes_no_time() -> None:
+    text = "func.func private @k(%x: memref<4xf32>) attributes {lamina.kernel} { func.return }"
+    (function,) = parse(text).body.block.ops
+    assert isinstance(function, FuncOp)
+    assert kernel_nanoseconds(function, MACHINE) == 0
+
+
+def test_half_of_the_time_must_pay_for_the_fork_and_each_barrier() -> None:
+    assert team_pays(2 * FORK, 0) and not team_pays(2 * FORK - 2, 0)
+    assert team_pays(2 * (FORK + 3 * BARRIER), 3) and not team_pays(2 * (FORK + 3 * BARRIER), 4)
+    assert sharing_pays(2 * BARRIER) and not sharing_pays(2 * BARRIER - 2)
+
+
+def test_only_programs_that_take_long_have_a_team() -> None:
+    assert "loop.team" in str(scheduled(pointwise("tanh", 1 << 16)))
+    assert "loop.team" not in str(scheduled(pointwise("tanh", 1 << 12)))
