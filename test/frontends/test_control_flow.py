@@ -369,3 +369,17 @@ def test_graphs_with_associative_scans_of_their_own(length: int) -> None:
     for row in values[1:]:
         wanted.append(wanted[-1] * row * factor)
     torch.testing.assert_close(compiled(values, factor), torch.stack(wanted))
+
+
+def test_loops_of_kernels_that_run_on_several_threads() -> None:
+    def function(n: Tensor, x: Tensor, w: Tensor) -> Any:
+        def body(n: Tensor, x: Tensor) -> Any:
+            y = torch.tanh(x @ w)
+            far = y.sum() > 1e9
+            z = torch.cond(far, lambda v: v * 2, lambda v: v.softmax(-1) + v.t().mean(0), (y,))
+            return n - 1, (z + x) * 0.5
+
+        return while_loop(lambda n, x: n > 0, body, (n, x))
+
+    sample = torch.tensor(4), torch.randn(256, 256)
+    check(Program(function, w=torch.randn(256, 256) / 16), sample, layers=False)
