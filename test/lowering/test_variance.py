@@ -48,3 +48,21 @@ def test_infinite_elements_give_nan_as_in_torch() -> None:
     x[3, 5] = np.inf
     found = np.asarray(lamina.compile(ATEN)(x))
     assert np.isnan(found[3]) and (np.delete(found, 3) == 0).all()
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4])
+@pytest.mark.parametrize("shape", ["2x262144", "3x5x40000", "1x131072"])
+def test_long_rows_in_pieces(shape: str, mean: float) -> None:
+    extents = [int(extent) for extent in shape.split("x")]
+    dims = list(range(1, len(extents)))
+    text = (
+        f"func.func @main(%x: tensor<{shape}xf32>) -> tensor<{extents[0]}xf32> {{\n"
+        f"  %v = aten.var.correction(%x, {dims})"
+        f" : (tensor<{shape}xf32>) -> tensor<{extents[0]}xf32>\n"
+        f"  func.return %v : tensor<{extents[0]}xf32>\n}}\n"
+    )
+    x = torch.randn(extents, generator=torch.Generator().manual_seed(1)) + mean
+    x[0, ..., : extents[-1] // 3] += 1  # pieces with other means than the whole
+    exact = x.double().var(dims).numpy()
+    found = np.asarray(lamina.compile(text)(x.numpy()), np.float64)
+    assert np.abs(found / exact - 1).max() <= 4 * 2.0**-24
