@@ -6,7 +6,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
-from lamina.passes.scheduling.body import Lane, below, broadcast, load
+from lamina.passes.scheduling.body import Lane, below, broadcast, gather, load
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.stages import Access
@@ -28,7 +28,8 @@ def padded_read(
     `dim` is the vector dimension, at its position in `env`.
     """
     assert access.pad is not None
-    if stride == 0 or lanes == 1:
+    moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
+    if not moves or lanes == 1:
         inside = _inside(emit, access, env, None, 1, None)
         safe = emit.add(arith.SelectOp(inside, emit.value(at), emit.value(0)))
         value = emit.add(memref.LoadOp.get(flat, [safe]))
@@ -36,6 +37,10 @@ def padded_read(
         return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
     inside = _inside(emit, access, env, dim, lanes, mask)
     passing = emit.splat(access.pad, lanes)
+    if stride == 0:  # scratch that holds one position of the dimension, tested all the same
+        nowhere = emit.splat(number_attribute(0, IndexType()), lanes)
+        value = gather(emit, flat, access.element, at, nowhere, lanes, inside, passing)
+        return Lane(value, False)
     return load(emit, flat, access.element, at, stride, lanes, inside, passing)
 
 

@@ -153,6 +153,8 @@ def _in_registers(
 ) -> bool:
     if write.memory in reader.op.sources:
         return False
+    if any(read.memory is write.memory and read.pad is not None for read in reader.reads):
+        return False  # what lies beyond the edge is decided by position
     if reader_sweep is sweep:
         return True
     kept = {d for form in write.axes for d, _ in form.terms}
