@@ -16,7 +16,6 @@ func.func private @pads(%x: memref<3x5xf32>, %y: memref<3x5xf32>) attributes {la
 }
 // CHECK-LABEL: @pads
 // CHECK:       [[ONE:%.*]] = memref.alloca() {{.*}} : memref<1xf32>
-// CHECK:       scf.for
 // CHECK:         [[NEGATED:%.*]] = arith.negf
 // CHECK:         memref.store [[NEGATED]], [[ONE]]
 // CHECK:         [[PLACES:%.*]] = arith.addi {{.*}} : vector<8xindex>
