@@ -186,7 +186,10 @@ def _stable_places(keys: Bounded, b: BoundBuilder) -> SSAValue:
 
 @bounds("bincount")
 def bincount(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """How often each number occurs, or sums of weights; the program must limit the numbers."""
+    """How often each number occurs, or sums of weights.
+
+    Numbers above the bound are an error at run time.
+    """
     values = op.args()
     tensor, weights = b.tensor(values["self"]), values["weights"]
     least = b.number(values["minlength"]).constant
@@ -208,28 +211,29 @@ def bincount(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return b.bounded(b.slice(made, 0, 0, bound), [size])
 
 
-_ALL_NUMBERS = {"ui8": 256, "i8": 128}
+_ALL_NUMBERS = {"ui8": 256, "i8": 128, "ui16": 1 << 16, "i16": 1 << 15}
+"""How many numbers that are not negative an element type has, where they are few."""
+
+USUAL_NUMBERS = 1 << 16
+"""Entries of a `bincount` of which nothing else is known: half a MiB, which is quickly cleared."""
 
 
 def _number_range(op: SchemaOp, tensor: Bounded, least: int, b: BoundBuilder) -> Number:
     """One more than the greatest number, and what it is at most."""
     kind: Any = tensor.value.type
     name = str(kind.element_type)
-    limit = _ALL_NUMBERS.get("ui8" if name == "ui8" else name)
-    stated = b.state.limits.get((op.results[0], 0))
-    limits = [max(n, least) for n in (limit, stated) if n is not None]
     if not tensor.shape[0]:
         return Number(b.constant(least), least, 0)
-    if not limits:
-        raise b.refuse(
-            "the number of different values has no upper bound",
-            "torch._check(result.shape[0] <= LIMIT), which bounds it, or torch.histc",
-        )
-    bound = min(limits)
+    stated = b.state.limits.get((op.results[0], 0), USUAL_NUMBERS)
+    bound = max(_ALL_NUMBERS.get(name, stated), least)
     numbers = b.filled(Bounded(b.converted(tensor.value, i64), tensor.sizes), -1)
     smallest = b.filled(Bounded(b.converted(tensor.value, i64), tensor.sizes), 0)
     negative = b("ge.Scalar", b("amin.default", smallest, [0]), 0)
     b.require(negative, f"{b.place}a number is negative")
     size = b("clamp_min.default", b("add.Scalar", b("amax.default", numbers, [0]), 1), least)
-    b.require(b("le.Scalar", size, bound), f"{b.place}the result has more than {bound} entries")
+    message = (
+        f"the result has more than {bound} entries, for which the program was compiled; "
+        "torch._check(result.shape[0] <= LIMIT) states another limit"
+    )
+    b.require(b("le.Scalar", size, bound), b.place + message)
     return Number(size, bound, 0)

@@ -99,6 +99,19 @@ def test_inner_sizes_are_cut_to_contiguous_arrays() -> None:
     np.testing.assert_array_equal(result, np.tile(np.arange(5), (3, 1)))
 
 
+def test_bincount_has_a_usual_bound() -> None:
+    text = """func.func @main(%x: tensor<4xi64>) -> tensor<?xi64> {
+  %r = aten.bincount.default(%x) : (tensor<4xi64>) -> tensor<?xi64>
+  func.return %r : tensor<?xi64>
+}"""
+    program = lamina.compile(text)
+    np.testing.assert_array_equal(program(np.array([1, 3, 3, 0])), [1, 1, 0, 2])
+    assert program(np.array([0, 0, 0, 65535])).shape == (65536,)
+    for number in (65536, -1, 2**62):
+        with pytest.raises(ExecutionError):
+            program(np.array([0, 0, 0, number]))
+
+
 CHECKED = {
     "has no elements": "%r = aten.amax.default(%s) : (tensor<?xf32>) -> tensor<f32>",
     "index is out of range": "%r = aten.select.int(%s, 0, 4) : (tensor<?xf32>) -> tensor<f32>",
@@ -127,7 +140,7 @@ def test_checks_at_run_time(message: str) -> None:
 REFUSED = {
     "no upper bound": (
         "%t = aten._to_copy.default(%s, dtype = i64) : (tensor<?xf32>) -> tensor<?xi64>\n"
-        "%r = aten.bincount.default(%t) : (tensor<?xi64>) -> tensor<?xi64>",
+        "%r = aten.repeat_interleave.Tensor(%t) : (tensor<?xi64>) -> tensor<?xi64>",
         "tensor<?xi64>",
     ),
     "cannot compute on sizes that depend on data": (
