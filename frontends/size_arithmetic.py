@@ -43,6 +43,8 @@ _FOLDS: dict[object, Callable[[Any, Any], Any]] = {torch.sym_max: max, torch.sym
 """What a function is for constants where it is not itself."""
 
 _NOT = torch.sym_not
+_CHOICE = torch.sym_ite
+"""Of a boolean and two integers."""
 
 _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 """Packets whose results are numbers, and which nothing else observes."""
@@ -52,7 +54,7 @@ _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 _HUGE = 1 << 40
 """No tensor has so many elements: such a limit is the range of a type."""
 
-SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT])
+SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE])
 """Functions on numbers that can be imported."""
 
 
@@ -65,9 +67,11 @@ def size_operation(
     """
     if not any(isinstance(value, SSAValue) for value in arguments):
         return _FOLDS.get(function, function)(*arguments)  # pyright: ignore
-    wanted = i1 if function in _CONNECTIVES or function is _NOT else i64
+    wanted = [i1 if function in _CONNECTIVES or function is _NOT else i64] * len(arguments)
+    if function is _CHOICE:
+        wanted[0] = i1
     values = [_value(argument, insert) for argument in arguments]
-    if any(value is None or value.type != wanted for value in values):
+    if [None if value is None else value.type for value in values] != wanted:
         return None
     made = _made(function, values, insert)
     insert(made)
@@ -77,6 +81,8 @@ def size_operation(
 def _made(function: object, values: list[Any], insert: Callable[[Operation], object]) -> Operation:
     if function is _NOT:
         return arith.XOrIOp(values[0], _value(True, insert))  # pyright: ignore
+    if function is _CHOICE:
+        return arith.SelectOp(*values)
     if function in _RELATIONS:
         return arith.CmpiOp(values[0], values[1], _RELATIONS[function])
     return (_ARITHMETIC.get(function) or _CONNECTIVES[function])(values[0], values[1])

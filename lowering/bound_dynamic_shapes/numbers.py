@@ -107,6 +107,22 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
+@bounds("arith.select")
+def choice(op: arith.SelectOp, b: BoundBuilder) -> Number:
+    """One of two numbers."""
+    condition, one, other = (b.number(operand) for operand in op.operands)
+    element = op.results[0].type
+    value = b(
+        "where.self",
+        b.as_tensor(condition, i1),
+        b.as_tensor(one, element),
+        b.as_tensor(other, element),
+    )
+    return Number(
+        value, *_range("arith.maxsi", one, other)[:1], *_range("arith.minsi", one, other)[1:]
+    )
+
+
 _RELATIONS = {"eq": "eq", "ne": "ne", "slt": "lt", "sle": "le", "sgt": "gt", "sge": "ge"}
 
 

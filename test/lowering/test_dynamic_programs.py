@@ -209,6 +209,7 @@ PROGRAMS: dict[str, Program] = {
         (V,),
     ),
     "tensor_split": (lambda v, p: torch.tensor_split(v, p), (V, PLACES)),
+    "boolean number": (lambda v: (v[0] > v[1]).item(), (V,)),
 }
 """Function and example inputs, by what they are about."""
 
