@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, TypeAttribute
 
 from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, SchemaType
 
+
 class RuntimeInt(int):
     """What stands for an integer known only at run time where result types are inferred: -1."""
 
