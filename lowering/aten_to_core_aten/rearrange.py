@@ -236,7 +236,9 @@ def triu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("diff")
 def diff(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """Neighbours subtracted `n` times, after joining `prepend` and `append`."""
+    """Neighbours subtracted `n` times, after joining `prepend` and `append`; none for n = 0."""
+    if op.arg("n") == 0:
+        return op.arg("self")
     x, dim = op.arg("self"), normalized(op.arg("dim"), rank_of(op.arg("self")))
     parts = [part for part in (op.arg("prepend"), x, op.arg("append")) if part is not None]
     if len(parts) > 1:

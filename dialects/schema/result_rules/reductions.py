@@ -233,9 +233,11 @@ def softmax_to_float(args: Args) -> Types:
 
 
 def diff(args: Args) -> Types:
-    """`diff`: n entries less along dim, more by those put before and behind."""
+    """`diff`: n entries less along dim, more by those put before and behind; 0 leaves it alone."""
     value: TensorType = args["self"]
     shape = list(value.get_shape())
+    if args["n"] == 0:
+        return [value]
     if not shape or args["n"] < 0:
         raise ValueError(f"no difference of order {args['n']} of {value}")
     dim = wrap_dim(args["dim"], len(shape))
