@@ -77,7 +77,7 @@ def test_check_goes_on_after_ops_that_cannot_be_imported(
     assert main(["--check", str(path)]) == 1
     out = capsys.readouterr().out
     assert out.count("lamina_test.twice.default: a custom op") == 2
-    assert out.count("aten.logcumsumexp.default") == 1
+    assert "aten.logcumsumexp.default" in out
     assert "relu" not in out and "abs" not in out
 
 
