@@ -87,17 +87,26 @@ def nonzero_static(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("take_along_dim")
 def take_along_dim(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """gather after broadcasting the other dimensions."""
+    """gather after broadcasting the other dimensions.
+
+    Along a dimension negative places count from the end; of the whole tensor they do not.
+    """
     x, indices, dim = op.arg("self"), op.arg("indices"), op.arg("dim")
     if dim is None:
         return b("gather", b.view(x, [_count(x)]), 0, b.view(indices, [_count(indices)]))
     dim = normalized(dim, rank_of(x))
+    indices = _from_the_end(b, indices, shape_of(x)[dim])
     own, asked = shape_of(x), shape_of(indices)
     common = broadcast_shapes(
         [*own[:dim], 1, *own[dim + 1 :]], [*asked[:dim], 1, *asked[dim + 1 :]]
     )
     x = b.expand(x, [*common[:dim], own[dim], *common[dim + 1 :]])
     return b("gather", x, dim, b.expand(indices, [*common[:dim], asked[dim], *common[dim + 1 :]]))
+
+
+def _from_the_end(b: CoreBuilder, indices: SSAValue, extent: int) -> SSAValue:
+    wrapped = b("add.Scalar", indices, extent)
+    return b("where.self", b("lt.Scalar", indices, 0), wrapped, indices)
 
 
 def _count(x: SSAValue) -> int:

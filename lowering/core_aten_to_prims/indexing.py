@@ -35,6 +35,9 @@ def index_select(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 def gather(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """prims.gather, the other dimensions cut to the index's extents."""
     x, index = op.arg("self"), op.arg("index")
+    if prod(shape_of(index)) == 0:
+        # An index without elements may have any rank.
+        return b.full(shape_of(op.results[0]), 0, element_of(x))
     if rank_of(x) == 0 or rank_of(index) == 0:
         flat = b("take", b.reshape(x, [prod(shape_of(x))]), b.reshape(index, [1]), 0)
         return b.reshape(flat, shape_of(op.results[0]))

@@ -187,16 +187,19 @@ def fractional_max_pool(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     kernel, out = each(op.arg("kernel_size"), dims), shape_of(op.results[0])[-dims:]
     extents = shape_of(x)[-dims:]
     planes = prod(shape_of(x)[:-dims])
-    samples = b.reshape(samples, [planes, dims])
+    # Without a batch dimension the samples may still have one; its first entry counts.
+    samples = b.reshape(samples, [prod(shape_of(samples)[:-1]), dims])
+    samples = b.slice(samples, 0, 0, planes)
     wide = [planes, *out, *kernel]
     flat: SSAValue = b.full(wide, 0, i64)
     for p in range(dims):
-        # Samples name the last dimension first.
-        column = b.slice(samples, 1, dims - 1 - p, dims - p)
+        # In 2D samples name the last dimension first, in 3D they do not.
+        at = dims - 1 - p if dims == 2 else p
+        column = b.slice(samples, 1, at, at + 1)
         start = fractional_starts(b, b.reshape(column, [planes]), extents[p], kernel[p], out[p])
         start = b("broadcast_in_dim", start, wide, [0, 1 + p])
-        at = b("add", start, b.along(b.iota(kernel[p], i64), wide, 1 + dims + p))
-        flat = b("add", b.with_number("mul", flat, extents[p]), at)
+        place = b("add", start, b.along(b.iota(kernel[p], i64), wide, 1 + dims + p))
+        flat = b("add", b.with_number("mul", flat, extents[p]), place)
     outer, inner = prod(out), prod(kernel)
     places = b.reshape(flat, [planes, outer * inner])
     rows = b("gather", b.reshape(x, [planes, prod(extents)]), places, 1)

@@ -187,6 +187,8 @@ def lu_solve(factors: Array, pivots: Array, b: Array, *, left: bool, adjoint: bo
 @kernel("ldl_factor_ex")
 def ldl_factor_ex(a: Array, *, hermitian: bool, check_errors: bool = False) -> list[Array]:
     """Both factors of symmetric (Hermitian) matrices in one, LAPACK's pivots, and info."""
+    if not a.size:
+        return [a, np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)]
     is_hermitian = hermitian and np.iscomplexobj(a)
     routine = lapack("hetrf" if is_hermitian else "sytrf", a)
 
@@ -217,7 +219,9 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, *, hermitian: bool) -> Ar
     def one(matrix: Array, swaps: Array, right: Array) -> tuple[Array]:
         return (routine(matrix, swaps[:, 0], right, lower=True)[0],)
 
-    return each(one, *arrays)[0] if b.size else b
+    if not all(array.size for array in arrays):
+        return np.zeros((*batch, *b.shape[-2:]), b.dtype)
+    return each(one, *arrays)[0]
 
 
 # Solving

@@ -30,8 +30,10 @@ def index_select(a: Call) -> Array:
 
 @interprets("gather")
 def gather(a: Call) -> Array:
-    """One element for each index."""
+    """One element for each index, which may have any rank if it holds none."""
     x, dim, index = a["self"], a["dim"], a["index"]
+    if not index.size:
+        return np.zeros(index.shape, x.dtype)
     return x[_along(index, dim)] if x.ndim else np.broadcast_to(x, index.shape)
 
 
