@@ -87,6 +87,7 @@ COMPUTING = frozenset(
         "grid_sampler_2d",
         "grid_sampler_3d",
         "group_norm",
+        "hinge_embedding_loss",
         "hardsigmoid",
         "hardswish",
         "hardtanh",
