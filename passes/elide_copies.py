@@ -20,6 +20,7 @@ from lamina.dialects.loop import ReshapeOp, RowOp
 from lamina.passes.bufferize import ENTRY
 from lamina.passes.in_place import in_place_pairs
 from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.plan_memory import users_through_views
 
 Pairs = dict[str, list[tuple[int, int]]]
 
@@ -53,7 +54,7 @@ def _elide(copy: memref.CopyOp, pairs: Pairs) -> None:
     assert block is not None
     places = {op: number for number, op in enumerate(block.ops)}
     end = places[copy]
-    made = sorted({places[_within(user, block)] for user in _users(source)} - {end})
+    made = sorted({places[_within(user, block)] for user in users_through_views(source)} - {end})
     if not made or made[-1] > end:
         return
     ops = list(block.ops)
@@ -63,7 +64,7 @@ def _elide(copy: memref.CopyOp, pairs: Pairs) -> None:
         return
     touched = {
         places[within]
-        for user in _users(root)
+        for user in users_through_views(root)
         if (within := _above(user, block)) is not None and within is not copy
     }
     if any(made[0] < place < end for place in touched):
@@ -109,17 +110,6 @@ def _root(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, ReshapeOp | RowOp):
         value = value.owner.source
     return value
-
-
-def _users(value: SSAValue) -> list[Operation]:
-    """What reads or writes a buffer, through views as well."""
-    users: list[Operation] = []
-    for use in value.uses:
-        if isinstance(use.operation, ReshapeOp | RowOp):
-            users += _users(use.operation.result)
-        else:
-            users.append(use.operation)
-    return users
 
 
 def _above(op: Operation, block: Block) -> Operation | None:

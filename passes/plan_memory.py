@@ -143,7 +143,7 @@ def _lifetimes(order: Order) -> list[Buffer]:
     buffers: list[Buffer] = []
     for op in order.positions:
         if isinstance(op, memref.AllocOp):
-            touched = [p for user in _users(op.memref) for p in order.span(user, op)]
+            touched = [p for user in users_through_views(op.memref) for p in order.span(user, op)]
             kind = op.memref.type
             assert isinstance(kind, MemRefType)
             size = -(-byte_size(kind) // ALIGNMENT) * ALIGNMENT
@@ -182,11 +182,12 @@ def _root(value: SSAValue) -> SSAValue:
     return value
 
 
-def _users(value: SSAValue) -> list[Operation]:
+def users_through_views(value: SSAValue) -> list[Operation]:
+    """What reads or writes a buffer, through views as well."""
     users: list[Operation] = []
     for use in value.uses:
         if isinstance(use.operation, ReshapeOp | RowOp):
-            users += _users(use.operation.result)
+            users += users_through_views(use.operation.result)
         else:
             users.append(use.operation)
     return users
