@@ -1,7 +1,7 @@
 """What a team of two threads costs: starting one and waiting for its end, and a barrier within it.
 
-`passes/team_cost.py` has these figures as `FORK` and `BARRIER`: `python -m bench.team_cost` on a quiet
-machine measures them anew, through Lamina's own code generator.
+`passes/team_cost.py` plans with such figures, `FORK` and `BARRIER`. `python -m bench.team_cost` on a
+quiet machine measures them anew, through Lamina's own code generator.
 """
 
 import os
