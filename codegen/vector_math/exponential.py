@@ -1,16 +1,31 @@
 """exp, exp2, expm1: x = n ln2 + r with |r| <= ln2 / 2, a polynomial in r, and a scaling by 2^n.
 
-Cody and Waite's two-part ln2 keeps r exact to working precision.
+Cody and Waite's two-part ln2 keeps r exact to working precision. Where an instruction looks sixteen
+numbers up, exp takes n in sixteenths: r is shorter, and a polynomial of degree 3 will do.
 """
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum
+from lamina.codegen.vector_math.piecewise import (
+    has_lookup,
+    in_sixteens,
+    looked_up,
+    smaller_magnitude,
+)
 
 LOG2_E = 1.4426950408889634
 #: ln2 as a short high part (n * high is exact) and the rest.
 LN2_PARTS_32 = (0.693359375, -2.12194440e-4)
 LN2_PARTS_64 = (0.6931471803691238, 1.9082149292705877e-10)
+#: ln2 as an f32 and the rest. A multiple of 1/16 times the high part, taken off x in one fused
+#: step, is exact where x is not small.
+LN2_SIXTEENTHS = (0.6931471824645996, -1.904654323148236e-09)
+SIXTEENTH_POWERS = tuple(2.0 ** (i / 16) for i in range(16))
+_NEAREST_SIXTEENTH = 1.5 * 2.0**19
+"""Added to a small f32 it leaves the nearest multiple of 1/16; the last four bits count them."""
+_MOST_R = 0.03
+"""More than any remainder of half a sixteenth of ln2: only remainders of infinities are larger."""
 
 
 def reduce_ln2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
@@ -23,11 +38,26 @@ def reduce_ln2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
 
 def exp(b: MathBuilder, x: Value) -> Value:
     """e^x; overflow gives inf, underflow goes through the subnormals to 0."""
+    if has_lookup(b) and b.count >= len(SIXTEENTH_POWERS):
+        return in_sixteens(b, _exp_by_sixteenths, x)
     x = b.at_least(b.at_most(x, b.pick(89.0, 710.0)), b.pick(-104.0, -746.0))
     n, r = reduce_ln2(b, x)
     tail = b.horner(r, c.EXP32 if b.single else c.EXP64)
     p = b.fma(r * r, tail, r) + 1.0
     return b.scale(p, n)
+
+
+def _exp_by_sixteenths(b: MathBuilder, x: Value) -> Value:
+    """e^x of f32 as 2^n 2^(i/16) e^r, i by lookup; `scale` takes the whole part of n + i/16."""
+    marked = b.fma(x, LOG2_E, _NEAREST_SIXTEENTH)
+    n = marked - _NEAREST_SIXTEENTH
+    high, low = LN2_SIXTEENTHS
+    r = b.fma(n, -low, b.fma(n, -high, x))
+    # Where n is infinite, r must not be NaN; where x is NaN, so is n.
+    r = smaller_magnitude(b, r, _MOST_R)
+    power = looked_up(b, b.as_bits(marked), SIXTEENTH_POWERS)
+    slope = b.horner(r, (*c.EXP32_SHORT, 1.0))
+    return b.scale(b.fma(power * r, slope, power), n)
 
 
 def exp_parts(b: MathBuilder, x: Value, low: Value | None = None) -> tuple[Value, Value, Value]:

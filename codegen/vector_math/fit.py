@@ -115,6 +115,8 @@ def _table() -> dict[str, Entry]:
 
     return {
         "exp32": (exp_tail, lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -6, -edge, edge, 5, True),
+        # for remainders of at most half a sixteenth of ln2
+        "exp32_short": (exp_tail, lambda x: x**2, -edge / 16, edge / 16, 2, True),
         "exp64": (exp_tail, lambda x: x**2 / mp.exp(x) + mp.mpf(10) ** -12, -edge, edge, 11, False),
         "expm1_32": (exp_tail, lambda x: abs(x) + mp.mpf(10) ** -6, -edge, edge, 5, True),
         "expm1_64": (exp_tail, lambda x: abs(x) + mp.mpf(10) ** -12, -edge, edge, 12, False),

@@ -17,6 +17,7 @@ _NEAREST = 1.5 * 2.0**23
 """Added to a small f32 it leaves the nearest integer in the last bits."""
 
 _PERMUTE = "llvm.x86.avx512.permvar.sf.512"
+_RANGE = "llvm.x86.avx512.mask.range.ps.512"
 
 Row = tuple[float, ...]
 """A number for each interval."""
@@ -44,7 +45,7 @@ def has_lookup(b: MathBuilder) -> bool:
 
 def odd_by_pieces(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
     """f(x) for the odd function that `pieces` describe; NaN at NaN."""
-    return _in_sixteens(b, lambda wide, part: _evaluate(wide, part, pieces), x)
+    return in_sixteens(b, lambda wide, part: _evaluate(wide, part, pieces), x)
 
 
 def _evaluate(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
@@ -54,23 +55,32 @@ def _evaluate(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
     interval = b.as_bits(marked)
     t = b.fma(marked - _NEAREST, -pieces.step, size)
     first, *rest = pieces.slopes
-    total = _looked_up(b, interval, first)
+    total = looked_up(b, interval, first)
     for row in (*rest, pieces.low):
-        total = b.fma(total, t, _looked_up(b, interval, row))
+        total = b.fma(total, t, looked_up(b, interval, row))
     # The quotient is not rounded to one number: its second part is scaled on its own.
-    value = b.fma(size, _looked_up(b, interval, pieces.high), size * total)
+    value = b.fma(size, looked_up(b, interval, pieces.high), size * total)
     return b.copysign(value, x)
 
 
-def _looked_up(b: MathBuilder, interval: Value, row: Row) -> Value:
+def looked_up(b: MathBuilder, interval: Value, row: Row) -> Value:
+    """The numbers of `row` that the last four bits of each lane choose; b has sixteen lanes."""
     numbers = ", ".join(f"float {float_literal(number, 'float')}" for number in row)
     table = Value(b, b.type, f"<{numbers}>")
     return b.call(_PERMUTE, b.type, [table, interval])
 
 
-def _in_sixteens(
-    b: MathBuilder, function: Callable[[MathBuilder, Value], Value], x: Value
-) -> Value:
+def smaller_magnitude(b: MathBuilder, x: Value, limit: float) -> Value:
+    """x, or the limit with the sign of x if that is nearer to zero or x is NaN; sixteen lanes."""
+    kinds = f"{b.type}, {b.type}, i32, {b.type}, i16, i32"
+    b.shared.declarations[_RANGE] = f"declare {b.type} @{_RANGE}({kinds})"
+    pair = f"{b.type} {x.text}, {b.type} {b.const(limit).text}"
+    # 2: the smaller magnitude, sign of the first; the rest: no mask, current rounding.
+    text = f"call {b.type} @{_RANGE}({pair}, i32 2, {b.type} {x.text}, i16 -1, i32 4)"
+    return b.emit(b.type, text)
+
+
+def in_sixteens(b: MathBuilder, function: Callable[[MathBuilder, Value], Value], x: Value) -> Value:
     """`function` of any number of lanes, on vectors of sixteen."""
     wide = b.other(_WIDE)
     if b.count == 0:
