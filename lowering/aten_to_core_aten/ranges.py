@@ -24,14 +24,17 @@ def linspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers(*(f"logspace.{overload}" for overload in _OVERLOADS))
 def logspace(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """base to the power of linspace, in f64; the ends are of the result's type."""
+    """base to the power of linspace, in f64; the ends are of the result's type.
+
+    One step alone is not rounded to it: torch fills with the power of `start` (`RangeFactories`).
+    """
     element, base = element_of(op.results[0]), op.arg("base")
     start, end = op.arg("start"), op.arg("end")
     if is_complex(element):
         return b("pow.Scalar", base, _spaced(op, b, start, end, element))
     if not is_float(element):
         start, end = _whole(b, start, element), _whole(b, end, element)
-    elif _is_half(element):
+    elif _is_half(element) and op.arg("steps") != 1:
         start, end = _rounded(b, start, element), _rounded(b, end, element)
     powers = b("pow.Scalar", float(base), _spaced(op, b, start, end, f64))
     return b.cast(powers, element)

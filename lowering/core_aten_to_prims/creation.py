@@ -33,7 +33,7 @@ def arange(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         # Torch computes integer ranges with truncated bounds (RangeFactoriesKernel.cpp).
         return b.convert(b.iota(length, i64, int(start), int(step)), element)
     if isinstance(start, int) and isinstance(step, int):
-        return b.convert(b.iota(length, i64, start, step), element)
+        return b.convert(b.iota(length, i64, int(start), int(step)), element)
     index = b.convert(b.iota(length, i64), f64)
     value = b.with_number("add", b.with_number("mul", index, step), start)
     return b.convert(value, element)

@@ -157,6 +157,8 @@ def qr_old(a: Array, *, some: bool) -> list[Array]:
 @kernel("geqrf")
 def geqrf(a: Array) -> list[Array]:
     """R above and the reflectors below the diagonal, and their factors."""
+    if not a.size:
+        return [a, np.zeros((*a.shape[:-2], min(a.shape[-2:])), a.dtype)]
     routine = lapack("geqrf", a)
     return each(lambda matrix: routine(matrix)[:2], a)
 

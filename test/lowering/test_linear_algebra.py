@@ -58,6 +58,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "eigh": (recomposed_eigh, (definite(),)),
     "eigvalsh": (linalg.eigvalsh, (definite(),)),
     "geqrf": (torch.geqrf, (matrices(*TALL),)),
+    "geqrf of no matrices": (torch.geqrf, (torch.zeros(2, 0, 3, 5),)),
+    "geqrf without columns": (torch.geqrf, (torch.zeros(2, 3, 0),)),
     "householder": (lambda x: linalg.householder_product(*torch.geqrf(x)), (matrices(*TALL),)),
     "inv": (linalg.inv, (matrices(*SQUARE),)),
     "inv_ex": (linalg.inv_ex, (matrices(*SQUARE),)),

@@ -61,7 +61,10 @@ def new(args: Args) -> Types:
 
 
 def arange(args: Args) -> Types:
-    """ceil((end - start) / step) entries; i64 if all three are integers, else f32."""
+    """ceil((end - start) / step) entries; i64 if all three are integers, else f32.
+
+    For i64 torch cuts the fractions of all three off first (`computeArangeSize`).
+    """
     start, end, step = args.get("start", 0), args["end"], args.get("step", 1)
     numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
     if len(numbers) < 3 or any(v == DYNAMIC or isinstance(v, RuntimeInt) for v in numbers):
@@ -71,7 +74,11 @@ def arange(args: Args) -> Types:
     dtype = args["dtype"]
     if dtype is None:
         dtype = f32 if any(isinstance(v, float) for v in numbers) else i64
-    if all(isinstance(v, int) for v in numbers):
+    if dtype == i64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("a step of less than one does not move among integers")
+    if all(isinstance(v, int) for v in (start, end, step)):
         length = -(-(end - start) // step)
     else:
         length = ceil((end - start) / step)
