@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -35,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type
 from lamina.dialects.loop.linear import value_range
-from lamina.dialects.loop.segments import integers64, segment
+from lamina.dialects.loop.segments import UNIT, array64, integers64, segment, segment_sizes, words
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
@@ -103,15 +102,18 @@ class GenericOp(IRDLOperation):
         pads: Sequence[Attribute | None] | None = None,
     ) -> None:
         pads = pads or [None] * len(inputs)
-        super().__init__(
-            operands=[list(inputs), list(sources), list(outs)],
-            result_types=[list(result_types)],
+        # xDSL's own constructor sorts out what stands in order here, at ten times the cost.
+        Operation.__init__(
+            self,
+            operands=[*inputs, *sources, *outs],
+            result_types=result_types,
             properties={
-                "domain": DenseArrayBase.from_list(i64, list(domain)),
+                "domain": array64(*domain),
                 "input_maps": ArrayAttr([AffineMapAttr(m) for m in input_maps]),
-                "pads": ArrayAttr([UnitAttr() if p is None else p for p in pads]),
+                "pads": ArrayAttr([UNIT if p is None else p for p in pads]),
                 "output_maps": ArrayAttr([AffineMapAttr(m) for m in output_maps]),
-                "combiners": ArrayAttr([StringAttr(c) for c in combiners]),
+                "combiners": words(*combiners),
+                "operandSegmentSizes": segment_sizes(len(inputs), len(sources), len(outs)),
             },
             regions=[body],
         )

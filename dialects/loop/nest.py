@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     MemRefType,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -33,6 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import YieldOp, element_type
 from lamina.dialects.loop.generic import verify_map
+from lamina.dialects.loop.segments import array64
 from lamina.dialects.loop.syntax import parse_map, print_map
 
 
@@ -110,7 +110,7 @@ class OrderedNest(IRDLOperation, ABC):
 def nest_properties(domain: Sequence[int], maps: Sequence[AffineMap]) -> dict[str, Attribute]:
     """The properties that every ordered nest has."""
     return {
-        "domain": DenseArrayBase.from_list(i64, list(domain)),
+        "domain": array64(*domain),
         "input_maps": ArrayAttr([AffineMapAttr(m) for m in maps]),
     }
 

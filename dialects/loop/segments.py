@@ -1,15 +1,18 @@
-"""Quick reading of an op's operand segments and integer arrays.
+"""Quick reading and making of an op's operand segments and integer arrays.
 
-xDSL decodes them anew at each access, which was a tenth of the time that passes take.
+xDSL decodes them anew at each access, which was a tenth of the time that passes take, and makes
+them number by number. Arrays are immutable: equal ones are one object here.
 """
 
 import struct
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, UnitAttr, i32, i64
 from xdsl.ir import Operation
 from xdsl.irdl import VarOperand
+
+UNIT = UnitAttr()
 
 
 @lru_cache(maxsize=4096)
@@ -22,14 +25,37 @@ def integers64(array: Any) -> tuple[int, ...]:
     return _decoded(array.data.data, "q", 8)
 
 
+@lru_cache(maxsize=4096)
+def array64(*numbers: int) -> DenseArrayBase:
+    """An array of i64."""
+    return DenseArrayBase.from_list(i64, numbers)
+
+
+@lru_cache(maxsize=4096)
+def segment_sizes(*sizes: int) -> DenseArrayBase:
+    """The `operandSegmentSizes` of an op."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+@lru_cache(maxsize=1024)
+def words(*texts: str) -> ArrayAttr[StringAttr]:
+    """An array of strings."""
+    return ArrayAttr([StringAttr(text) for text in texts])
+
+
+@lru_cache(maxsize=4096)
+def _bounds(sizes: bytes, index: int) -> slice:
+    counts = _decoded(sizes, "i", 4)
+    start = sum(counts[:index])
+    return slice(start, start + counts[index])
+
+
 def segment(index: int) -> property:
     """A property with the operands of one segment of an op that has `operandSegmentSizes`."""
 
     def operands(self: Operation) -> VarOperand:
         sizes = self.properties["operandSegmentSizes"]
         assert isinstance(sizes, DenseArrayBase)
-        counts = _decoded(sizes.data.data, "i", 4)
-        start = sum(counts[:index])
-        return VarOperand(self.operands[start : start + counts[index]])
+        return VarOperand(self._operands[_bounds(sizes.data.data, index)])
 
     return property(operands)
