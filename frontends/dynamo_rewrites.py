@@ -1,6 +1,7 @@
 """Ops that AOTAutograd picks for a backend, as the public ATen ops they come from."""
 
 import operator
+from typing import Any
 
 import torch
 from torch import fx
@@ -18,16 +19,21 @@ def undo_specializations(graph_module: fx.GraphModule) -> None:
             node.target = _ATEN._to_copy.default
             node.kwargs = {"dtype": node.args[1]}
             node.args = node.args[:1]
+        elif node.target is torch.ops.higher_order.with_effects:
+            _restore_check(graph, node)
 
 
 def _restore_attention(graph: fx.Graph, node: fx.Node) -> None:
     """The flash kernel also gives a log-sum-exp, which only a backward pass reads."""
     if any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
         return
-    query, key, value, *flags = node.args
+    arguments: Any = node.args
+    query, key, value, *flags = arguments
     dropout = flags[0] if flags else 0.0
     causal = flags[1] if len(flags) > 1 else False
     keywords = {"scale": node.kwargs["scale"]} if node.kwargs.get("scale") is not None else {}
+    if query.meta["val"].shape[1] != key.meta["val"].shape[1]:
+        keywords["enable_gqa"] = True  # which the kernel tells from the shapes
     arguments = (query, key, value, node.kwargs.get("attn_mask"), dropout, causal)
     with graph.inserting_before(node):
         made = graph.call_function(_ATEN.scaled_dot_product_attention.default, arguments, keywords)
@@ -36,3 +42,26 @@ def _restore_attention(graph: fx.Graph, node: fx.Node) -> None:
         user.replace_all_uses_with(made)
         graph.erase_node(user)
     graph.erase_node(node)
+
+
+def _restore_check(graph: fx.Graph, node: fx.Node) -> None:
+    """A factorization reports to a check, in a chain of tokens; here it checks by itself."""
+    arguments: Any = node.args
+    token, target, report, *_ = arguments
+    if target is not _ATEN._linalg_check_errors.default:
+        return
+    if report.target is not operator.getitem or not _checks(report.args[0].target):
+        return
+    factorization = report.args[0]
+    factorization.kwargs = {**factorization.kwargs, "check_errors": True}
+    if token.op == "placeholder":
+        token.meta["val"] = None  # which is what calls give for a token
+    for user in list(node.users):
+        user.replace_all_uses_with(token)
+        graph.erase_node(user)
+    graph.erase_node(node)
+
+
+def _checks(target: object) -> bool:
+    schema = getattr(target, "_schema", None)
+    return schema is not None and any(a.name == "check_errors" for a in schema.arguments)

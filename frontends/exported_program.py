@@ -54,7 +54,7 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
     Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
     higher-order ops other than control flow, custom ops, objects, effect tokens, training outputs.
     """
-    if _holds_vmap(program.graph_module):
+    if _needs_tracing(program.graph_module):
         program = program.run_decompositions({})
     return _ProgramImporter(program).run()
 
@@ -70,13 +70,15 @@ def import_with_blockers(program: ExportedProgram) -> tuple[ModuleOp, list[Unsup
     return module, importer.blockers
 
 
-def _holds_vmap(graph_module: torch.fx.GraphModule) -> bool:
-    """Whether torch left `vmap` in a graph as calls that switch it on and off.
+def _needs_tracing(graph_module: torch.fx.GraphModule) -> bool:
+    """Whether torch left `vmap` or `autocast` in a graph, whose rules only torch knows.
 
-    They stand around ops on slices; only torch knows the rules that make ops on batches of these.
+    `vmap` is calls that switch it on and off around ops on slices, and becomes ops on batches;
+    regions of `autocast` hold ops without the conversions that it makes.
     """
     return any(
         getattr(node.target, "__module__", None) == "torch._functorch.predispatch"
+        or node.target is torch.ops.higher_order.wrap_with_autocast
         for part in graph_module.modules()
         if isinstance(part, torch.fx.GraphModule)
         for node in part.graph.nodes

@@ -92,7 +92,9 @@ def attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """scaled_dot_product_attention; what a backward pass would read is not computed."""
     if op.results[1].uses:
         raise b.refuse("its second result", "aten.scaled_dot_product_attention.default")
-    return [*_as(op, b, "scaled_dot_product_attention.default"), None]
+    heads = [shape_of(op.arg(name))[-3:-2] for name in ("query", "key")]
+    more = {"enable_gqa": True} if heads[0] != heads[1] else {}
+    return [*_as(op, b, "scaled_dot_product_attention.default", **more), None]
 
 
 @lowers("log_sigmoid_forward")

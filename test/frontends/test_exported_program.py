@@ -55,6 +55,18 @@ class Small(torch.nn.Module):
         return torch.relu(self.linear(x)) * self.table
 
 
+def test_conversions_of_autocast() -> None:
+    class Mixed(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = x @ x
+                with torch.autocast("cpu", enabled=False):
+                    return y, x @ x
+
+    program = imported(Mixed(), torch.zeros(4, 4), strict=False)
+    assert names_of(program) == ["aten._to_copy.default"] * 2 + ["aten.matmul.default"] * 2
+
+
 def test_every_kind_of_argument_with_its_name_and_type() -> None:
     program = imported(Small(), torch.zeros(2, 4))
     assert [(s.name, s.kind, s.type_text) for s in arguments_of(program)] == [

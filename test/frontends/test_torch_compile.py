@@ -13,6 +13,8 @@ from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounterWithBackend
 
+from lamina.dialects.errors import ExecutionError
+
 WEIGHTS = ("passed", "checked", "frozen")
 
 
@@ -94,6 +96,22 @@ def test_scaled_dot_product_attention(causal: bool) -> None:
         return nn.functional.scaled_dot_product_attention(x, x + 1, x * 2, is_causal=causal)
 
     check(function, torch.randn(2, 2, 6, 8))
+
+
+def test_attention_with_grouped_heads() -> None:
+    def function(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)
+
+    check(function, torch.randn(2, 4, 6, 8), torch.randn(2, 2, 6, 8))
+
+
+def test_factorizations_check_by_themselves() -> None:
+    def function(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.solve(torch.linalg.inv(a), b) + torch.linalg.cholesky(a)
+
+    check(function, torch.eye(3) * 2, torch.randn(3, 3))
+    with pytest.raises(ExecutionError, match="singular"):
+        compiled(torch.linalg.solve)(torch.zeros(3, 3), torch.randn(3, 3))
 
 
 def test_encoder_layer_with_sequence_first() -> None:

@@ -61,7 +61,7 @@ def attention(args: Args) -> Types:
 
 def attention_with_logsumexp(args: Args) -> Types:
     """`_scaled_dot_product_flash_attention_for_cpu`: the result, and the scores' log-sum-exp."""
-    (result,) = attention(args)
+    (result,) = attention({**args, "enable_gqa": True})  # grouped heads need no asking
     query: TensorType = args["query"]
     batch, heads, length, _ = query.get_shape()
     dtype = query.element_type
