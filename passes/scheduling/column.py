@@ -8,6 +8,7 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.passes.scheduling.combine import store
+from lamina.passes.scheduling.edges import mask_below, whole_steps
 from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.stages import Stage
@@ -30,16 +31,16 @@ class ColumnEmitter(SweepEmitter):
 
         def block(copies: int, mask_tail: bool) -> LoopBody:
             def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = self._tail_mask(inner, high, index) if mask_tail else None
+                mask = mask_below(inner, high, index, self.lanes) if mask_tail else None
                 self._columns(inner, envs, ranges, reduced, index, copies, mask)
                 return values
 
             return body
 
         wide = self.lanes * unroll
-        middle = self._whole(emit, low, high, wide)
+        middle = whole_steps(emit, low, high, wide)
         emit.loop(low, middle, wide, [], block(unroll, False))
-        end = self._whole(emit, low, high, self.lanes)
+        end = whole_steps(emit, low, high, self.lanes)
         if unroll > 1:
             emit.loop(middle, end, self.lanes, [], block(1, False))
         if self.lanes > 1:

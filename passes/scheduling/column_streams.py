@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from lamina.passes.scheduling.body import Body
 from lamina.passes.scheduling.column import ColumnEmitter
 from lamina.passes.scheduling.combine import combine
+from lamina.passes.scheduling.edges import mask_below, whole_steps
 from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.stages import Stage
@@ -134,13 +135,13 @@ class ColumnStreamsEmitter(ColumnEmitter):
 
         def step(masked: bool) -> LoopBody:
             def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = self._tail_mask(inner, high, at) if masked else None
+                mask = mask_below(inner, high, at, self.lanes) if masked else None
                 self._add_vector(inner, rows, prepared, at, inner.minus(at, low), mask, totals)
                 return values
 
             return body
 
-        end = self._whole(emit, low, high, self.lanes)
+        end = whole_steps(emit, low, high, self.lanes)
         emit.loop(low, end, self.lanes, [], step(False))
         if self.lanes > 1:
             emit.loop(end, high, self.lanes, [], step(True))
@@ -172,7 +173,7 @@ class ColumnStreamsEmitter(ColumnEmitter):
 
         def step(masked: bool) -> LoopBody:
             def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = self._tail_mask(inner, high, at) if masked else None
+                mask = mask_below(inner, high, at, self.lanes) if masked else None
                 for total, (stage, number) in zip(totals, self.reductions, strict=True):
                     kind = VectorType(self._element(stage, number), [self.lanes])
                     kept = inner.value(inner.minus(at, low))
@@ -182,7 +183,7 @@ class ColumnStreamsEmitter(ColumnEmitter):
 
             return body
 
-        end = self._whole(emit, low, high, self.lanes)
+        end = whole_steps(emit, low, high, self.lanes)
         emit.loop(low, end, self.lanes, [], step(False))
         if self.lanes > 1:
             emit.loop(end, high, self.lanes, [], step(True))

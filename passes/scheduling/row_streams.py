@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.passes.fusion_cost import body_cost
 from lamina.passes.plan_memory import byte_size
+from lamina.passes.scheduling.edges import mask_below
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Sweep
 from lamina.passes.scheduling.stages import Stage
@@ -94,7 +95,7 @@ class RowStreamsEmitter(SweepEmitter):
             return step(inner, index, values, None, 0)
 
         def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            return step(inner, index, values, self._tail_mask(inner, extent, index), 0)
+            return step(inner, index, values, mask_below(inner, extent, index, self.lanes), 0)
 
         width = self.lanes * VECTORS
         carried = start * (len(rows) * VECTORS)

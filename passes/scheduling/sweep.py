@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import AnyFloat, VectorType, i1
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -24,7 +24,8 @@ from lamina.passes.scheduling.body import (
     vector_reduce,
 )
 from lamina.passes.scheduling.combine import combine, identity_value, joined, store
-from lamina.passes.scheduling.emitter import Emitter, Index
+from lamina.passes.scheduling.edges import aligned_start, mask_below, whole_steps
+from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.padded_read import padded_read
 from lamina.passes.scheduling.prefetch import Ahead
@@ -148,35 +149,29 @@ class SweepEmitter:
             head = self._step(inner, envs, prepared, index, None, values[:count])
             return [*head, *values[count:]]
 
-        def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            mask = self._tail_mask(inner, high, index)
-            head = self._step(inner, envs, prepared, index, mask, values[:count])
-            return [*head, *values[count:]]
+        def up_to(end: Index) -> LoopBody:
+            def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+                mask = mask_below(inner, end, index, self.lanes)
+                head = self._step(inner, envs, prepared, index, mask, values[:count])
+                return [*head, *values[count:]]
 
+            return masked
+
+        start = aligned_start(emit, self.sweep, self.place, self.lanes, self.memory, envs, bounds)
+        if start != low:
+            carried = emit.loop(low, start, self.lanes, carried, up_to(start))
+            low = start
         wide = self.lanes * self.unroll
-        middle = self._whole(emit, low, high, wide)
+        middle = whole_steps(emit, low, high, wide)
         if self.unroll > 1:
             carried = emit.loop(low, middle, wide, carried, unrolled)
         else:
             middle = low
-        end = self._whole(emit, low, high, self.lanes)
+        end = whole_steps(emit, low, high, self.lanes)
         carried = emit.loop(middle, end, self.lanes, carried, single)
         if self.lanes > 1:
-            carried = emit.loop(end, high, self.lanes, carried, masked)
+            carried = emit.loop(end, high, self.lanes, carried, up_to(high))
         return carried
-
-    def _tail_mask(self, emit: Emitter, high: Index, index: Index) -> SSAValue:
-        left = emit.value(emit.minus(high, index))
-        kind = VectorType(i1, [self.lanes])
-        return emit.add(vector.CreateMaskOp.create(operands=[left], result_types=[kind]))
-
-    @staticmethod
-    def _whole(emit: Emitter, low: Index, high: Index, step: int) -> Index:
-        """The end of the last whole step that fits."""
-        if step == 1:
-            return high
-        length = emit.minus(high, low)
-        return emit.plus(low, emit.times(emit.quotient(length, step), step))
 
     def _fetch_ahead(
         self, emit: Emitter, envs: dict[Stage, Env], index: Index, into_step: int

@@ -4,6 +4,7 @@
 // region has its own lines but shares them.
 
 // CHECK-LABEL: define internal <16 x float> @lamina.exp.v16f32(<16 x float> %x0) #1
+// CHECK: call <16 x float> @llvm.x86.avx512.permvar.sf.512
 // CHECK: call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512
 // CHECK-LABEL: define internal float @lamina.exp.f32(float %x0) #1
 // CHECK-LABEL: define internal void @exponentials

@@ -52,3 +52,44 @@ func.func private @twice(%x: memref<2097152xf32>, %y: memref<2097152xf32>) attri
 }
 // CHECK-LABEL: @twice
 // CHECK-NOT:     nontemporal = true
+
+// -----
+
+// Rows of 260 begin anywhere: a few elements are stored first, up to where vectors are aligned.
+func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.entry} {
+  func.call @padded(%x, %y) : (memref<16384x256xf32>, memref<16384x260xf32>) -> ()
+  func.return
+}
+func.func private @padded(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.kernel} {
+  loop.generic (r, i) in [16384, 260] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x260xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @padded
+// CHECK:         %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:    %[[PAST:.*]] = arith.remui %[[ROW]], %[[LANES:.*]] : index
+// CHECK-NEXT:    %[[LEFT:.*]] = arith.subi %[[LANES]], %[[PAST]] : index
+// CHECK-NEXT:    %[[HEAD:.*]] = arith.remui %[[LEFT]], %[[LANES]] : index
+// CHECK:         vector.maskedstore
+// CHECK:         vector.store {{.*}} {nontemporal = true}
+// CHECK:         vector.maskedstore
+
+// -----
+
+// Rows of 256 are aligned throughout.
+func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) attributes {lamina.entry} {
+  func.call @whole(%x, %y) : (memref<16384x256xf32>, memref<16384x256xf32>) -> ()
+  func.return
+}
+func.func private @whole(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) attributes {lamina.kernel} {
+  loop.generic (r, i) in [16384, 256] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x256xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @whole
+// CHECK-NOT:     vector.maskedstore
+// CHECK:         vector.store {{.*}} {nontemporal = true}

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lamina
+from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, UnsupportedError
+from lamina.passes import schedule
 
 Build = Any
 Execute = Callable[..., list[np.ndarray]]
@@ -276,3 +279,25 @@ def test_index_maps_must_be_linear(build: Build, execute: Execute) -> None:
     (result,) = build.nest("i=16", [(x, "i floordiv 2")], writes, "loop.yield %p0 : f32")
     with pytest.raises(UnsupportedError, match="not linear"):
         execute(build.text(result), sample((8,)))
+
+
+@pytest.mark.parametrize(("rows", "length"), [(5, 260), (9, 67), (40, 17), (3, 9), (7, 64)])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_rows_stored_past_the_caches(
+    build: Build, target: Target, monkeypatch: Any, rows: int, length: int, element: str
+) -> None:
+    """Rows that begin anywhere: aligned stores take over after the first elements of each."""
+    x = build.argument((rows, length - 3), element)
+    body = f"%v = arith.addf %p0, %p0 : {element}\nloop.yield %v : {element}"
+    padded = build.nest(
+        f"i={rows}, j={length}",
+        [(x, "i, j - 1", f"0.5 : {element}")],
+        [("i, j", "store", (rows, length), element)],
+        body,
+    )
+    array = sample((rows, length - 3), element)
+    monkeypatch.setattr(schedule, "streamed_arguments", lambda *_: {"kernel_0": frozenset({1})})
+    compiled = lamina.compile(build.text(*padded), target=target, cache=False)
+    expected = np.pad(2 * array, ((0, 0), (1, 2)), constant_values=1)
+    np.testing.assert_array_equal(compiled(array), expected)
+    assert "nontemporal = true" in compiled.ir("scheduled")
