@@ -17,7 +17,7 @@ def main_module(
 
     `arguments` has name and kind of each block argument.
     """
-    block.add_op(ReturnOp(*results))
+    block.add_op(ReturnOp.create(operands=results))
     function = FuncOp(
         "main",
         FunctionType.from_lists(block.arg_types, [result.type for result in results]),

@@ -12,9 +12,11 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 
 from lamina.dialects.errors import InputError
-from lamina.passes.registry import load_pass
+from lamina.passes.registry import PASSES, load_pass
 
-TARGET_PASSES = frozenset({"fuse-elementwise", "fuse-gathers", "pack-contractions", "schedule"})
+TARGET_PASSES = frozenset(
+    {"fuse-elementwise", "fuse-gathers", "fuse-column-sums", "pack-contractions", "schedule"}
+)
 """Passes that need to know the machine; they take its name as the option `target`."""
 
 ROUNDINGS = ("kernel", "eager")
@@ -43,7 +45,7 @@ STAGES: tuple[Stage, ...] = (
         "core_aten",
         ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ),
-    Stage("prims", ("convert-core-aten-to-prims", "verify-prims")),
+    Stage("prims", ("widen-half-floats", "convert-core-aten-to-prims", "verify-prims")),
     Stage(
         "loop",
         (
@@ -69,6 +71,7 @@ STAGES: tuple[Stage, ...] = (
             "split-reductions",
             "fuse-kernels",
             "merge-siblings",
+            "fuse-column-sums",
             "merge-small-kernels",
             "elide-rounding",
             "outline-kernels",
@@ -133,7 +136,9 @@ def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> No
 
 @cache
 def _pass(text: str) -> ModulePass:
-    """The pass that a spec means. It is an immutable value; reading its options takes 0.1 ms."""
+    """The pass that a spec means. It is an immutable value; a name alone needs no reading."""
+    if text in PASSES:
+        return load_pass(text)()
     spec = parse_spec(text)
     try:
         kind = load_pass(spec.name)

@@ -91,7 +91,7 @@ def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:
         argument = block.insert_arg(buffer_type(value.type), len(block.args))
         argument.name_hint = "out"
         owners.setdefault(value, argument)
-    Rewriter.replace_op(terminator, func.ReturnOp())
+    Rewriter.replace_op(terminator, func.ReturnOp.create())
     return owners
 
 

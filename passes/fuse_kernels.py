@@ -173,7 +173,7 @@ class _Grouping:
 
     def _producers(self, op: Operation) -> list[Group]:
         owners = [_root(v).owner for v in op.operands]
-        return [self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of]
+        return [self.group_of[o] for o in owners if not isinstance(o, Block) and o in self.group_of]
 
     @staticmethod
     def _closure(producers: list[Group]) -> int:

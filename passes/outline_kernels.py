@@ -64,7 +64,7 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
     block = body.block
     terminator = block.last_op
     assert terminator is not None
-    Rewriter.replace_op(terminator, func.ReturnOp(*terminator.operands))
+    Rewriter.replace_op(terminator, func.ReturnOp.create(operands=terminator.operands))
     function = func.FuncOp(
         name,
         FunctionType.from_lists([a.type for a in block.args], [r.type for r in kernel.res]),

@@ -97,7 +97,7 @@ def schedule_kernel(
             schedule_product_kernel(emit, stages, memory, target)
         else:
             schedule_row_kernel(emit, stages, memory, target)
-    new.add_op(func.ReturnOp())
+    new.add_op(func.ReturnOp.create())
     function.detach_region(function.body)
     function.add_region(Region(new))
 

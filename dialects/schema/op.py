@@ -52,6 +52,11 @@ class SchemaOp(IRDLOperation):
     _irdl: ClassVar[OpDef | None] = None
     _rule: ClassVar[ResultRule | None]
 
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Answers `isinstance` at once; as an abstract class it would ask each class of ops."""
+        return cls in other.__mro__
+
     # Construction
 
     def __init__(
@@ -243,6 +248,15 @@ def _results_of(op: Operation, types: Sequence[Attribute]) -> Any:
     return SSAValues(OpResult(kind, op, index) for index, kind in enumerate(types))
 
 
+_NO_VALUES = frozenset({bool, int, float, complex, str, list, tuple})
+
+
+def _is_value(value: Any) -> bool:
+    """Whether it stands for an SSA value."""
+    # To ask Python whether a new type is an Operation takes a walk over all classes of ops.
+    return type(value) not in _NO_VALUES and isinstance(value, SSAValue | Operation)
+
+
 def _store_one(
     slot: Slot, value: Any, operands: list[SSAValue], properties: dict[str, Attribute]
 ) -> None:
@@ -259,7 +273,7 @@ def _store_one(
     elif slot.role is _TENSORS:
         _store_tensors(slot, value, operands, properties)
     elif slot.role is _MIXED:
-        if isinstance(value, SSAValue | Operation):
+        if _is_value(value):
             operands.append(_single(slot, value))
         elif not same(value, slot.default):
             _store_constant(slot, value, properties)
@@ -288,7 +302,7 @@ def _single(slot: Slot, value: Any) -> SSAValue:
 def _store_tensors(
     slot: Slot, value: Any, operands: list[SSAValue], properties: dict[str, Attribute]
 ) -> None:
-    if isinstance(value, SSAValue | Operation) or not isinstance(value, Sequence):
+    if _is_value(value) or not isinstance(value, Sequence):
         raise TypeError(f"must be {describe(slot.type)}, not {value!r}")
     present = [entry is not None for entry in value]
     if not all(present):
@@ -301,12 +315,10 @@ def _store_tensors(
 def _store_mixed_list(
     slot: Slot, value: Any, operands: list[SSAValue], properties: dict[str, Attribute]
 ) -> None:
-    if isinstance(value, SSAValue | Operation):
+    if _is_value(value):
         value = [value] * (slot.type.size or 1)
-    if isinstance(value, list | tuple) and any(
-        isinstance(entry, SSAValue | Operation) for entry in value
-    ):
-        dynamic = [isinstance(entry, SSAValue | Operation) for entry in value]
+    if isinstance(value, list | tuple) and any(map(_is_value, value)):
+        dynamic = list(map(_is_value, value))
         operands += [_single(slot, v) for v, d in zip(value, dynamic, strict=True) if d]
         value = [DYNAMIC if d else v for v, d in zip(value, dynamic, strict=True)]
         properties[slot.name] = encode(value, slot.type)
