@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.special import SpecialOp
 
 FREE = frozenset(
     {
@@ -27,6 +28,8 @@ DIVISION_COST = 5
 SQRT_COST = 8
 MATH_COST = 15
 SPECIAL_COST = 60
+INLINED_SPECIAL = frozenset({"erfc", "sigmoid"})
+"""Special functions that are no longer than those of `math`."""
 READ_COST = 4
 """An indirect read: an address computation, a bounds check and a gather."""
 
@@ -40,8 +43,8 @@ def op_cost(op: Operation) -> int:
         return DIVISION_COST
     if name == "loop.read":
         return READ_COST
-    if name == "loop.special":
-        return SPECIAL_COST
+    if isinstance(op, SpecialOp):
+        return MATH_COST if op.function.data in INLINED_SPECIAL else SPECIAL_COST
     if name in ("math.sqrt", "math.rsqrt"):
         return SQRT_COST
     if name.startswith("math.") and name not in CHEAP_MATH:

@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "log2": ("logarithm", 1),
     "pow": ("power", 2),
     "rsqrt": ("power", 1),
+    "sigmoid": ("logistic", 1),
     "sin": ("trigonometric", 1),
     "sinh": ("hyperbolic", 1),
     "tan": ("trigonometric", 1),

@@ -40,6 +40,7 @@ UNARY = frozenset(
         "ndtri",
         "scaled_modified_bessel_k0",
         "scaled_modified_bessel_k1",
+        "sigmoid",
         "spherical_bessel_j0",
     ]
 )

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
-from lamina.lowering.tensor_types import element_of
+from lamina.lowering.tensor_types import element_of, is_complex
 
 
 @lowers("relu")
@@ -19,9 +19,12 @@ def relu(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 @lowers("sigmoid")
 def sigmoid(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """1 / (1 + exp(-x))."""
-    x = b.convert(op.arg("self"), element_of(op.results[0]))
-    return b("reciprocal", b.with_number("add", b("exp", b("neg", x)), 1))
+    """Its primitive; of complex numbers 1 / (1 + exp(-x))."""
+    element = element_of(op.results[0])
+    x = b.convert(op.arg("self"), element)
+    if is_complex(element):
+        return b("reciprocal", b.with_number("add", b("exp", b("neg", x)), 1))
+    return b("sigmoid", x)
 
 
 @lowers("hardtanh")

@@ -17,6 +17,7 @@ from lamina.codegen.vector_math import FUNCTIONS, build
 from lamina.codegen.vector_math.builder import Number, Operand, Shared, Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder, State
 from lamina.runtime.interpreters import special
+from lamina.runtime.interpreters.aten_ops.pointwise import sigmoid
 from lamina.runtime.interpreters.values import Array
 
 _DTYPES = {"float": np.float32, "double": np.float64, "i1": np.bool_, "i32": np.int32}
@@ -30,6 +31,7 @@ _ELEMENTARY: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "log1p": np.log1p,
     "pow": np.power,
+    "sigmoid": sigmoid,
     "sin": np.sin,
     "tan": np.tan,
 }

@@ -29,9 +29,7 @@ def _truncated_div(x: Array, y: Array) -> Array:
     return pointwise.divide(x, y, "trunc" if x.dtype.kind in "iu" else None)
 
 
-UNARY: dict[str, Callable[[Any], Any]] = {
-    name: function for name, function in pointwise.UNARY.items() if name != "sigmoid"
-} | {
+UNARY: dict[str, Callable[[Any], Any]] = pointwise.UNARY | {
     "cbrt": np.cbrt,
     "conj": np.conj,
     "conj_physical": np.conj,

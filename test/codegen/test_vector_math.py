@@ -111,6 +111,8 @@ def reference(stem: str, arrays: list[np.ndarray]) -> np.ndarray:
     """Right well beyond f64; mpmath where NumPy has no function or cannot reduce arguments."""
     if stem == "rsqrt":
         return 1 / np.sqrt(arrays[0].astype(np.longdouble))
+    if stem == "sigmoid":
+        return 1 / (1 + np.exp(-arrays[0].astype(np.longdouble)))
     if stem in ("erf", "erfc"):
         return by_mpmath(stem, arrays[0])
     values = getattr(np, NUMPY.get(stem, stem))(*(a.astype(np.longdouble) for a in arrays))

@@ -493,7 +493,7 @@ _PRIMS: dict[str, str] = {
         conj_physical cos cosh digamma div erf erf_inv erfc erfcx exp exp2 expm1 floor fmax fmin
         fmod gcd hypot igamma igammac lgamma log log10 log1p log2 maximum minimum mul ndtri neg
         nextafter pow reciprocal remainder round rsqrt shift_left shift_right_arithmetic
-        shift_right_logical sign sin sinh spherical_bessel_j0 sqrt sub tan tanh trunc zeta
+        shift_right_logical sigmoid sign sin sinh spherical_bessel_j0 sqrt sub tan tanh trunc zeta
         airy_ai bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
         scaled_modified_bessel_k0 scaled_modified_bessel_k1 chebyshev_polynomial_t
         chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
