@@ -21,6 +21,9 @@ def undo_specializations(graph_module: fx.GraphModule) -> None:
             node.args = node.args[:1]
         elif node.target is torch.ops.higher_order.with_effects:
             _restore_check(graph, node)
+        elif node.target is _ATEN.as_strided.default and _is_identity(node):
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
 
 
 def _restore_attention(graph: fx.Graph, node: fx.Node) -> None:
@@ -65,3 +68,17 @@ def _restore_check(graph: fx.Graph, node: fx.Node) -> None:
 def _checks(target: object) -> bool:
     schema = getattr(target, "_schema", None)
     return schema is not None and any(a.name == "check_errors" for a in schema.arguments)
+
+
+def _is_identity(node: fx.Node) -> bool:
+    """Whether `as_strided` says what its operand is: pooling names the strides of one row."""
+    arguments: Any = node.args
+    source, size, stride, *start = arguments
+    known = source.meta["val"]
+    offset = start[0] if start else node.kwargs.get("storage_offset")
+    strides = zip(known.shape, known.stride(), stride, strict=False)
+    return (
+        tuple(known.shape) == tuple(size)
+        and all(own == said for extent, own, said in strides if extent > 1)
+        and offset in (None, known.storage_offset())
+    )

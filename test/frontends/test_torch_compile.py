@@ -98,6 +98,19 @@ def test_scaled_dot_product_attention(causal: bool) -> None:
     check(function, torch.randn(2, 2, 6, 8))
 
 
+def test_strides_that_pooling_names() -> None:
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.LayerNorm(6)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = x.permute(0, 3, 1, 2) + 1
+            return self.norm(nn.functional.adaptive_avg_pool2d(x, 1).permute(0, 2, 3, 1))
+
+    check(Head().eval(), torch.randn(1, 4, 4, 6))
+
+
 def test_attention_with_grouped_heads() -> None:
     def function(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
         return nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)
