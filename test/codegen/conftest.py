@@ -1,5 +1,6 @@
 """Fixtures: scheduled IR text compiled and run on NumPy arrays."""
 
+import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from xdsl.parser import Parser
 
 from lamina.codegen import jit
 from lamina.codegen.llvm_emitter import EmitOptions, emit_module
+from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
+from lamina.codegen.vector_math import FUNCTIONS, function_text
 from lamina.dialects.loop import Loop
 from lamina.runtime.executable import Executable, ProgramMetadata
 
@@ -63,6 +66,60 @@ def parse(text: str) -> ModuleOp:
     module = Parser(context, text).parse_module()
     module.verify()
     return module
+
+
+def llvm_type(dtype: str, lanes: int) -> str:
+    scalar = {"float32": "float", "float64": "double"}[dtype]
+    return f"<{lanes} x {scalar}>" if lanes else scalar
+
+
+def compile_function(
+    stem: str, dtype: str, lanes: int, target: Target
+) -> Callable[..., np.ndarray]:
+    """The function over whole arrays whose length is a multiple of `lanes`."""
+    type_ = llvm_type(dtype, lanes)
+    operands = FUNCTIONS[stem][1]
+    text, shared = function_text(stem, type_, target)
+    scalar = llvm_type(dtype, 0)
+    size = np.dtype(dtype).itemsize
+    arguments = ", ".join(f"{type_} %v{i}" for i in range(operands))
+    lines = [*shared.declarations.values(), *shared.helpers.values(), text]
+    lines.append("define i32 @lamina_main(ptr %args) #0 {\nentry:")
+    for i in range(operands + 2):
+        lines.append(f"  %g{i} = getelementptr ptr, ptr %args, i64 {i}")
+        lines.append(f"  %p{i} = load ptr, ptr %g{i}")
+    lines.append(f"  %n = load i64, ptr %p{operands + 1}\n  br label %loop\nloop:")
+    lines.append("  %i = phi i64 [ 0, %entry ], [ %j, %loop ]")
+    for i in range(operands + 1):
+        lines.append(f"  %q{i} = getelementptr {scalar}, ptr %p{i}, i64 %i")
+    for i in range(operands):
+        lines.append(f"  %v{i} = load {type_}, ptr %q{i}, align {size}")
+    lines.append(f"  %r = call {type_} @lamina.{stem}.{mangled(type_)}({arguments})")
+    lines.append(f"  store {type_} %r, ptr %q{operands}, align {size}")
+    lines.append(f"  %j = add i64 %i, {max(lanes, 1)}\n  %c = icmp slt i64 %j, %n")
+    lines.append("  br i1 %c, label %loop, label %out\nout:\n  ret i32 0\n}")
+    width = f'"prefer-vector-width"="{target.vector_bits}"'
+    lines.append(f"attributes #0 = {{ nounwind {width} }}")
+    lines.append(f"attributes #1 = {{ nounwind alwaysinline {width} }}")
+    code = jit.compile_object("\n".join(lines), target)
+    loaded = jit.load_object(code, ["lamina_main"], target, needs_openmp=False)
+    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(loaded.addresses["lamina_main"])
+
+    def run(*arrays: np.ndarray) -> np.ndarray:
+        assert arrays[0].size % max(lanes, 1) == 0 and loaded.addresses
+        result = np.empty_like(arrays[0])
+        count = np.array([result.size])
+        data = [a.ctypes.data for a in (*arrays, result, count)]
+        native((ctypes.c_void_p * len(data))(*data))
+        return result
+
+    return run
+
+
+@pytest.fixture
+def vector_function() -> Callable[..., Callable[..., np.ndarray]]:
+    """Compiles a function of vector math by name, for a dtype, a number of lanes and a target."""
+    return compile_function
 
 
 @pytest.fixture(params=["host", "x86-64-v3", "x86-64-v4"])

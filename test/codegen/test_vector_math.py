@@ -38,53 +38,7 @@ pytestmark = pytest.mark.skipif(
     np.finfo(np.longdouble).nmant < 63, reason="the reference needs 80-bit floats"
 )
 
-Function = Callable[..., np.ndarray]
-
-
-def llvm_type(dtype: str, lanes: int) -> str:
-    scalar = {"float32": "float", "float64": "double"}[dtype]
-    return f"<{lanes} x {scalar}>" if lanes else scalar
-
-
-def compiled(stem: str, dtype: str, lanes: int, target: Target) -> Function:
-    """The function over whole arrays whose length is a multiple of `lanes`."""
-    type_ = llvm_type(dtype, lanes)
-    operands = FUNCTIONS[stem][1]
-    text, shared = function_text(stem, type_, target)
-    scalar = llvm_type(dtype, 0)
-    size = np.dtype(dtype).itemsize
-    arguments = ", ".join(f"{type_} %v{i}" for i in range(operands))
-    lines = [*shared.declarations.values(), *shared.helpers.values(), text]
-    lines.append("define i32 @lamina_main(ptr %args) #0 {\nentry:")
-    for i in range(operands + 2):
-        lines.append(f"  %g{i} = getelementptr ptr, ptr %args, i64 {i}")
-        lines.append(f"  %p{i} = load ptr, ptr %g{i}")
-    lines.append(f"  %n = load i64, ptr %p{operands + 1}\n  br label %loop\nloop:")
-    lines.append("  %i = phi i64 [ 0, %entry ], [ %j, %loop ]")
-    for i in range(operands + 1):
-        lines.append(f"  %q{i} = getelementptr {scalar}, ptr %p{i}, i64 %i")
-    for i in range(operands):
-        lines.append(f"  %v{i} = load {type_}, ptr %q{i}, align {size}")
-    lines.append(f"  %r = call {type_} @lamina.{stem}.{mangled(type_)}({arguments})")
-    lines.append(f"  store {type_} %r, ptr %q{operands}, align {size}")
-    lines.append(f"  %j = add i64 %i, {max(lanes, 1)}\n  %c = icmp slt i64 %j, %n")
-    lines.append("  br i1 %c, label %loop, label %out\nout:\n  ret i32 0\n}")
-    width = f'"prefer-vector-width"="{target.vector_bits}"'
-    lines.append(f"attributes #0 = {{ nounwind {width} }}")
-    lines.append(f"attributes #1 = {{ nounwind alwaysinline {width} }}")
-    code = jit.compile_object("\n".join(lines), target)
-    loaded = jit.load_object(code, ["lamina_main"], target, needs_openmp=False)
-    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(loaded.addresses["lamina_main"])
-
-    def run(*arrays: np.ndarray) -> np.ndarray:
-        assert arrays[0].size % max(lanes, 1) == 0 and loaded.addresses
-        result = np.empty_like(arrays[0])
-        count = np.array([result.size])
-        data = [a.ctypes.data for a in (*arrays, result, count)]
-        native((ctypes.c_void_p * len(data))(*data))
-        return result
-
-    return run
+VectorFunction = Callable[..., Callable[..., np.ndarray]]
 
 
 def sample(dtype: str, count: int, seed: int) -> np.ndarray:
@@ -177,19 +131,23 @@ def quiet() -> object:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stem", FUNCTIONS)
-def test_within_two_ulp(stem: str, dtype: str, target: Target) -> None:
+def test_within_two_ulp(
+    stem: str, dtype: str, target: Target, vector_function: VectorFunction
+) -> None:
     slow = stem in ("erf", "erfc", "sin", "cos", "tan")
     arrays = arguments(stem, dtype, 300 if slow else 20_000)
     lanes = target.lanes(8 * np.dtype(dtype).itemsize)
-    assert_close(stem, compiled(stem, dtype, lanes, target)(*arrays), arrays)
+    assert_close(stem, vector_function(stem, dtype, lanes, target)(*arrays), arrays)
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 4, 32])
 @pytest.mark.parametrize("stem", ["exp", "tanh", "rsqrt", "sin", "pow"])
-def test_any_number_of_lanes_gives_the_same(stem: str, lanes: int) -> None:
+def test_any_number_of_lanes_gives_the_same(
+    stem: str, lanes: int, vector_function: VectorFunction
+) -> None:
     target = Target.host()
     arrays = arguments(stem, "float32", 300)
-    got = compiled(stem, "float32", lanes, target)(*arrays)
+    got = vector_function(stem, "float32", lanes, target)(*arrays)
     assert_close(stem, got, arrays)
 
 
