@@ -4,6 +4,11 @@ That is what torch's kernels do. Every op that computes gets its half operands c
 gives f32, and is followed by a conversion back, marked `lamina.implicit`. What the op is decomposed
 into later therefore does not round in between. Ops that only move elements stay as they are, and so
 do those whose meaning depends on the type itself.
+
+The pass runs twice. On `aten` it takes the ops that torch computes in one step (`COMPUTING` and
+two of torch's tags). What is left of half floats is made of several steps in torch too; the pass
+takes these steps on `core_aten`, after the decomposition, so that the Python numbers in them are
+numbers of f32, as in torch's kernels, and not rounded to the half float.
 """
 
 from __future__ import annotations
@@ -17,10 +22,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f32, f64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects import aten
+from lamina.dialects import aten, core_aten
 from lamina.dialects.loop.rounding import is_half, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.values import encode
+
+LAYERS = ("aten.", "core_aten.")
+"""What the names of ops of either layer begin with."""
 
 COMPUTING_TAGS = frozenset({"pointwise", "reduction"})
 """Torch's tags of ops that compute."""
@@ -90,7 +98,6 @@ COMPUTING = frozenset(
         "hardsigmoid",
         "hardswish",
         "hardtanh",
-        "hinge_embedding_loss",
         "inner",
         "instance_norm",
         "layer_norm",
@@ -168,7 +175,7 @@ ROUNDED_NUMBERS = frozenset({"add", "fmod", "hardshrink", "pow", "remainder", "r
 
 @dataclass(frozen=True)
 class WidenHalfFloatsPass(ModulePass):
-    """Compute `aten` ops on f16 and bf16 in f32; see the module's description.
+    """Compute `aten` and `core_aten` ops on f16 and bf16 in f32; see the module's description.
 
     With `rounding="eager"` numbers are rounded to the half float where torch's eager mode does so.
     """
@@ -179,7 +186,7 @@ class WidenHalfFloatsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
-            if not isinstance(inner, SchemaOp) or not inner.name.startswith("aten."):
+            if not isinstance(inner, SchemaOp) or not inner.name.startswith(LAYERS):
                 continue
             if _computes(inner, self.rounding):
                 if self.rounding == "eager" and _stem(inner) in ROUNDED_NUMBERS:
@@ -295,6 +302,7 @@ def _converted(op: Operation, value: SSAValue, block: Block) -> SSAValue:
 
 def _conversion(value: SSAValue, kind: Attribute, op: Operation) -> Operation:
     assert isinstance(kind, TensorType)
-    return aten.op("_to_copy.default")(
+    dialect = aten if op.name.startswith("aten.") else core_aten
+    return dialect.op("_to_copy.default")(
         value, dtype=kind.element_type, result_types=[kind], location=op.location
     )

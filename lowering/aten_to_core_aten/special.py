@@ -146,7 +146,11 @@ def mvlgamma(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("polygamma", "special_polygamma")
 def polygamma(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """(-1)^(n + 1) n! zeta(n + 1, x) (DLMF 25.11.12); digamma for n = 0."""
+    """(-1)^(n + 1) n! zeta(n + 1, x) (DLMF 25.11.12); digamma for n = 0.
+
+    For n = 1 torch reflects x below 1/2, and the sine of a rounded multiple of pi is not 0: its
+    poles are large numbers, here as well.
+    """
     x, n = _operand(op, b, "self"), op.arg("n")
     if n < 0:
         raise b.refuse(f"n = {n}: the order is at least 0")
@@ -154,6 +158,10 @@ def polygamma(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         return b("digamma", x)
     element = element_of(x)
     value = b("special_zeta", b.full([], float(n + 1), element), x)
+    if n == 1:
+        pole = b("logical_and", b("le.Scalar", x, 0), b("eq.Tensor", x, b("floor", x)))
+        ratio = b("mul.Scalar", b("reciprocal", b("sin", b("mul.Scalar", x, pi))), pi)
+        return b("where.self", pole, b("mul.Tensor", ratio, ratio), value)
     factorial = b("exp", b("lgamma", b.full([], float(n + 1), element)))
     value = b("mul.Tensor", value, factorial)
     return value if n % 2 else b("neg", value)

@@ -27,6 +27,8 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         known = ", ".join(WINDOW_COMBINERS)
         raise b.refuse(f"no window combiner '{op.arg('combiner')}'", known)
     wide = f32 if is_half(element) else element
+    if combiner != "add" and scalar.is_unsigned(element):
+        wide = i64  # combiners compare signed numbers
     pad = identity(combiner, element) if beyond else None
     write = ([d(p) for p in range(rank)], combiner, out, wide)
     made = b.generic(
@@ -38,6 +40,8 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     ).res[0]
     if wide == element:
         return made
+    if scalar.is_unsigned(element):
+        return b.pointwise([made], element, lambda i, a: scalar.convert(i, a[0], element))
     return b.pointwise([made], element, lambda i, a: scalar.rounded(i, a[0], element))
 
 

@@ -31,6 +31,10 @@ CHAINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     ),
     "steps": lambda x, y: torch.xlogy(x, y.abs()) + torch.logit(torch.sigmoid(x)),
     "lerp": lambda x, y: torch.lerp(x, y, 0.3) * torch.lerp(x, y, x),
+    "margins": lambda x, y: (
+        functional.hinge_embedding_loss(x, torch.sign(y), margin=0.3, reduction="none")
+        + functional.margin_ranking_loss(x, y, torch.sign(x), margin=0.3, reduction="none")
+    ),
     "angles": lambda x, y: torch.atan2(x, y) + torch.asinh(x) + torch.sin(y),
 }
 

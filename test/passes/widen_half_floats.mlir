@@ -84,3 +84,15 @@ func.func @logit(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
   %z = aten.logit.default(%x, eps = 0.2) : (tensor<4xf16>) -> tensor<4xf16>
   func.return %y, %z : tensor<4xf16>, tensor<4xf16>
 }
+
+// Steps of an op that torch computes in several ones are widened after the decomposition: their
+// numbers are not rounded.
+
+// CHECK-LABEL: @steps
+// CHECK:       [[X:%.*]] = core_aten._to_copy.default(%x, dtype = f32)
+// CHECK-NEXT:  core_aten.mul.Scalar([[X]], other = 0.1) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  core_aten._to_copy.default({{.*}}, dtype = bf16) {lamina.implicit}
+func.func @steps(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %y = core_aten.mul.Scalar(%x, other = 0.1) : (tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %y : tensor<4xbf16>
+}
