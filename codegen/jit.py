@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -37,7 +37,13 @@ def default_options() -> EmitOptions:
 
 
 @cache
-def _initialize() -> None:
+def _initialize_native() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+@cache
+def _initialize_all() -> None:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
 
@@ -45,7 +51,10 @@ def _initialize() -> None:
 @cache
 def target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
     """LLVM's view of a target; position-independent code, selected with effort `level`."""
-    _initialize()
+    if target.runs_here():
+        _initialize_native()
+    else:
+        _initialize_all()
     try:
         llvm_target = binding.Target.from_triple(target.triple)
     except RuntimeError as error:
@@ -125,12 +134,36 @@ def compile_assembly(text: str, target: Target) -> str:
         return target_machine(target).emit_assembly(optimise(text, target))
 
 
-def compile_object(text: str, target: Target, level: int | None = None) -> bytes:
-    """Object file of LLVM IR text: optimised, or translated as it is with effort `level`."""
+def compile_object(text: str, target: Target) -> bytes:
+    """Object file of LLVM IR text, optimised."""
     with _lock:
-        if level is not None:
-            return target_machine(target, level).emit_object(_parsed(text, target))
         return target_machine(target).emit_object(optimise(text, target))
+
+
+def begin_object(text: str, target: Target) -> Callable[[], bytes]:
+    """Translates LLVM IR text as it is, with the least effort, while the caller goes on.
+
+    The function that it gives waits for the object file. LLVM works on a thread of its own, which
+    does not hold Python's lock. Raises CodegenError for text that LLVM does not take.
+    """
+    with _lock:
+        machine, module = target_machine(target, 0), _parsed(text, target)
+    made: list[bytes] = []
+
+    def translate() -> None:
+        with _lock:
+            made.append(machine.emit_object(module))
+
+    thread = threading.Thread(target=translate, name="lamina-codegen")
+    thread.start()
+
+    def finish() -> bytes:
+        thread.join()
+        if not made:
+            raise CodegenError("LLVM does not translate the code made for it")
+        return made[0]
+
+    return finish
 
 
 @cache
@@ -211,6 +244,7 @@ __all__ = [
     "EmitOptions",
     "EmittedModule",
     "LoadedObject",
+    "begin_object",
     "compile_assembly",
     "compile_object",
     "default_options",

@@ -14,6 +14,7 @@ from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.source import nearest
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
 from lamina.runtime.compiled import Compiled, Program
+from lamina.runtime.dispatch.native import begin_native_calls
 from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.kernels import Kernels, kernels_of
@@ -43,6 +44,8 @@ def compile_module(
     _open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     with collector_paused():
+        if machine.runs_here():
+            begin_native_calls()
         program = native_program(module, machine, cache=cache, rounding=rounding)
     return Compiled(
         program,

@@ -36,8 +36,13 @@ _STALE_SECONDS = 3600
 
 def cache_key(*parts: str | bytes) -> str:
     """Hash of `parts` (IR, target, options ...), and of Lamina's and llvmlite's versions."""
+    return text_key(*parts, _versions())
+
+
+def text_key(*parts: str | bytes) -> str:
+    """Hash of `parts`, where they hold all that goes to LLVM, and of llvmlite's version."""
     digest = hashlib.sha256()
-    for part in (*parts, _versions()):
+    for part in (*parts, llvmlite.__version__):
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)

@@ -3,7 +3,7 @@
 import ctypes
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -69,7 +69,7 @@ def native_calls() -> NativeCalls:
     """Loads the native call code, which is compiled once a process at most."""
     from lamina.codegen.jit import load_object
 
-    loaded = load_object(_object_code(), ENTRIES, Target.host(), False, _functions())
+    loaded = load_object(begin_native_calls()(), ENTRIES, Target.host(), False, _functions())
     addresses = loaded.addresses
     methods = {
         name: _MethodDef(b"__call__", addresses[name], _FASTCALL_KEYWORDS, None)
@@ -87,28 +87,35 @@ def native_calls() -> NativeCalls:
     return calls
 
 
-def _object_code() -> bytes:
-    """The code for this machine, from the disk cache if it is there.
+@cache
+def begin_native_calls() -> Callable[[], bytes]:
+    """Begins to make the code for this machine, unless the disk cache has it; gives what waits.
 
-    It is compiled as it is written: LLVM's passes would cost more time than they could save.
+    A process calls this when it compiles its first program, since LLVM can work meanwhile. The code
+    is compiled as it is written: LLVM's passes would cost more time than they could save.
     """
-    from lamina.codegen.jit import compile_object
+    from lamina.codegen.jit import begin_object
     from lamina.dialects.errors import CacheError
-    from lamina.runtime.disk_cache import DiskCache, cache_key
+    from lamina.runtime.disk_cache import DiskCache, text_key
 
     target = Target.host()
     text = native_source()
-    key = cache_key("native calls", text, target.key())
+    key = text_key("native calls", text, target.key())
     try:
         disk = DiskCache()
     except CacheError:
-        return compile_object(text, target, level=0)
+        return begin_object(text, target)
     found = disk.get(key)
     if found is not None:
-        return found[0]
-    code = compile_object(text, target, level=0)
-    disk.put(key, code, "")
-    return code
+        return lambda: found[0]
+    wait = begin_object(text, target)
+
+    def finish() -> bytes:
+        code = wait()
+        disk.put(key, code, "")
+        return code
+
+    return finish
 
 
 def _functions() -> dict[str, int]:

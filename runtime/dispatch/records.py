@@ -158,6 +158,7 @@ _FIELD = re.compile(
     r"^  (?:(?P<name>%[\w.]+) = (?P<verb>get|at)|set) (?P<field>\w+(?:\.\w+)+) (?P<base>[%@][\w.]+)"
     r"(?:, (?P<value>\S+))?"
 )
+_MAY_NAME = re.compile(r" (?:get|at|set) ")
 
 
 def structure(name: str) -> type[ctypes.Structure]:
@@ -198,7 +199,7 @@ def _llvm_fields(row: Fields) -> str:
 
 def _expand(line: str) -> str:
     """The LLVM IR of a line of a source file, which may name a field."""
-    match = _FIELD.match(line)
+    match = _FIELD.match(line) if _MAY_NAME.search(line) else None
     if match is None:
         return line
     record, *path = match["field"].split(".")
