@@ -8,6 +8,7 @@ before it is read, bytes come from as far away as the arrays are large.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,7 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.codegen.roofline import Roofline
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.passes.fusion_cost import body_cost, value_bytes
 from lamina.passes.fusion_rules import pure_dim
@@ -46,9 +47,13 @@ class Estimate:
         return self.seconds_added <= SLACK * self.seconds_saved
 
     def __str__(self) -> str:
+        return self.compare("computing it again", "storing and reading it")
+
+    def compare(self, added: str, saved: str) -> str:
+        """Both times, each behind what takes it."""
         return (
-            f"computing it again takes {1e6 * self.seconds_added:.2f} us, "
-            f"storing and reading it {1e6 * self.seconds_saved:.2f} us"
+            f"{added} takes {1e6 * self.seconds_added:.2f} us, {saved} "
+            f"{1e6 * self.seconds_saved:.2f} us"
         )
 
 
@@ -109,6 +114,32 @@ def estimate_gather(
         flops_added=max(0, flops),
         seconds_saved=saved / machine.bandwidth(size),
         seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
+    )
+
+
+def estimate_column_sums(
+    walkers: Sequence[KernelOp],
+    kernel: KernelOp,
+    nest: GenericOp,
+    rows: Sequence[int],
+    machine: Roofline,
+) -> Estimate:
+    """Of making `nest`, alone in `kernel`, beside the rows of the `walkers`, dimensions `rows`.
+
+    What both read, or the one makes for the other, is read once. The column sums are read and
+    written for each row, in the nearest cache that holds them.
+    """
+    touched = {v for k in walkers for v in (*k.inputs, *k.res)}
+    shared = sum(value_bytes(v) for v in kernel.inputs if v in touched)
+    footprint = sum(value_bytes(v) for v in (*kernel.inputs, *touched.difference(kernel.inputs)))
+    sums = sum(map(value_bytes, nest.res))
+    kept = prod(nest.extents[d] for d in rows if d not in nest.reduction_dims)
+    totals = prod(nest.extents[d] for d in rows) * sums // max(1, kept)
+    return Estimate(
+        bytes_saved=shared,
+        flops_added=0,
+        seconds_saved=shared / machine.bandwidth(footprint) + KERNEL_SECONDS,
+        seconds_added=2 * totals / machine.bandwidth(sums),
     )
 
 

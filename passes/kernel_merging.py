@@ -105,9 +105,15 @@ class KernelGraph:
 
 
 def is_fixed(kernel: KernelOp) -> bool:
-    """Whether the kernel's schedule takes no other nests in: products, scatters, scans, sorts."""
+    """Whether the kernel's schedule takes no other nests in.
+
+    So it is of products, scatters, scans and sorts, and of kernels that sum over their rows.
+    """
     return any(
-        not isinstance(op, GenericOp) or PANEL in op.attributes or 0 in op.extents
+        not isinstance(op, GenericOp)
+        or PANEL in op.attributes
+        or 0 in op.extents
+        or summed_rows(op)
         for op in list(kernel.block.ops)[:-1]
     )
 
@@ -121,6 +127,12 @@ def rows_of(nest: GenericOp) -> tuple[int, ...]:
     """The dimensions of a nest that are its kernel's rows."""
     rows = nest.attributes.get(ROWS)
     return tuple(rows.get_values()) if isinstance(rows, DenseArrayBase) else ()  # pyright: ignore
+
+
+def summed_rows(nest: GenericOp) -> tuple[int, ...]:
+    """The rows of a nest over which it sums: a task runs them one after the other."""
+    reduced = set(nest.reduction_dims)
+    return tuple(d for d in rows_of(nest) if d in reduced and nest.extents[d] > 1)
 
 
 def _form(block: Block, cluster: Cluster) -> KernelOp:

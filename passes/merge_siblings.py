@@ -7,6 +7,7 @@ row by row, while the row is in the nearest cache.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -218,16 +219,16 @@ def _refusal(one: Cluster, other: Cluster, kept: int) -> Refusal | None:
     parallel = prod(nests[0].extents[d] for d in rows_of(nests[0])[:kept])
     if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
         return Refusal(f"together they have only {parallel} rows to run in parallel")
-    row = (sum(map(_scratch_bytes, nests)) + _handed_bytes(one, other)) // max(1, parallel)
+    row = (sum(map(scratch_bytes, nests)) + _handed_bytes(one, other)) // max(1, parallel)
     if row > MAX_ROW_BYTES:
         return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
-    turned = [_is_turned(c) for c in (one, other)]
+    turned = [is_turned(c.nests) for c in (one, other)]
     if any(turned) and not _become_one(one, other):
         return Refusal("one of them reads along another dimension than it writes")
     return None
 
 
-def _scratch_bytes(nest: GenericOp) -> int:
+def scratch_bytes(nest: GenericOp) -> int:
     """Bytes of results that other nests of the kernel read."""
     return sum(
         value_bytes(r) for r in nest.res if any(isinstance(u.operation, GenericOp) for u in r.uses)
@@ -239,11 +240,11 @@ def _handed_bytes(one: Cluster, other: Cluster) -> int:
     return sum(value_bytes(v) for v in dict.fromkeys(edge[0] for edge in _edges(one, other)))
 
 
-def _is_turned(cluster: Cluster) -> bool:
+def is_turned(nests: Sequence[GenericOp]) -> bool:
     """Whether a lone nest is scheduled as a transpose: it must stay a lone nest."""
-    if len(cluster.nests) != 1 or not cluster.nests[0].is_pointwise:
+    if len(nests) != 1 or not nests[0].is_pointwise:
         return False
-    nest = cluster.nests[0]
+    (nest,) = nests
     written = forms_of(nest.write_maps[0], nest.extents)
     along = {d for d, c in written[-1].terms if c == 1} if written else set[int]()
     for index_map in nest.read_maps:

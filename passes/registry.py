@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "pack-contractions": "lamina.passes.pack_contractions:PackContractionsPass",
     "fuse-gathers": "lamina.passes.fuse_gathers:FuseGathersPass",
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
+    "fuse-column-sums": "lamina.passes.fuse_column_sums:FuseColumnSumsPass",
     "fuse-kernels": "lamina.passes.fuse_kernels:FuseKernelsPass",
     "merge-small-kernels": "lamina.passes.merge_small_kernels:MergeSmallKernelsPass",
     "merge-siblings": "lamina.passes.merge_siblings:MergeSiblingsPass",

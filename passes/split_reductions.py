@@ -16,13 +16,14 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion_rules import initial_rows
 from lamina.passes.loop_rewriting import rebuild
 
 ENOUGH_RESULTS = 16
@@ -101,7 +102,31 @@ def _sums_long_columns(
         return False
     if not all(isinstance(_root(value), BlockArgument) for value in op.inputs):
         return False
+    if any(offset.coefficient(dim) and walks_rows(op, n, dim) for n, offset in enumerate(offsets)):
+        return False
     return all(not _is_larger(use.operation, results) for use in op.res[0].uses)
+
+
+def walks_rows(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether another nest walks what read `number` reads along `dim`, row by row.
+
+    It may make the sums of `op` beside its rows (see `fuse-column-sums`).
+    """
+    value = op.inputs[number]
+    read = forms_of(op.read_maps[number], op.extents) or ()
+    steps = [form.coefficient(dim) for form in read]
+    for use in value.uses:
+        other = use.operation
+        if other is op or not isinstance(other, GenericOp) or use.index >= len(other.inputs):
+            continue
+        forms = forms_of(other.read_maps[use.index], other.extents) or ()
+        if any(
+            [form.coefficient(row) for form in forms] == steps
+            and other.extents[row] == op.extents[dim]
+            for row in initial_rows(other)[:1]
+        ):
+            return True
+    return False
 
 
 def _root(value: SSAValue) -> SSAValue:
@@ -146,7 +171,6 @@ def _rebuild_split(
     shape = result_type.get_shape()
     partial_shape = (count, *shape) if in_front else (*shape, count)
     element = result_type.element_type
-    combiner = op.combiner_names[0]
     label = op.attributes.get("lamina.op")
     partial = rebuild(
         op,
@@ -156,7 +180,7 @@ def _rebuild_split(
         result_types=[TensorType(element, partial_shape)],
         replace_results=False,
     )
-    join = _join(partial, shape, element, combiner, 0 if in_front else len(shape))
+    join = join_partial(partial, 0, 0 if in_front else len(shape))
     join.location = op.location
     if isinstance(label, StringAttr):
         join.attributes["lamina.op"] = StringAttr("join")
@@ -168,22 +192,21 @@ def _rebuild_split(
     block.erase_op(op)
 
 
-def _join(
-    partial: GenericOp, shape: tuple[int, ...], element: Attribute, combiner: str, dim: int
-) -> GenericOp:
-    """Join partial results along a dimension of theirs."""
-    partial_type = partial.res[0].type
-    assert isinstance(partial_type, TensorType)
-    rank = len(shape) + 1
+def join_partial(partial: GenericOp, number: int, dim: int) -> GenericOp:
+    """A nest that joins result `number` of `partial` along a dimension of it, not in a block."""
+    value = partial.res[number]
+    assert isinstance(value.type, TensorType)
+    extents, element = value.type.get_shape(), value.type.element_type
+    rank = len(extents)
     body = Block(arg_types=[element])
     body.add_op(YieldOp([body.args[0]]))
     dims = [Linear.dim(d) for d in range(rank)]
     return GenericOp(
-        partial_type.get_shape(),
-        [partial.res[0]],
+        extents,
+        [value],
         [map_of(dims, rank)],
         [map_of([d for place, d in enumerate(dims) if place != dim], rank)],
-        [combiner],
-        [TensorType(element, shape)],
+        [partial.combiner_names[number]],
+        [TensorType(element, [e for place, e in enumerate(extents) if place != dim])],
         Region(body),
     )

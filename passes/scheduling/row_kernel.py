@@ -13,6 +13,7 @@ from lamina.passes.scheduling.column import COLUMN_UNROLL
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep
 from lamina.passes.scheduling.row_streams import row_streams
+from lamina.passes.scheduling.row_sums import schedule_row_sums
 from lamina.passes.scheduling.rows import (
     COLUMN_START,
     RowSegment,
@@ -41,6 +42,9 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     outputs = outputs_of(stages)
     forks = memory.forks and work(stages) >= PARALLEL_WORK
     collapse_rows(stages)
+    if any(s.totals for s in stages):
+        schedule_row_sums(emit, stages, memory, target, forks=forks)
+        return
     popped = all(not s.inner for s in stages) and bool(stages[0].rows)
     across = _pop_rows(stages, target) if popped else None
     extents = [stages[0].extents[d] for d in stages[0].rows]

@@ -14,6 +14,7 @@ from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_rules import ROWS
+from lamina.passes.kernel_merging import summed_rows
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
@@ -53,6 +54,8 @@ class Stage:
     reduced: frozenset[int]
     indexed: frozenset[int] = field(default_factory=frozenset)
     """Dimensions whose position the body asks for."""
+    totals: tuple[str, ...] = ()
+    """Combiners by which a nest that sums over rows adds what each row stores to its results."""
 
     @property
     def inner_extents(self) -> tuple[int, ...]:
@@ -95,17 +98,12 @@ def _stage(op: GenericOp) -> Stage:
         for value, index_map in zip(op.outs, op.write_maps, strict=True)
     ]
     indexed = frozenset(o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp))
-    return Stage(
-        op,
-        op.extents,
-        rows,
-        inner,
-        reads,
-        writes,
-        op.combiner_names,
-        frozenset(op.reduction_dims),
-        indexed,
-    )
+    combiners, reduced = op.combiner_names, frozenset(op.reduction_dims)
+    totals: tuple[str, ...] = ()
+    if summed_rows(op):
+        totals, combiners = combiners, ("store",) * len(combiners)
+        reduced -= set(rows)
+    return Stage(op, op.extents, rows, inner, reads, writes, combiners, reduced, indexed, totals)
 
 
 def _check_reductions(op: GenericOp) -> None:
