@@ -158,7 +158,7 @@ def _compare(entry: Entry, sample: Sample, expected: Any, actual: Any, values: b
         return {"status": "passed"}
     if _may_tie(entry, sample) and names_equal_values(expected[0], actual[0], sample.tensors[0]):
         return {"status": "passed", "note": "another place of an equal value"}
-    if "in eager mode" not in found and _exact_agrees(sample, one, other):
+    if "in eager mode" not in found and _exact_agrees(entry.info, sample, one, other):
         return {"status": "passed", "note": "no further from double precision than eager mode"}
     if "in eager mode" not in found and _reference_agrees(entry, sample, one, other):
         return {"status": "passed", "note": "no further from the reference than eager mode"}
@@ -171,7 +171,7 @@ def _may_tie(entry: Entry, sample: Sample) -> bool:
     return entry.info.name in TIED and not options.get("stable", False)
 
 
-def _exact_agrees(sample: Sample, expected: Any, actual: Any) -> bool:
+def _exact_agrees(info: Any, sample: Sample, expected: Any, actual: Any) -> bool:
     try:
         torch.manual_seed(1)
         program = sample.program
@@ -182,7 +182,7 @@ def _exact_agrees(sample: Sample, expected: Any, actual: Any) -> bool:
         for name, tensor in program.state_dict().items():
             tensor.data = tensor.data.to(before[name])
         exact = (sample.same_up_to(exact[0]), exact[1])
-        return is_no_worse(exact, expected, actual)
+        return is_no_worse(exact, expected, actual, info)
     except Exception:
         return False
 
@@ -205,7 +205,7 @@ def _reference_agrees(entry: Entry, sample: Sample, expected: Any, actual: Any) 
         exact = pytree.tree_map(torch.as_tensor, reference(*args, **options))
     except Exception:
         return False
-    return is_no_worse((exact, sample.tensors), expected, actual)
+    return is_no_worse((exact, sample.tensors), expected, actual, entry.info)
 
 
 def _internal(error: BaseException) -> Verdict:
