@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -134,36 +134,12 @@ def compile_assembly(text: str, target: Target) -> str:
         return target_machine(target).emit_assembly(optimise(text, target))
 
 
-def compile_object(text: str, target: Target) -> bytes:
-    """Object file of LLVM IR text, optimised."""
+def compile_object(text: str, target: Target, level: int | None = None) -> bytes:
+    """Object file of LLVM IR text: optimised, or translated as it is with effort `level`."""
     with _lock:
+        if level is not None:
+            return target_machine(target, level).emit_object(_parsed(text, target))
         return target_machine(target).emit_object(optimise(text, target))
-
-
-def begin_object(text: str, target: Target) -> Callable[[], bytes]:
-    """Translates LLVM IR text as it is, with the least effort, while the caller goes on.
-
-    The function that it gives waits for the object file. LLVM works on a thread of its own, which
-    does not hold Python's lock. Raises CodegenError for text that LLVM does not take.
-    """
-    with _lock:
-        machine, module = target_machine(target, 0), _parsed(text, target)
-    made: list[bytes] = []
-
-    def translate() -> None:
-        with _lock:
-            made.append(machine.emit_object(module))
-
-    thread = threading.Thread(target=translate, name="lamina-codegen")
-    thread.start()
-
-    def finish() -> bytes:
-        thread.join()
-        if not made:
-            raise CodegenError("LLVM does not translate the code made for it")
-        return made[0]
-
-    return finish
 
 
 @cache
@@ -244,7 +220,6 @@ __all__ = [
     "EmitOptions",
     "EmittedModule",
     "LoadedObject",
-    "begin_object",
     "compile_assembly",
     "compile_object",
     "default_options",

@@ -4,6 +4,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -89,12 +90,33 @@ def native_calls() -> NativeCalls:
 
 @cache
 def begin_native_calls() -> Callable[[], bytes]:
-    """Begins to make the code for this machine, unless the disk cache has it; gives what waits.
+    """Begins to make the code for this machine; the function that it gives waits for it.
 
-    A process calls this when it compiles its first program, since LLVM can work meanwhile. The code
-    is compiled as it is written: LLVM's passes would cost more time than they could save.
+    A process calls this when it compiles its first program: LLVM works on a thread of its own,
+    which does not hold Python's lock, while the program is lowered.
     """
-    from lamina.codegen.jit import begin_object
+    made: list[bytes] = []
+
+    def make() -> None:
+        with suppress(Exception):  # who waits meets it again
+            made.append(_object_code())
+
+    thread = threading.Thread(target=make, name="lamina-native-calls")
+    thread.start()
+
+    def wait() -> bytes:
+        thread.join()
+        return made[0] if made else _object_code()
+
+    return wait
+
+
+def _object_code() -> bytes:
+    """The code for this machine, from the disk cache if it is there.
+
+    It is compiled as it is written: LLVM's passes would cost more time than they could save.
+    """
+    from lamina.codegen.jit import compile_object
     from lamina.dialects.errors import CacheError
     from lamina.runtime.disk_cache import DiskCache, text_key
 
@@ -104,18 +126,13 @@ def begin_native_calls() -> Callable[[], bytes]:
     try:
         disk = DiskCache()
     except CacheError:
-        return begin_object(text, target)
+        return compile_object(text, target, level=0)
     found = disk.get(key)
     if found is not None:
-        return lambda: found[0]
-    wait = begin_object(text, target)
-
-    def finish() -> bytes:
-        code = wait()
-        disk.put(key, code, "")
-        return code
-
-    return finish
+        return found[0]
+    code = compile_object(text, target, level=0)
+    disk.put(key, code, "")
+    return code
 
 
 def _functions() -> dict[str, int]:

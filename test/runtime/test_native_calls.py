@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import lamina
-from lamina.codegen.jit import begin_object, load_object
+from lamina.codegen.jit import compile_object, load_object
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import FlatStructure
@@ -185,7 +185,7 @@ def test_records_have_the_sizes_that_llvm_gives_them() -> None:
         f"define ptr @size_{name}() {{ ret ptr getelementptr (%{name}, ptr null, i32 1) }}\n"
         for name in RECORDS
     )
-    code = begin_object(text, Target.host())()
+    code = compile_object(text, Target.host(), level=0)
     loaded = load_object(code, sizes, Target.host(), False, dict.fromkeys(FUNCTIONS, 1))
     for name in RECORDS:
         size = ctypes.CFUNCTYPE(ctypes.c_size_t)(loaded.addresses[f"size_{name}"])
