@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
 from lamina.frontends.dynamo_rewrites import undo_specializations
+from lamina.frontends.dynamo_views import wrong_write
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
@@ -76,7 +77,11 @@ def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int])
             imported.strided.append(position)
         if node in written:
             imported.mutated.append(position)
-    results = GraphImporter(block, Locations(), bind).run(graph_module, values)
+    importer = GraphImporter(block, Locations(), bind)
+    for node in graph_module.graph.nodes:
+        if reason := wrong_write(node):
+            raise importer.unsupported(node, reason, "a clone() of the view, copied back")
+    results = importer.run(graph_module, values)
     kept = [result for result in results if isinstance(result, SSAValue)]
     numbers = iter(range(len(kept)))
     imported.outputs = [next(numbers) if isinstance(r, SSAValue) else None for r in results]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -175,7 +175,7 @@ def _by_strides(
     value: SSAValue,
     writer: Operation,
 ) -> SSAValue:
-    if _overlaps(size, stride):
+    if overlaps(size, stride):
         raise unsupported(
             writer,
             f"writes through {step.op.name}, whose elements share memory",
@@ -184,7 +184,7 @@ def _by_strides(
     return _made(writer, "as_strided_scatter.default", base, value, size, stride, start)
 
 
-def _overlaps(size: list[int], stride: list[int]) -> bool:
+def overlaps(size: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether two elements may be at one place: whether a dim's steps end before the next one's.
 
     Says yes for some interleaved layouts in which no two elements meet.

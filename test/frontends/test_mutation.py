@@ -1,0 +1,124 @@
+"""Writes through views by both ways in: equal to eager mode, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import lamina
+from lamina.dialects.errors import UnsupportedError
+
+Program = Callable[[torch.Tensor], torch.Tensor]
+
+
+class _Module(torch.nn.Module):
+    def __init__(self, function: Program) -> None:
+        super().__init__()
+        self.forward = function  # pyright: ignore
+
+
+def exported(function: Program, x: torch.Tensor) -> torch.Tensor:
+    program = torch.export.export(_Module(function), (x.clone(),))
+    return lamina.compile(program, cache=False)(x)
+
+
+def traced(function: Program, x: torch.Tensor) -> torch.Tensor:
+    torch._dynamo.reset()
+    with torch.no_grad():
+        return torch.compile(function, backend="lamina")(x)
+
+
+WAYS: dict[str, Callable[[Program, torch.Tensor], torch.Tensor]] = {
+    "export": exported,
+    "torch.compile": traced,
+}
+
+
+def abs_of_windows(size: int, step: int) -> Program:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        x.unfold(0, size, step).abs_()
+        return x + 1
+
+    return program
+
+
+def add_to_places(size: tuple[int, ...], stride: tuple[int, ...]) -> Program:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        y.as_strided(size, stride).add_(1)
+        return y
+
+    return program
+
+
+def into_a_diagonal(x: torch.Tensor) -> torch.Tensor:
+    x.view(3, 4).diagonal(1).copy_(torch.arange(3.0))
+    return x + 1
+
+
+def transposed_slice(x: torch.Tensor) -> torch.Tensor:
+    x.view(3, 4)[:, 1:].t()[::2].add_(10)
+    return x * 2
+
+
+def views_in_turn(x: torch.Tensor) -> torch.Tensor:
+    y = x.view(3, 4)
+    flat, turned = y.view(-1), y.t()
+    flat[2:5].zero_()
+    turned[1].add_(7)
+    flat.neg_()
+    return turned.clone()
+
+
+EQUAL: dict[str, Program] = {
+    "windows edge to edge": abs_of_windows(3, 3),
+    "one window": abs_of_windows(12, 12),
+    "places apart": add_to_places((3, 2), (4, 1)),
+    "diagonal": into_a_diagonal,
+    "transposed slice": transposed_slice,
+    "views in turn": views_in_turn,
+}
+GAPPED: dict[str, Program] = {
+    "windows with gaps": abs_of_windows(2, 3),
+    "windows that leave the last element out": abs_of_windows(11, 11),
+}
+OVERLAPPING: dict[str, Program] = {
+    "windows": abs_of_windows(3, 1),
+    "places": add_to_places((5, 3), (2, 1)),
+}
+
+
+def check(function: Program, way: str) -> None:
+    """Result and argument after the call are eager mode's."""
+    given = torch.linspace(-3, 4, 12)
+    x, y = given.clone(), given.clone()
+    expected = function(x)
+    assert torch.equal(torch.as_tensor(WAYS[way](function, y)), expected)
+    assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", EQUAL)
+def test_writes_are_those_of_eager_mode(name: str, way: str) -> None:
+    check(EQUAL[name], way)
+
+
+@pytest.mark.parametrize("name", GAPPED)
+def test_gaps_stay_as_they_were(name: str) -> None:
+    check(GAPPED[name], "export")
+
+
+@pytest.mark.parametrize("name", GAPPED)
+def test_gaps_that_torch_loses_are_refused(name: str) -> None:
+    with pytest.raises(Exception, match="loses what the windows of a written unfold leave out"):
+        check(GAPPED[name], "torch.compile")
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_elements_that_share_memory_are_refused(name: str) -> None:
+    with pytest.raises(UnsupportedError, match="whose elements share memory"):
+        check(OVERLAPPING[name], "export")
+    with pytest.raises(Exception, match=r"internal overlap|whose elements share memory"):
+        check(OVERLAPPING[name], "torch.compile")
