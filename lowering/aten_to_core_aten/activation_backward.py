@@ -221,3 +221,36 @@ def dropout(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g scale where the mask is true."""
     g = op.arg("grad_output")
     return b("mul.Scalar", _times(b, g, b.cast(op.arg("mask"), element_of(g))), op.arg("scale"))
+
+
+@lowers("glu_jvp")
+def glu_jvp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The derivative of glu = a s along dx: s da + glu (1 - s) db, s = sigmoid(second half)."""
+    x, dim = op.arg("x"), normalized(op.arg("dim"), rank_of(op.arg("x")))
+    _, second = _halves(b, x, dim)
+    along_a, along_b = _halves(b, op.arg("dx"), dim)
+    s = b("sigmoid", second)
+    return b(
+        "add.Tensor", _times(b, along_a, s), _times(b, op.arg("glu"), _one_minus(b, s), along_b)
+    )
+
+
+@lowers("glu_backward_jvp")
+def glu_backward_jvp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The derivative of glu_backward along (dgrad, dx); its own result is grad_x."""
+    x, dim = op.arg("x"), normalized(op.arg("dim"), rank_of(op.arg("x")))
+    first, second = _halves(b, x, dim)
+    along_first, along_second = _halves(b, op.arg("dx"), dim)
+    s = b("sigmoid", second)
+    rest = _one_minus(b, s)
+    bent = _times(b, rest, along_second)
+    grad, _ = _halves(b, op.arg("grad_x"), dim)
+    made = b("add.Tensor", _times(b, op.arg("dgrad_glu"), s), _times(b, grad, bent))
+    inner = b("sub.Tensor", _times(b, along_first, rest), _times(b, first, s, bent))
+    other = b("add.Tensor", _times(b, made, first, rest), _times(b, grad, inner))
+    return b("cat", [made, other], dim)
+
+
+def _halves(b: CoreBuilder, x: SSAValue, dim: int) -> tuple[SSAValue, SSAValue]:
+    half = shape_of(x)[dim] // 2
+    return b("slice.Tensor", x, dim, 0, half), b("slice.Tensor", x, dim, half, 2 * half)

@@ -32,7 +32,7 @@ def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     if op.arg("is_causal"):
         if mask is not None:
             raise b.refuse("attn_mask and is_causal together", "one of the two")
-        mask_for_scores = _causal_mask(b, scores)
+        mask_for_scores = causal_mask(b, scores)
         return _applied(op, b, _softmax(b, _masked(b, scores, mask_for_scores)), value)
     if mask is None:
         return _applied(op, b, _softmax(b, scores), value)
@@ -65,7 +65,7 @@ def _fully_masked(b: CoreBuilder, mask: SSAValue) -> SSAValue:
     return b("eq.Scalar", b("amax", mask, [-1], True), -inf)
 
 
-def _causal_mask(b: CoreBuilder, scores: SSAValue) -> SSAValue:
+def causal_mask(b: CoreBuilder, scores: SSAValue) -> SSAValue:
     """True where the key's index is not above the query's (upper left alignment)."""
     rows, columns = shape_of(scores)[-2:]
     row = b.view(b("arange.start_step", 0, rows, 1, dtype=i64), [rows, 1])

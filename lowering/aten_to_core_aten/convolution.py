@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import rank_of, shape_of
 
 
@@ -109,3 +110,46 @@ def conv_tbc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     pad = [op.arg("pad")]
     made = b("convolution", x, weight, op.arg("bias"), [1], pad, [1], False, [0], 1)
     return b.permute(made, [2, 0, 1])
+
+
+@lowers("_slow_conv2d_backward.output_mask")
+def slow_conv2d_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """convolution_backward of one group."""
+    given = [op.arg(name) for name in ("grad_output", "self", "weight")]
+    channels = shape_of(given[2])[:1]
+    made = b.op(
+        "convolution_backward",
+        *given,
+        channels,
+        op.arg("stride"),
+        op.arg("padding"),
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+        op.arg("output_mask"),
+    )
+    return list(made.results)
+
+
+@lowers("conv_tbc_backward")
+def conv_tbc_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """convolution_backward with time last."""
+    grad, x = (b.permute(op.arg(name), [1, 2, 0]) for name in ("self", "input"))
+    weight = b.permute(op.arg("weight"), [2, 1, 0])
+    channels, pad = shape_of(op.arg("bias")), [op.arg("pad")]
+    made = b.op(
+        "convolution_backward",
+        grad,
+        x,
+        weight,
+        channels,
+        [1],
+        pad,
+        [1],
+        False,
+        [0],
+        1,
+        [True, True, True],
+    ).results
+    return [b.permute(made[0], [2, 0, 1]), b.permute(made[1], [2, 1, 0]), made[2]]

@@ -221,3 +221,16 @@ def norm_except_dim(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def gelu_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """The gradient of gelu."""
     return composed(b, "gelu_backward.default", op.arg("grad"), op.arg("self"))
+
+
+@lowers("_grid_sampler_2d_cpu_fallback_backward")
+def grid_sampler_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """Both gradients of grid_sampler_2d."""
+    values = [op.arg(argument.name) for argument in op.schema.args]
+    return list(b.op("grid_sampler_2d_backward", *values, [True, True]).results)
+
+
+@lowers("_cholesky_solve_helper")
+def cholesky_solve(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """cholesky_solve."""
+    return b("cholesky_solve", op.arg("self"), op.arg("A"), op.arg("upper"))

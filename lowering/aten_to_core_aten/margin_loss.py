@@ -121,7 +121,7 @@ def triplet_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return reduced(b, b("clamp", gap, 0, None), op.arg("reduction"))
 
 
-def _rows(b: CoreBuilder, x: SSAValue) -> SSAValue:
+def rows(b: CoreBuilder, x: SSAValue) -> SSAValue:
     """Without a batch, a batch of one."""
     return b.view(x, [1] * (2 - rank_of(x)) + shape_of(x))
 
@@ -129,7 +129,7 @@ def _rows(b: CoreBuilder, x: SSAValue) -> SSAValue:
 @lowers("multi_margin_loss")
 def multi_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Mean over the classes i other than y of max(0, margin - x[y] + x[i]) ^ p, weighted by y."""
-    x, weight = _rows(b, op.arg("self")), op.arg("weight")
+    x, weight = rows(b, op.arg("self")), op.arg("weight")
     batch, classes = shape_of(x)
     target = b.view(op.arg("target"), [batch, 1])
     gap = b("sub.Tensor", x, b("gather", x, 1, target))
@@ -152,7 +152,7 @@ def multilabel_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
     Targets of a row end at its first -1.
     """
-    x, target = _rows(b, op.arg("self")), _rows(b, op.arg("target"))
+    x, target = rows(b, op.arg("self")), rows(b, op.arg("target"))
     batch, classes = shape_of(x)
     ended = b.cast(b("lt.Scalar", target, 0), i64)
     valid = b("eq.Scalar", b("cumsum", ended, 1), 0)

@@ -267,3 +267,26 @@ def tensordot(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     x = b.view(b.permute(x, [*rows, *left]), [prod(shape_of(x)[d] for d in rows), count])
     y = b.view(b.permute(y, [*right, *columns]), [count, prod(shape_of(y)[d] for d in columns)])
     return b.view(matmul_values(b, x, y), shape_of(op.results[0]))
+
+
+@lowers("_compute_linear_combination")
+def linear_combination(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The sum over j of coefficients[i, j] input[j]."""
+    x, coefficients = op.arg("input"), op.arg("coefficients")
+    flat = b.view(x, [shape_of(x)[0], prod(shape_of(x)[1:])])
+    return b.view(b("mm", coefficients, flat), shape_of(op.results[0]))
+
+
+@lowers("matrix_exp_backward")
+def matrix_exp_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The upper right block of exp([[A^T, G], [0, A^T]])."""
+    a, grad = op.arg("self"), op.arg("grad")
+    rank, size = rank_of(a), shape_of(a)[-1]
+    if is_complex(element_of(a)):
+        raise b.refuse("the gradient of exponentials of complex matrices", "real tensors")
+    turned = b.swap(a, rank - 2, rank - 1)
+    none = b.full(shape_of(a), 0, element_of(a))
+    rows = [b("cat", pair, rank - 1) for pair in ([turned, grad], [none, turned])]
+    made = b("linalg_matrix_exp", b("cat", rows, rank - 2))
+    upper = b("slice.Tensor", made, rank - 2, 0, size)
+    return b("slice.Tensor", upper, rank - 1, size, 2 * size)

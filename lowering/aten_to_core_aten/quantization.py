@@ -91,3 +91,56 @@ def trilinear(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     assert product is not None
     dims = op.arg("sumdim")
     return b("sum.dim_IntList", product, dims) if dims else product
+
+
+def _learned(op: SchemaOp, b: CoreBuilder, early: bool) -> tuple[SSAValue, SSAValue]:
+    """Scale and zero point as they broadcast; the zero point rounded, and inside the grid.
+
+    Of one zero point for all, torch rounds half up, and half to even in the gradient (`early`).
+    """
+    x, scale, zero = op.arg("self"), op.arg("scale"), op.arg("zero_point")
+    per_channel = op.schema.arg("axis") is not None
+    if per_channel:
+        line = [1] * rank_of(x)
+        line[op.arg("axis")] = shape_of(x)[op.arg("axis")]
+        scale, zero = b.view(scale, line), b.view(zero, line)
+    else:
+        scale, zero = b.view(scale, []), b.view(zero, [])
+    zero = b.cast(zero, f32)
+    even = per_channel or early
+    zero = b("round", zero) if even else b("floor", b("add.Scalar", zero, 0.5))
+    return b.cast(scale, f32), b("clamp", zero, op.arg("quant_min"), op.arg("quant_max"))
+
+
+@lowers("_fake_quantize_learnable_per_tensor_affine")
+@lowers("_fake_quantize_learnable_per_channel_affine")
+def learnable(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """As fake_quantize, with a zero point that is a float."""
+    scale, zero = _learned(op, b, early=False)
+    return _on_grid(op, b, scale, b.cast(zero, i32))[0]
+
+
+@lowers("_fake_quantize_learnable_per_tensor_affine_backward")
+@lowers("_fake_quantize_learnable_per_channel_affine_backward")
+def learnable_backward(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """Gradients for x, the scale and the zero point, the last two times grad_factor."""
+    x, grad = op.arg("self"), op.arg("grad")
+    low, high, factor = op.arg("quant_min"), op.arg("quant_max"), op.arg("grad_factor")
+    scale, zero = _learned(op, b, early=True)
+    inverse = b("reciprocal", scale)
+    place = b("round", b("add.Tensor", b("mul.Tensor", x, inverse), zero))
+    below, above = b("lt.Scalar", place, low), b("gt.Scalar", place, high)
+    outside = b("logical_or", below, above)
+    none = b.full([], 0.0, element_of(x))
+    kept = b("sub.Tensor", b("clamp", place, low, high), zero)
+    error = b("mul.Tensor", b("sub.Tensor", b("mul.Tensor", kept, scale), x), inverse)
+    to_scale = b("mul.Tensor", grad, b("where.self", outside, kept, error))
+    to_zero = b("where.self", outside, b("mul.Tensor", b("neg", grad), scale), none)
+    dims = list(range(rank_of(x)))
+    if op.schema.arg("axis") is not None:
+        dims.remove(op.arg("axis"))
+    results = [b("where.self", outside, none, grad)]
+    for made, like in zip((to_scale, to_zero), op.results[1:], strict=True):
+        total = b("sum.dim_IntList", b("mul.Scalar", made, factor), dims) if dims else made
+        results.append(b.cast(b.view(total, shape_of(like)), element_of(like)))
+    return results

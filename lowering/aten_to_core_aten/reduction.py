@@ -245,3 +245,13 @@ def sum_to_size(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     if not dims:  # integers become i64 all the same
         return b.cast(x, element_of(op.results[0]))
     return b.view(b("sum.dim_IntList", x, dims, True), wanted)
+
+
+@lowers("linalg__powsum")
+def powsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """The sum of |x|^ord over `dim` (all if None)."""
+    x, order, dims = op.arg("self"), op.arg("ord"), op.arg("dim")
+    element = element_of(op.results[0])
+    size = b.cast(b("abs", x), element)
+    dims = normalized_dims(dims, rank_of(x))
+    return b("sum.dim_IntList", b("pow.Tensor_Scalar", size, order), dims, op.arg("keepdim"))

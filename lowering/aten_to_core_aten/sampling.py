@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -121,3 +121,27 @@ def _base_grid(op: SchemaOp, b: CoreBuilder, extents: list[int], element: Attrib
     columns.append(b.full([*extents, 1], 1.0, element))
     joined = b("cat", columns, len(extents))
     return b.view(joined, [prod(extents), len(extents) + 1])
+
+
+@lowers("_pdist_backward")
+def pdist_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """_cdist_backward of the rows with themselves, each pair standing at both its places."""
+    x, (rows, _) = op.arg("self"), shape_of(op.arg("self"))
+    if rows < 2:
+        return b.full(shape_of(x), 0, element_of(x))
+    line = b("arange.start_step", 0, rows, 1, dtype=i64)
+    row, column = b("unsqueeze", line, 1), b("unsqueeze", line, 0)
+    low, high = b("minimum", row, column), b("maximum", row, column)
+    # Pairs (low, high) in rows of rows - 1, rows - 2, ... of them.
+    before = b("mul.Tensor", low, b("add.Scalar", b("neg", low), 2 * rows - 1))
+    before = b("div.Tensor_mode", before, b.full([], 2, i64), rounding_mode="floor")
+    pair = b("add.Tensor", before, b("sub.Scalar", b("sub.Tensor", high, low), 1))
+    same = b("eq.Tensor", row, column)
+    pair = b("where.self", same, b.full([], 0, i64), pair)
+    zero = b.full([], 0, element_of(x))
+    grad, distance = (
+        b("where.self", same, zero, b("index.Tensor", op.arg(name), [pair]))
+        for name in ("grad", "pdist")
+    )
+    kind = [op.results[0].type]
+    return b("_cdist_backward", grad, x, x, op.arg("p"), distance, result_types=kind)

@@ -71,3 +71,36 @@ def _segment_of_row(b: CoreBuilder, starts: SSAValue, lengths: SSAValue, rows: i
         return place
     first = b("slice.Tensor", starts, -1, 0, 1)
     return b("where.self", b("lt.Tensor", line, first), b.full([], segments, i64), place)
+
+
+@lowers("_segment_reduce_backward")
+def segment_reduce_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """Each row gets its segment's gradient: a share of a mean, or of the rows that are extreme."""
+    x, name = op.arg("data"), op.arg("reduce")
+    if name not in _REDUCTIONS or name == "prod":
+        raise b.refuse(f"the gradient of reduction '{name}'", "sum, mean, max, min")
+    axis, shape = normalized(op.arg("axis"), rank_of(x)), shape_of(x)
+    starts, lengths = _bounds(op, b)
+    place = _segment_of_row(b, starts, lengths, shape[axis])
+    trailing = [1] * (len(shape) - axis - 1)
+    index = b.expand(b.view(place, [*shape_of(place), *trailing]), shape)
+    grad, element = op.arg("grad"), element_of(x)
+    if name == "mean":
+        counts = b.cast(b("clamp", lengths, 1), element)
+        grad = b("div.Tensor", grad, b.view(counts, [*shape_of(lengths), *trailing]))
+    if name in ("sum", "mean"):
+        return _row_of_segment(b, grad, axis, index)
+    best = _row_of_segment(b, op.arg("output"), axis, index)
+    chosen = b("logical_or", b("eq.Tensor", x, best), b("isnan", x))
+    none = b.full([*shape[:axis], shape_of(lengths)[-1] + 1, *shape[axis + 1 :]], 0, element)
+    counts = b("scatter_add", none, axis, index, b.cast(chosen, element))
+    share = b("gather", counts, axis, index)
+    made = b("div.Tensor", _row_of_segment(b, grad, axis, index), b("clamp", share, 1))
+    return b("where.self", chosen, made, b.full([], 0, element))
+
+
+def _row_of_segment(b: CoreBuilder, x: SSAValue, axis: int, index: SSAValue) -> SSAValue:
+    """For each row what its segment has; 0 for rows that are in none."""
+    shape = shape_of(x)
+    none = b.full([*shape[:axis], 1, *shape[axis + 1 :]], 0, element_of(x))
+    return b("gather", b("cat", [x, none], axis), axis, index)

@@ -74,7 +74,7 @@ def of_masked_scatter(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b.view(b("slice.Tensor", made, 0, 0, count), sizes)
 
 
-@lowers("_weight_norm_interface_backward")
+@lowers("_weight_norm_interface_backward", "_weight_norm_differentiable_backward")
 def of_weight_norm(op: SchemaOp, b: CoreBuilder) -> list[SSAValue]:
     """Of w = g v / |v|: what is along v is in the gradient of g alone."""
     grad, v, g = op.arg("grad_w"), op.arg("saved_v"), op.arg("saved_g")

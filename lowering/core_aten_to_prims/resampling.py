@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import pi
 
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -130,7 +131,7 @@ SIZES = {
     "upsample_bicubic": (2,),
 }
 NAMES = [f"{name}{dims}d" for name, sizes in SIZES.items() for dims in sizes]
-SMOOTH = ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"]
+SMOOTH = [f"_upsample_{name}2d_aa" for name in ("bilinear", "bicubic", "lanczos")]
 
 
 def _axes(op: SchemaOp, inputs: list[int], outputs: list[int]) -> list[Axis]:
@@ -218,10 +219,9 @@ def upsample_smooth(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     if not is_float(result):
         raise b.refuse("antialiased interpolation of integers", "floats")
     x = b.convert(x, accumulation_type(result))
-    cubic = "bicubic" in op.overload_name
     axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
     for dim, axis in reversed(list(enumerate(axes, 2))):
-        weights = smooth_weights(b, axis, element_of(x), cubic)
+        weights = smooth_weights(b, axis, element_of(x), _filter(op))
         made = b("contract", x, weights, [], [], [dim], [1])
         rank = len(shape_of(x))
         x = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
@@ -234,21 +234,60 @@ def upsample_smooth_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     result: Attribute = element_of(op.results[0])
     grad = b.convert(op.arg("grad_output"), accumulation_type(result))
     axes = _axes(op, shape_of(op.results[0])[2:], shape_of(grad)[2:])
-    cubic = "bicubic" in op.overload_name
     for dim, axis in enumerate(axes, 2):
-        weights = smooth_weights(b, axis, element_of(grad), cubic)
+        weights = smooth_weights(b, axis, element_of(grad), _filter(op))
         made = b("contract", grad, weights, [], [], [dim], [0])
         rank = len(shape_of(grad))
         grad = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
     return b.convert(grad, result)
 
 
-def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, cubic: bool) -> SSAValue:
+def _triangle(b: PrimsBuilder, distance: SSAValue) -> SSAValue:
+    zero = b.full(shape_of(distance), 0, element_of(distance))
+    near = b.with_number("lt", distance, 1.0)
+    return b.where(near, b.with_number("add", b("neg", distance), 1), zero)
+
+
+def _keys(b: PrimsBuilder, distance: SSAValue) -> SSAValue:
+    zero = b.full(shape_of(distance), 0, element_of(distance))
+    outer = cubic_weight(b, distance, True, SMOOTH_CUBIC)
+    far = b.where(b.with_number("lt", distance, 2.0), outer, zero)
+    near = b.with_number("lt", distance, 1.0)
+    return b.where(near, cubic_weight(b, distance, False, SMOOTH_CUBIC), far)
+
+
+def _lanczos(b: PrimsBuilder, distance: SSAValue) -> SSAValue:
+    """sinc(d) sinc(d / 3) for distances below 3."""
+    shape, element = shape_of(distance), element_of(distance)
+    one = b.full(shape, 1, element)
+    center = b.with_number("eq", distance, 0)
+    angle = b.where(center, one, b.with_number("mul", distance, pi))
+    third = b.with_number("div", angle, 3)
+    product = b("mul", b("div", b("sin", angle), angle), b("div", b("sin", third), third))
+    inside = b.with_number("lt", distance, 3.0)
+    return b.where(center, one, b.where(inside, product, b.full(shape, 0, element)))
+
+
+Filter = tuple[float, Callable[[PrimsBuilder, SSAValue], SSAValue]]
+"""How far a filter reaches, and its weight at a distance."""
+
+FILTERS: dict[str, Filter] = {
+    "bilinear": (1.0, _triangle),
+    "bicubic": (2.0, _keys),
+    "lanczos": (3.0, _lanczos),
+}
+
+
+def _filter(op: SchemaOp) -> Filter:
+    return FILTERS[op.overload_name.removeprefix("_upsample_").partition("2d")[0]]
+
+
+def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, kind: Filter) -> SSAValue:
     """(out, extent): the filter stretched over the inputs that one output stands for."""
     step = axis.ratio
     if axis.corners:
         step = (axis.extent - 1) / (axis.out - 1) if axis.out > 1 else 0.0
-    reach = (2.0 if cubic else 1.0) * max(step, 1.0)
+    reach = kind[0] * max(step, 1.0)
     shape = [axis.out, axis.extent]
     number = b.convert(b.iota(axis.out, i64), element)
     center = b.with_number("mul", b.with_number("add", number, 0.5), step)
@@ -259,13 +298,5 @@ def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, cubic: bool)
                b("lt", place, b.along(high, shape, 0)))  # fmt: skip
     away = b.with_number("add", b("sub", place, b.along(center, shape, 0)), 0.5)
     distance = b("abs", b.with_number("mul", away, 1 / max(step, 1.0)))
-    zero = b.full(shape, 0, element)
-    near = b.with_number("lt", distance, 1.0)
-    if cubic:
-        outer = cubic_weight(b, distance, True, SMOOTH_CUBIC)
-        far = b.where(b.with_number("lt", distance, 2.0), outer, zero)
-        weight = b.where(near, cubic_weight(b, distance, False, SMOOTH_CUBIC), far)
-    else:
-        weight = b.where(near, b.with_number("add", b("neg", distance), 1), zero)
-    weight = b.where(inside, weight, zero)
+    weight = b.where(inside, kind[1](b, distance), b.full(shape, 0, element))
     return b("div", weight, b.keep_dims(b("sum", weight, [1]), shape, [1]))

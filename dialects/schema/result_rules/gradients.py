@@ -5,6 +5,8 @@ Torch gives undefined tensors where an output mask is false; here those results 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import TensorType
 
 from lamina.dialects.schema.promotion import float_of, result_dtype
@@ -125,3 +127,63 @@ def dropout(args: Args) -> Types:
     """The gradient where the mask is true, scaled."""
     shape = joint_shape([args["grad_output"], args["mask"]])
     return [tensor(shape, float_of(args["grad_output"].element_type))]
+
+
+def of(*names: str) -> Callable[[Args], Types]:
+    """The types of these arguments."""
+
+    def rule(args: Args) -> Types:
+        return [args[name] for name in names]
+
+    return rule
+
+
+query_key_value = of("query", "key", "value")
+"""Gradients of attention."""
+data = of("data")
+of_x = of("x")
+of_glu = of("glu")
+output = of("grad_output")
+learned_grid = of("self", "scale", "zero_point")
+"""Gradients of fake quantization whose grid is learned."""
+direction_and_length = of("saved_v", "saved_g")
+"""Gradients of weight norm."""
+time_batch_channels = of("input", "weight", "bias")
+"""Gradients of conv_tbc."""
+
+
+def slow_convolution(args: Args) -> Types:
+    """Gradients for self, weight and bias."""
+    weight: TensorType = args["weight"]
+    return [args["self"], weight, tensor(weight.get_shape()[:1], weight.element_type)]
+
+
+def bags(args: Args) -> Types:
+    """Gradients of embedding bags for the table."""
+    value: TensorType = args["grad"]
+    return [tensor((args["num_weights"], value.get_shape()[-1]), value.element_type)]
+
+
+def bag_weights(args: Args) -> Types:
+    """Gradients of embedding bags for the weight of each index."""
+    return [tensor(args["indices"].get_shape(), args["grad"].element_type)]
+
+
+def lstm_cell(args: Args) -> Types:
+    """Gradients for both gates, the cell, and both biases."""
+    gates: TensorType = args["input_gates"]
+    bias = tensor(gates.get_shape()[1:], gates.element_type)
+    return [gates, gates, args["cx"], bias, bias]
+
+
+def gru_cell(args: Args) -> Types:
+    """Gradients for both gates, the state, and both biases."""
+    gates: TensorType = args["input_gates"]
+    bias = tensor(gates.get_shape()[1:], gates.element_type)
+    return [gates, gates, args["hx"], bias, bias]
+
+
+def linear_combination(args: Args) -> Types:
+    """`_compute_linear_combination`: one tensor for each row of coefficients."""
+    value, rows = args["input"], args["coefficients"].get_shape()[0]
+    return [tensor((rows, *value.get_shape()[1:]), value.element_type)]

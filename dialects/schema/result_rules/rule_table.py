@@ -172,7 +172,8 @@ _ATEN: dict[str, str] = {
     "reductions:spread_and_mean": """
         std_mean std_mean.correction std_mean.dim var_mean var_mean.correction var_mean.dim""",
     "reductions:norm": """
-        frobenius_norm.dim linalg_norm linalg_norm.ord_str linalg_vector_norm norm.Scalar
+        frobenius_norm.dim linalg__powsum linalg_norm linalg_norm.ord_str linalg_vector_norm
+        norm.Scalar
         norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype norm.ScalarOpt_dtype nuclear_norm
         nuclear_norm.dim""",
     "reductions:matrix_norm": "linalg_matrix_norm linalg_matrix_norm.str_ord",
@@ -437,6 +438,8 @@ _ATEN: dict[str, str] = {
     "losses:ctc_forward": "_ctc_loss _ctc_loss.Tensor",
     "losses:multilabel_margin_forward": "multilabel_margin_loss_forward",
     "gradients:like_input": """
+        _fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine
+        _masked_softmax
         _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward _pdist_backward
         adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool2d_backward
         avg_pool3d_backward binary_cross_entropy_backward cummaxmin_backward cumprod_backward
@@ -465,7 +468,24 @@ _ATEN: dict[str, str] = {
         upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward
         upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward
         upsample_trilinear3d_backward""",
-    "gradients:grid_sample": "grid_sampler_2d_backward grid_sampler_3d_backward",
+    "gradients:grid_sample": """
+        _grid_sampler_2d_cpu_fallback_backward grid_sampler_2d_backward grid_sampler_3d_backward""",
+    "gradients:query_key_value": "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "gradients:data": "_segment_reduce_backward",
+    "gradients:of_x": "glu_backward_jvp",
+    "gradients:of_glu": "glu_jvp",
+    "gradients:output": "_masked_softmax_backward",
+    "gradients:learned_grid": """
+        _fake_quantize_learnable_per_channel_affine_backward
+        _fake_quantize_learnable_per_tensor_affine_backward""",
+    "gradients:direction_and_length": "_weight_norm_differentiable_backward",
+    "gradients:time_batch_channels": "conv_tbc_backward",
+    "gradients:slow_convolution": "_slow_conv2d_backward.output_mask",
+    "gradients:bags": "_embedding_bag_backward _embedding_bag_dense_backward",
+    "gradients:bag_weights": "_embedding_bag_per_sample_weights_backward",
+    "gradients:lstm_cell": "_thnn_differentiable_lstm_cell_backward",
+    "gradients:gru_cell": "_thnn_differentiable_gru_cell_backward",
+    "gradients:linear_combination": "_compute_linear_combination",
     "gradients:prelu": "_prelu_kernel_backward",
     "gradients:elementwise": """
         elu_backward gelu_backward hardshrink_backward hardsigmoid_backward hardswish_backward
