@@ -51,10 +51,11 @@ class DecisionLog:
         """`merge-siblings: prims.sum | prims.amax: saves 64 bytes: fused: ...`."""
         if not self.enabled:
             return
+        saved = value_bytes(value) if said.estimate is None else said.estimate.bytes_saved
         verdict = "fused" if said.fuse else "not fused"
         print(
             f"{self.pass_name}: {op_label(one)} | {op_label(other)}: "
-            f"saves {value_bytes(value)} bytes: {verdict}: {said.reason}",
+            f"saves {saved} bytes: {verdict}: {said.reason}",
             file=self.stream,
         )
 

@@ -1,0 +1,153 @@
+// RUN: lamina-opt %s -p 'fuse-kernels,merge-siblings,fuse-column-sums{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels,merge-siblings,fuse-column-sums{target="x86-64-v3" print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
+
+// Sums of columns beside those of rows: tasks of ten rows leave partial sums, and a last part joins them.
+func.func @across(%x: tensor<160x1000xf32>) -> (tensor<160xf32>, tensor<1000xf32>) {
+  %s = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([i] add : tensor<160xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([j] add : tensor<1000xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<160xf32>, tensor<1000xf32>
+}
+// CHECK-LABEL: @across
+// CHECK-NEXT:    [[S:%\S+]], [[T:%\S+]], [[P:%\S+]] = loop.kernel
+// CHECK-SAME:      -> (tensor<160xf32>, tensor<1000xf32>, tensor<16x1000xf32>)
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [16, 10, 1000] reads([[X:%\S+]][(d0 * 10) + d1, d2] : tensor<160x1000xf32>)
+// CHECK-SAME:      writes([(d0 * 10) + d1] add : tensor<160xf32>) attributes {lamina.op = "rows", lamina.rows = array<i64: 0, 1>}
+// CHECK:         [[Q:%\S+]] = loop.generic (d0, d1, d2) in [16, 10, 1000] reads([[X]][(d0 * 10) + d1, d2] : tensor<160x1000xf32>)
+// CHECK-SAME:      writes([d0, d2] add : tensor<16x1000xf32>) attributes {lamina.op = "columns", lamina.rows = array<i64: 0, 1>}
+// CHECK:         loop.generic (d0, d1) in [16, 1000] reads([[Q]][d0, d1] : tensor<16x1000xf32>)
+// CHECK-SAME:      writes([d1] add : tensor<1000xf32>) attributes {lamina.op = "join", lamina.part = 1 : i64, lamina.rows = array<i64: 1>}
+// CHECK-NOT:     loop.kernel
+// CHECK:         func.return [[S]], [[T]] :
+// SAID: fuse-column-sums: rows | columns: saves 640000 bytes: fused: keeping the sums takes
+
+// -----
+
+// What one thread does alone is not divided, and needs no join. What a row adds to a total of the
+// whole tensor is summed in a nest of its own.
+func.func @small(%x: tensor<32x40xf32>) -> (tensor<32xf32>, tensor<40xf32>, tensor<f32>) {
+  %s = loop.generic (i, j) in [32, 40] reads(%x[i, j] : tensor<32x40xf32>) writes([i] add : tensor<32xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [32, 40] reads(%x[i, j] : tensor<32x40xf32>) writes([j] add : tensor<40xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %u = loop.generic (i, j) in [32, 40] reads(%x[i, j] : tensor<32x40xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "total"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t, %u : tensor<32xf32>, tensor<40xf32>, tensor<f32>
+}
+// CHECK-LABEL: @small
+// CHECK-NEXT:    {{.*}} = loop.kernel
+// CHECK-SAME:      -> (tensor<32xf32>, tensor<40xf32>, tensor<f32>)
+// CHECK:         writes([d1] add : tensor<40xf32>) attributes {lamina.op = "columns", lamina.rows = array<i64: 0>}
+// CHECK:         [[R:%\S+]] = loop.generic (d0, d1) in [32, 40]
+// CHECK-SAME:      writes([d0] add : tensor<32xf32>) attributes {lamina.op = "total", lamina.rows = array<i64: 0>}
+// CHECK:         loop.generic (d0) in [32] reads([[R]][d0] : tensor<32xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "rows", lamina.rows = array<i64: 0>}
+// CHECK-NOT:     loop.kernel
+
+// -----
+
+// A prime number of rows makes no equal tasks for several threads.
+func.func @prime(%x: tensor<1009x200xf32>) -> (tensor<1009xf32>, tensor<200xf32>) {
+  %s = loop.generic (i, j) in [1009, 200] reads(%x[i, j] : tensor<1009x200xf32>) writes([i] add : tensor<1009xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [1009, 200] reads(%x[i, j] : tensor<1009x200xf32>) writes([j] add : tensor<200xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<1009xf32>, tensor<200xf32>
+}
+// CHECK-LABEL: @prime
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      rows | columns: its 1009 rows make only 1 equal tasks of the 16
+// SAID: fuse-column-sums: rows | columns: saves 807200 bytes: not fused: its 1009 rows make only 1 equal
+
+// -----
+
+// Rows so short that their sums would be the whole of what is read: it is not worth keeping them.
+func.func @many_sums(%x: tensor<64x16x8xf32>, %y: tensor<64x16x8x8xf32>) -> (tensor<64xf32>, tensor<16x8x8xf32>) {
+  %s = loop.generic (i, j, k) in [64, 16, 8] reads(%x[i, j, k] : tensor<64x16x8xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j, k, l) in [64, 16, 8, 8] reads(%x[i, j, k] : tensor<64x16x8xf32>, %y[i, j, k, l] : tensor<64x16x8x8xf32>) writes([j, k, l] add : tensor<16x8x8xf32>) attributes {lamina.op = "outer"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %t : tensor<64xf32>, tensor<16x8x8xf32>
+}
+// CHECK-LABEL: @many_sums
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      rows | outer: keeping the sums takes
+// SAID: fuse-column-sums: rows | outer: saves 32768 bytes: not fused: keeping the sums takes
+
+// -----
+
+// A program may say itself that both belong together, whatever it costs.
+func.func @forced(%x: tensor<64x16x8xf32>, %y: tensor<64x16x8x8xf32>) -> (tensor<64xf32>, tensor<16x8x8xf32>) {
+  %s = loop.generic (i, j, k) in [64, 16, 8] reads(%x[i, j, k] : tensor<64x16x8xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.op = "rows", lamina.fuse = "always"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j, k, l) in [64, 16, 8, 8] reads(%x[i, j, k] : tensor<64x16x8xf32>, %y[i, j, k, l] : tensor<64x16x8x8xf32>) writes([j, k, l] add : tensor<16x8x8xf32>) attributes {lamina.op = "outer"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %t : tensor<64xf32>, tensor<16x8x8xf32>
+}
+// CHECK-LABEL: @forced
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+// SAID: fuse-column-sums: rows | outer: saves 32768 bytes: fused: lamina.fuse = "always"
+
+// -----
+
+// Or that they do not.
+func.func @kept_apart(%x: tensor<160x1000xf32>) -> (tensor<160xf32>, tensor<1000xf32>) {
+  %s = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([i] add : tensor<160xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([j] add : tensor<1000xf32>) attributes {lamina.op = "columns", lamina.fuse = "never"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<160xf32>, tensor<1000xf32>
+}
+// CHECK-LABEL: @kept_apart
+// CHECK-COUNT-2: loop.kernel
+// SAID: fuse-column-sums: rows | columns: saves 640000 bytes: not fused: lamina.fuse = "never"
+
+// -----
+
+// Sums of rows whose elements another kernel divides by: it must have all of them first.
+func.func @needed(%x: tensor<160x1000xf32>) -> tensor<160x1000xf32> {
+  %t = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([j] add : tensor<1000xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>, %t[j] : tensor<1000xf32>) writes([i, j] store : tensor<160x1000xf32>) attributes {lamina.op = "less"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.subf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<160x1000xf32>
+}
+// CHECK-LABEL: @needed
+// CHECK-NOT:     lamina.part
+// CHECK:         func.return
