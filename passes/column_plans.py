@@ -38,12 +38,19 @@ class ColumnPlan:
 
 
 def lone_reduction(kernel: KernelOp) -> GenericOp | None:
-    """The nest of a kernel that only reduces, if it is the kernel's only one."""
-    nests = list(kernel.block.ops)[:-1]
-    nest = nests[0] if len(nests) == 1 else None
+    """The nest of a kernel that reduces, if all others only change its results point by point."""
+    nest, *rest = list(kernel.block.ops)[:-1]
     if not isinstance(nest, GenericOp) or "store" in nest.combiner_names:
         return None
-    return nest if nest.reduction_dims and 0 not in nest.extents else None
+    if not nest.reduction_dims or 0 in nest.extents:
+        return None
+    made = [nest, *rest]
+    for other in rest:
+        if not isinstance(other, GenericOp) or not other.is_pointwise:
+            return None
+        if any(value.owner not in made for value in other.operands):
+            return None
+    return nest
 
 
 def column_plan(

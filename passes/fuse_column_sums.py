@@ -37,7 +37,8 @@ from lamina.passes.fusion_rules import MAX_ROW_BYTES, MIN_PARALLEL_ROWS, SERIAL_
 from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
 from lamina.passes.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.row_parts import divide, divided_dims, is_divisible
-from lamina.passes.row_sums import sum_over_rows
+from lamina.passes.row_sums import set_part, sum_over_rows
+from lamina.passes.split_domains import PART
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class _Walk:
     plan: ColumnPlan | None = None
     parts: int = 1
     sums: list[tuple[GenericOp, ColumnPlan]] = field(default_factory=list)
+    finishing: list[list[GenericOp]] = field(default_factory=list)
+    """Nests of kernels that only go on with the sums: each runs as a last part of the kernel."""
 
     @property
     def nests(self) -> list[GenericOp]:
@@ -95,6 +98,11 @@ class _Fusing:
             if nest is not None and self.graph.cluster_of[kernel] not in self.walks:
                 self._place(kernel, nest)
         walks = [(w, w.nests) for w in self.walks.values()]
+        for cluster, walk in self.walks.items():
+            for kernel in kernels:
+                if self._finishes(cluster, walk, kernel):
+                    walk.finishing.append(self.graph.cluster_of[kernel].nests)
+                    self.graph.merge(cluster, self.graph.cluster_of[kernel])
         self.graph.finish()
         for walk, nests in walks:
             _rewrite(walk, nests)
@@ -118,11 +126,22 @@ class _Fusing:
                 continue
             assert isinstance(plan, ColumnPlan)
             walk.sums.append((nest, plan))
+            walk.finishing += [rest] if (rest := cluster.nests[1:]) else []
             walk.plan = plan
             walk.parts = _parts(walk.nests, nest, plan)
             self.graph.merge(other, cluster)
             self.walks[other] = walk
             return
+
+    def _finishes(self, cluster: Cluster, walk: _Walk, kernel: KernelOp) -> bool:
+        """Whether a kernel only goes on with the sums of another, as their rounding does."""
+        own = self.graph.cluster_of[kernel]
+        if own is cluster or own in self.walks or len(own.ops) > 1 or is_fixed(kernel):
+            return False
+        made = {r for nest, _ in walk.sums for r in _results(nest)}
+        if not made.issuperset(kernel.inputs) or not self.graph.adjacent(cluster, own):
+            return False
+        return all(n.is_pointwise and override(n) != "never" for n in own.nests)
 
     def _said(
         self,
@@ -184,6 +203,15 @@ def _refusal(walk: _Walk, nest: GenericOp, plan: ColumnPlan) -> Refusal | None:
     return None
 
 
+def _results(nest: GenericOp) -> list[SSAValue]:
+    """The results of a nest as its kernel gives them."""
+    kernel = nest.parent_op()
+    assert isinstance(kernel, KernelOp)
+    end = kernel.block.last_op
+    assert isinstance(end, ReturnOp)
+    return [r for r, v in zip(kernel.res, end.values, strict=True) if v.owner is nest]
+
+
 # Rewriting
 
 
@@ -196,12 +224,14 @@ def _rewrite(walk: _Walk, nests: Sequence[GenericOp]) -> None:
     for nest in nests:
         rows = rows_of(nest)
         _with_rows(nest, [rows[place] for place in order], plan, walk.parts)
-    partial: list[SSAValue] = []
+    kernel = walk.sums[0][0].parent_op()
+    assert isinstance(kernel, KernelOp)
     for nest, own in walk.sums:
         dims = [own.dims[place] for place in order]
-        partial += sum_over_rows(_with_rows(nest, dims, own, walk.parts), walk.parts)
-    if partial:
-        _return_too(partial)
+        sum_over_rows(_with_rows(nest, dims, own, walk.parts), walk.parts)
+    for finishing in walk.finishing:
+        set_part(finishing)
+    _return_shared(kernel)
 
 
 def _with_rows(nest: GenericOp, rows: Sequence[int], plan: ColumnPlan, parts: int) -> GenericOp:
@@ -214,14 +244,23 @@ def _with_rows(nest: GenericOp, rows: Sequence[int], plan: ColumnPlan, parts: in
     return nest
 
 
-def _return_too(values: Sequence[SSAValue]) -> None:
-    """Make values inside a kernel its results: they get memory that its threads share."""
-    owner = values[0].owner
-    assert isinstance(owner, Operation)
-    kernel = owner.parent_op()
-    assert isinstance(kernel, KernelOp)
+def _return_shared(kernel: KernelOp) -> None:
+    """Make what goes from part to part results of the kernel: all threads share their memory."""
     end = kernel.block.last_op
     assert isinstance(end, ReturnOp)
+    values = list(
+        dict.fromkeys(
+            value
+            for nest in kernel.block.ops
+            for value in nest.operands
+            if nest is not end
+            and isinstance(maker := value.owner, Operation)
+            and maker.attributes.get(PART) != nest.attributes.get(PART)
+            and value not in end.values
+        )
+    )
+    if not values:
+        return
     Rewriter.replace_op(end, ReturnOp([*end.values, *values]))
     old = list(kernel.res)
     types = [*(r.type for r in old), *(v.type for v in values)]

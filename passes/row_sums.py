@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
@@ -21,8 +21,8 @@ from lamina.passes.split_domains import PART
 from lamina.passes.split_reductions import join_partial
 
 
-def sum_over_rows(nest: GenericOp, parts: int) -> list[SSAValue]:
-    """Rewrite a reduction whose rows are set into one that adds row by row; its partial results.
+def sum_over_rows(nest: GenericOp, parts: int) -> None:
+    """Rewrite a reduction whose rows are set into one that adds row by row.
 
     With several `parts`, the first row that it reduces is tasks: each leaves partial results, and a
     last part of the kernel joins them. What a row adds is reduced in a nest of its own, if there is
@@ -34,7 +34,7 @@ def sum_over_rows(nest: GenericOp, parts: int) -> list[SSAValue]:
     written = [_forms(nest, index_map) for index_map in nest.write_maps]
     inner = reduced - set(summed)
     if not inner and not part:
-        return []
+        return
     if inner:
         row = _writing(nest, summed, written)
         new = _sum_of(
@@ -50,7 +50,6 @@ def sum_over_rows(nest: GenericOp, parts: int) -> list[SSAValue]:
     block = nest.parent_block()
     assert block is not None
     block.erase_op(nest)
-    return list(new.res) if part else []
 
 
 def _forms(nest: GenericOp, index_map: object) -> Forms:
@@ -123,15 +122,24 @@ def _sum_of(
 
 
 def _join(nest: GenericOp, partial: GenericOp) -> None:
-    """Join partial results at the end of the kernel, each in a part of its own."""
+    """Join partial results behind the nest that makes them, each in a part of its own."""
     block = nest.parent_block()
-    assert block is not None and block.last_op is not None
-    taken = sum(PART in op.attributes for op in block.ops)
-    for number, old in enumerate(nest.res):
+    assert block is not None
+    for number, old in reversed(list(enumerate(nest.res))):
         join = join_partial(partial, number, 0)
         join.location = nest.location
         join.attributes["lamina.op"] = StringAttr("join")
-        join.attributes[PART] = IntegerAttr(1 + taken + number, i64)
         set_rows(join, initial_rows(join))
-        block.insert_op_before(join, block.last_op)
+        block.insert_op_after(join, partial)
         old.replace_all_uses_with(join.res[0])
+        set_part([join])
+
+
+def set_part(nests: Sequence[GenericOp]) -> None:
+    """Make nests a part of their kernel, which runs behind those that stand before them."""
+    block = nests[0].parent_block()
+    assert block is not None
+    numbers = [op.attributes.get(PART) for op in block.ops]
+    last = max((n.value.data for n in numbers if isinstance(n, IntegerAttr)), default=0)
+    for nest in nests:
+        nest.attributes[PART] = IntegerAttr(last + 1, i64)
