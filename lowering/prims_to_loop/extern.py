@@ -4,12 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.extern import ExternOp, option_attribute
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.prims_to_loop.table import LoopBuilder, lowers
+
+CALLS: dict[str, str] = {
+    "fft_c2c": "fft.c2c",
+    "fft_c2r": "fft.c2r",
+    "fft_r2c": "fft.r2c",
+    "svd": "linalg.svd",
+}
+"""Primitives of torch's that an extern kernel computes."""
+
+
+def options_of(op: SchemaOp) -> dict[str, Any]:
+    """The options of the kernel: the numbers among the arguments; transforms do not normalize."""
+    values = {argument.name: op.arg(argument.name) for argument in op.schema.args}
+    options = {name: v for name, v in values.items() if not isinstance(v, SSAValue)}
+    return options if op.name == "prims.svd" else options | {"normalization": 0}
+
+
+@lowers(*CALLS)
+def _call(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
+    """A call of the kernel."""
+    attributes = {name: option_attribute(value) for name, value in options_of(op).items()}
+    types = [result.type for result in op.results]
+    kernel = CALLS[op.name.removeprefix("prims.")]
+    return list(b.insert(ExternOp(kernel, op.operands, types, attributes)).results)
 
 
 @lowers("extern")

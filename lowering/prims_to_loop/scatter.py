@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -83,6 +84,24 @@ def _scatter(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         return places, joined(inner, combiner, old, args[1])
 
     return scatter(b, shape_of(index), [(index, None), (values, None)], into, body)
+
+
+@lowers("as_strided_scatter")
+def _as_strided_scatter(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    """The source at offset + sum of index * stride of the row-major tensor."""
+    into, source = op.operands
+    strides, offset = op.arg("stride"), op.arg("storage_offset")
+
+    def body(inner: Body, args: list[SSAValue], old: SSAValue) -> tuple[list[SSAValue], SSAValue]:
+        place = inner.constant(offset, IndexType())
+        for axis, stride in enumerate(strides):
+            step = inner.add(arith.MuliOp(inner.index(axis), inner.constant(stride, IndexType())))
+            place = inner.add(arith.AddiOp(place, step))
+        return [place], args[0]
+
+    flat = b.reshape(into, [prod(shape_of(into))])
+    made = scatter(b, shape_of(source), [(source, None)], flat, body)
+    return b.reshape(made, shape_of(into))
 
 
 @lowers("xor_sum")

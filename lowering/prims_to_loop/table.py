@@ -25,7 +25,10 @@ from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
 
-COMPLEX = frozenset({"prims.complex", "prims.extern", "prims.imag", "prims.real"})
+COMPLEX = frozenset(
+    f"prims.{name}"
+    for name in ("complex", "extern", "fft_c2c", "fft_c2r", "fft_r2c", "imag", "real")
+) | {"prims.svd"}
 """What hands complex tensors on; `split-complex` leaves nothing else."""
 
 Map = Sequence[AffineExpr | int] | None

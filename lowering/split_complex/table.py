@@ -27,7 +27,10 @@ FAMILIES = (
     "trigonometric",
 )
 
-STAYS = frozenset({"complex", "extern", "imag", "real"})
+CALLS = frozenset({"extern", "fft_c2c", "fft_c2r", "fft_r2c", "svd"})
+"""Primitives that become calls of extern kernels, which take complex tensors whole."""
+
+STAYS = frozenset({"complex", "imag", "real"}) | CALLS
 """Primitives that complex tensors may reach the loop layer by."""
 
 
@@ -137,7 +140,7 @@ def _split(op: SchemaOp, found: dict[str, Split], known: dict[SSAValue, Parts]) 
     if name == "complex":
         known[op.results[0]] = (op.operands[0], op.operands[1])
         return
-    if name == "extern":
+    if name in CALLS:
         return
     if name in ("real", "imag"):
         made: Parts | SSAValue = b.parts(op.operands[0])[name == "imag"]

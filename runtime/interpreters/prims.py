@@ -14,7 +14,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.special import BINARY as BINARY_FUNCTIONS
 from lamina.dialects.loop.special import UNARY as UNARY_FUNCTIONS
 from lamina.runtime.extern_kernels.binding import call_of
-from lamina.runtime.interpreters import array_math, philox, prims_order
+from lamina.runtime.interpreters import array_math, philox, prims_order, prims_strided
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
@@ -330,6 +330,7 @@ FUNCTIONS: dict[str, Function] = (
     | {name: _special(name) for name in SPECIAL}
     | {name: _reduction(function) for name, function in REDUCTIONS.items()}
     | prims_order.FUNCTIONS
+    | prims_strided.FUNCTIONS
     | {
         "argmax": index_of_extremum,
         "argmin": index_of_extremum,

@@ -152,7 +152,7 @@ def _functional(module: ModuleOp) -> ModuleOp:
     from lamina.passes.functional_forms import written_arguments
     from lamina.passes.functionalize import functionalize
 
-    if not any(written_arguments(op) for op in module.walk()):
+    if not any(op.name.startswith("aten.") and written_arguments(op) for op in module.walk()):
         return module
     copy = module.clone()
     for function in copy.ops:
