@@ -30,6 +30,7 @@ from lamina.dialects.loop import (
 )
 from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion_override import check_overrides
+from lamina.passes.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
 
 WHOLE_OPS = (ExternOp, RegionOp)
@@ -45,7 +46,7 @@ class Group:
     rows: dict[Operation, tuple[int, ...]]
     needs: int = 0
     """Bit set of the groups that must run before this one, transitively."""
-    refusals: list[str] = field(default_factory=list)
+    refusals: list[Reason] = field(default_factory=list)
 
     @property
     def bit(self) -> int:
@@ -140,14 +141,16 @@ class _Grouping:
             for v in (*op.inputs, *op.sources)
             if isinstance(v.owner, GenericOp)
         }
-        refusals: list[str] = []
+        refusals: list[Reason] = []
         for group in sorted(direct, key=lambda g: -g.number):
             joined = self._join(group, op, producers)
             self._tell(group, op, joined)
             if not isinstance(joined, Refusal):
                 self._add(group, op, joined, producers)
+                group.refusals += refusals
                 return
-            refusals.append(f"{_name(group.ops[-1])} -> {_name(op)}: {joined.reason}")
+            said = f"{_name(group.ops[-1])} -> {_name(op)}: {joined.reason}"
+            refusals.append((group.number, said))
         group = Group(len(self.groups), [op], {op: initial_rows(op)}, refusals=refusals)
         group.needs = self._closure(producers)
         self.groups.append(group)
@@ -288,8 +291,8 @@ class _Grouping:
         body = Block(arg_types=[v.type for v in inputs])
         kernel = KernelOp(list(inputs), [v.type for v in outputs], Region(body))
         kernel.location = group.ops[-1].location
-        if group.refusals:
-            kernel.attributes["lamina.not_fused"] = StringAttr("; ".join(group.refusals))
+        set_numbers(kernel, [group.number])
+        add_reasons(kernel, group.refusals)
         for old, new in zip(outputs, kernel.res, strict=True):
             new.name_hint = old.name_hint
             old.replace_uses_with_if(new, lambda use: use.operation not in members)

@@ -8,18 +8,16 @@ read.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.contraction import PANEL
+from lamina.passes.fusion_reasons import add_reasons, numbers_of, take_reasons
 from lamina.passes.fusion_rules import ROWS
-
-NOT_FUSED = "lamina.not_fused"
-"""Attribute of a kernel: why it was not joined with others."""
 
 
 @dataclass(eq=False)
@@ -52,6 +50,7 @@ class KernelGraph:
         self.cluster_of: dict[Operation, Cluster] = {}
         self.clusters: list[Cluster] = []
         self.changed = False
+        self.numbers = {op: n[0] for op in block.ops if (n := numbers_of(op))}
         for number, op in enumerate(block.ops):
             cluster = Cluster([op], 1 << number)
             for operand in op.operands:
@@ -94,7 +93,11 @@ class KernelGraph:
     def finish(self) -> None:
         """Carry the merges out, and say on each kernel why it was not joined with another."""
         for cluster in self.clusters:
-            reasons = [why for op, why in cluster.refusals if self.cluster_of[op] is not cluster]
+            reasons = [
+                (self.numbers.get(op, -1), why)
+                for op, why in cluster.refusals
+                if self.cluster_of[op] is not cluster
+            ]
             kernel = cluster.ops[-1]
             if len(cluster.ops) > 1:
                 kernel = _form(self.block, cluster)
@@ -160,7 +163,7 @@ def _form(block: Block, cluster: Cluster) -> KernelOp:
     body.add_op(ReturnOp([inner[r] for r in results]))
     new = KernelOp(list(inputs), [r.type for r in results], Region(body))
     new.location = last.location
-    _keep_reasons(new, cluster)
+    take_reasons(new, kernels)
     block.insert_op_before(new, last)
     for old, result in zip(results, new.res, strict=True):
         result.name_hint = old.name_hint
@@ -172,24 +175,6 @@ def _form(block: Block, cluster: Cluster) -> KernelOp:
 
 def _read_outside(result: SSAValue, members: set[KernelOp]) -> bool:
     return any(use.operation not in members for use in result.uses)
-
-
-def _keep_reasons(kernel: KernelOp, cluster: Cluster) -> None:
-    reasons = [
-        reason.data
-        for part in cluster.kernels
-        if isinstance(reason := part.attributes.get(NOT_FUSED), StringAttr)
-    ]
-    add_reasons(kernel, reasons)
-
-
-def add_reasons(kernel: Operation, reasons: Iterable[str]) -> None:
-    """Add to why a kernel stands apart; what is said already is not said twice."""
-    given = kernel.attributes.get(NOT_FUSED)
-    said = dict.fromkeys(given.data.split("; ") if isinstance(given, StringAttr) else ())
-    said.update(dict.fromkeys(r for reason in reasons for r in reason.split("; ")))
-    if said:
-        kernel.attributes[NOT_FUSED] = StringAttr("; ".join(said))
 
 
 def sort_block(block: Block) -> None:

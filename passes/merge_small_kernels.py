@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.passes.fusion_cost import work
-from lamina.passes.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_override import override
 from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
 
@@ -68,6 +68,8 @@ def _merge(function: func.FuncOp, log: DecisionLog) -> None:
                 _drop_rows(earlier, cluster)
                 graph.merge(earlier, cluster)
                 break
+            names = f"{op_label(earlier.nests[-1])}, {op_label(cluster.nests[-1])}"
+            cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
         else:
             open_clusters.append(cluster)
     graph.finish()

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import KernelOp
+from lamina.passes.fusion_reasons import NOT_FUSED, explain_rest, joined_texts
 
 KERNEL = "lamina.kernel"
 """Attribute of a function that is one kernel."""
@@ -40,6 +41,7 @@ class OutlineKernelsPass(ModulePass):
         for function in list(op.body.block.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
+            explain_rest(function.body.block)
             for kernel in list(function.body.block.ops):
                 if isinstance(kernel, KernelOp):
                     _outline(op, kernel, functions)
@@ -52,11 +54,21 @@ def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.
         target = _function(kernel, f"kernel_{len(functions)}")
         module.body.block.add_op(target)
         functions[key] = target
+    else:
+        _explain_too(target, kernel)
     call = func.CallOp(
         SymbolRefAttr(target.sym_name), list(kernel.inputs), [r.type for r in kernel.res]
     )
     call.location = kernel.location
     Rewriter.replace_op(kernel, call, list(call.res))
+
+
+def _explain_too(target: func.FuncOp, kernel: KernelOp) -> None:
+    """Keep what was said of a kernel that is equal to one that is outlined already."""
+    said = [op.attributes.get(NOT_FUSED) for op in (target, kernel)]
+    text = joined_texts(*(s.data if isinstance(s, StringAttr) else None for s in said))
+    if text is not None:
+        target.attributes[NOT_FUSED] = StringAttr(text)
 
 
 def _function(kernel: KernelOp, name: str) -> func.FuncOp:
@@ -73,9 +85,7 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
     )
     function.location = kernel.location
     function.attributes[KERNEL] = UnitAttr()
-    reasons = kernel.attributes.get("lamina.not_fused")
-    if isinstance(reasons, StringAttr):
-        function.attributes["lamina.not_fused"] = reasons
+    _explain_too(function, kernel)
     function.attributes["lamina.ops"] = ArrayAttr(
         [
             StringAttr(name)

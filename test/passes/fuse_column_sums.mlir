@@ -21,7 +21,7 @@ func.func @across(%x: tensor<160x1000xf32>) -> (tensor<160xf32>, tensor<1000xf32
 // CHECK:         [[Q:%\S+]] = loop.generic (d0, d1, d2) in [16, 10, 1000] reads([[X]][(d0 * 10) + d1, d2] : tensor<160x1000xf32>)
 // CHECK-SAME:      writes([d0, d2] add : tensor<16x1000xf32>) attributes {lamina.op = "columns", lamina.rows = array<i64: 0, 1>}
 // CHECK:         loop.generic (d0, d1) in [16, 1000] reads([[Q]][d0, d1] : tensor<16x1000xf32>)
-// CHECK-SAME:      writes([d1] add : tensor<1000xf32>) attributes {lamina.op = "join", lamina.part = 1 : i64, lamina.rows = array<i64: 1>}
+// CHECK-SAME:      writes([d1] add : tensor<1000xf32>) attributes {lamina.op = "join", lamina.rows = array<i64: 1>, lamina.part = 1 : i64}
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return [[S]], [[T]] :
 // SAID: fuse-column-sums: rows | columns: saves 640000 bytes: fused: keeping the sums takes

@@ -24,7 +24,7 @@ func.func @softmax(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
   func.return %r : tensor<16x40xf32>
 }
 // CHECK-LABEL: @softmax
-// CHECK-NEXT:    [[R:%\S+]] = loop.kernel([[X:%\S+]] = %x : tensor<16x40xf32>) -> (tensor<16x40xf32>) {
+// CHECK-NEXT:    [[R:%\S+]] = loop.kernel([[X:%\S+]] = %x : tensor<16x40xf32>) -> (tensor<16x40xf32>)
 // CHECK:         lamina.op = "amax", lamina.rows = array<i64: 0>
 // CHECK:         lamina.op = "exp", lamina.rows = array<i64: 0>
 // CHECK:         lamina.op = "sum", lamina.rows = array<i64: 0>
