@@ -20,10 +20,10 @@ from lamina.passes.trip_counts import estimated_runs
 NANOSECONDS = "lamina.nanoseconds"
 """Attribute of scheduled kernels: the estimate for one call on one core."""
 
-FORK = 2000
+FORK = 1200
 """Nanoseconds that starting a team and waiting for its end take, while its threads still spin."""
 
-BARRIER = 800
+BARRIER = 200
 """Nanoseconds for a barrier and for what one core then fetches of what another wrote."""
 
 LEAST_THREADS = 2

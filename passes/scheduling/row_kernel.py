@@ -28,8 +28,12 @@ from lamina.passes.scheduling.transpose import BLOCK_TILES, transposed_dim
 
 PARALLEL_WORK = 1 << 14
 """Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
-CHUNK = 8192
-"""Elements per task where one long dimension is all there is to divide."""
+CHUNK_WORK = 1 << 14
+"""Cost units per task, at least, where one long dimension is all there is to divide."""
+LEAST_CHUNK, MOST_CHUNK = 1024, 8192
+"""Elements per task, whatever they cost: long runs of memory, and tasks for everybody."""
+WHOLE_LINES = 64
+"""Elements that tasks are a multiple of: whole cache lines of any type."""
 ENOUGH_TASKS = 64
 COLUMN_TASKS = 16
 """Tasks to aim for where neighbouring columns are reduced together."""
@@ -50,9 +54,10 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     extents = [stages[0].extents[d] for d in stages[0].rows]
     rows = prod(extents)
     length = prod(stages[0].inner_extents) if popped else 0
-    chunks, width = 1, CHUNK
-    if popped and across is None and rows < ENOUGH_TASKS and length > 2 * CHUNK:
-        chunks = -(-length // CHUNK)
+    chunks, width = 1, length
+    if popped and across is None and rows < ENOUGH_TASKS and length > LEAST_CHUNK:
+        width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
+        chunks = -(-length // width)
     elif across is not None and rows < ENOUGH_TASKS:
         length = stages[0].extents[across]
         width = _tiles_width(length, target.lanes(widest_bits(stages)), -(-ENOUGH_TASKS // rows))
@@ -195,6 +200,22 @@ def _column_width(columns: int, lanes: int, tasks: int) -> int:
     """Columns per task: whole blocks of the vectors that are reduced together."""
     block = lanes * COLUMN_UNROLL
     return -(-columns // max(1, tasks) // block) * block if columns > block else columns
+
+
+def _chunk_width(length: int, cost: int) -> int:
+    """Elements per task of a row whose elements cost so many units each.
+
+    Few tasks are a power of two of equal ones: two, four or eight threads share them evenly.
+    """
+    least = max(LEAST_CHUNK, min(MOST_CHUNK, CHUNK_WORK // cost))
+    chunks = length // least
+    if chunks < 2:
+        return length
+    if chunks < ENOUGH_TASKS:
+        chunks = 1 << chunks.bit_length() - 1
+    else:
+        chunks = max(ENOUGH_TASKS, length // MOST_CHUNK)
+    return -(-length // chunks // WHOLE_LINES) * WHOLE_LINES
 
 
 def _tiles_width(length: int, lanes: int, tasks: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -24,6 +23,7 @@ from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, fetch_along, plan_prefetch
 from lamina.passes.scheduling.row_streams import RowStreamsEmitter
+from lamina.passes.scheduling.running_maximum import Normalizer, NormalizerEmitter, normalizer
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
@@ -213,7 +213,13 @@ class RowSegment:
         With `later`, the position of a row to come, what that row reads may be fetched ahead.
         """
         fetch = None if later is None else self.prefetch()
+        pairs = self._normalizers() if bounds is None else {}
+        done = {pair.total for pair in pairs.values()}
         for sweep in self.sweeps:
+            if sweep in pairs:
+                self._normalizer(emit, pairs[sweep], envs)
+            if sweep in pairs or sweep in done:
+                continue
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
             if bounds is not None and ranges:
                 ranges[0] = bounds
@@ -236,6 +242,23 @@ class RowSegment:
             for sweep in rest:
                 self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, [], [])
             self.memory.scalars.clear()
+
+    def _normalizers(self) -> dict[Sweep, Normalizer]:
+        """Pairs of neighbouring sweeps that one walk does, by the first of the two."""
+        pairs = (normalizer(*both) for both in zip(self.sweeps, self.sweeps[1:], strict=False))
+        return {p.largest: p for p in pairs if p is not None and self.target.lanes(64) > 1}
+
+    def _normalizer(self, emit: Emitter, pair: Normalizer, envs: dict[Stage, Env]) -> None:
+        here = {stage: envs[stage] for stage in pair.stages}
+
+        def plain(inner: Emitter) -> None:
+            for sweep in (pair.largest, pair.total):
+                ends: list[tuple[Index, Index]] = [(0, extent) for extent in sweep.extents]
+                self._sweep(inner, sweep, here, ends, [])
+
+        emitter = self._emitter(NormalizerEmitter, pair.largest, 0)
+        assert isinstance(emitter, NormalizerEmitter)
+        emitter.run_with(emit, pair, here, plain)
 
     def prefetch(self) -> RowPrefetch | None:
         """What a sweep may fetch for later rows while it computes one."""
@@ -369,8 +392,3 @@ def widest_bits(stages: Sequence[Stage]) -> int:
 def outputs_of(stages: Sequence[Stage]) -> set[SSAValue]:
     """Memrefs that the stages write and the caller sees."""
     return {w.memory for stage in stages for w in stage.writes if not is_temporary(w.memory)}
-
-
-def row_points(stages: Sequence[Stage]) -> int:
-    """Iteration points of all stages together."""
-    return sum(prod(s.extents) for s in stages)

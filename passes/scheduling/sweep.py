@@ -384,6 +384,9 @@ class SweepEmitter:
         total = joined(emit, combiner, parts)
         if self.lanes > 1:
             total = emit.add(vector_reduce(total, combiner))
+        self._keep(emit, env, stage, number, total)
+
+    def _keep(self, emit: Emitter, env: Env, stage: Stage, number: int, total: SSAValue) -> None:
         access = stage.writes[number]
         self.memory.scalars[access.memory] = total
         if access.memory in self.memory.dead and access.memory not in self.outputs:

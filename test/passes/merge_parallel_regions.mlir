@@ -176,7 +176,7 @@ func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) attribu
   func.call @small(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @small(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 1700 : i64} {
+func.func private @small(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 700 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -220,7 +220,7 @@ func.func private @big(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.
   }) : (index, index, index) -> ()
   func.return
 }
-func.func private @tiny(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 1500 : i64} {
+func.func private @tiny(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel, lamina.nanoseconds = 300 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

@@ -340,3 +340,38 @@ def test_softmax_over_an_outer_axis(build: Build, execute: Execute, shape: tuple
     (got,) = execute(build.text(result), array)
     powers = np.exp(array - array.max(axis, keepdims=True))
     agree(got, powers / powers.sum(axis, keepdims=True))
+
+
+def normalizer(build: Build, shape: tuple[int, int], element: str) -> str:
+    """The program that gives each row's maximum and the sum of exponentials less it."""
+    x = build.argument(shape, element)
+    domain, row = f"i={shape[0]}, j={shape[1]}", shape[:1]
+    top = build.reduce("max", x, domain, "i, j", "i", row)
+    body = f"%u = arith.subf %p0, %p1 : {element}\n%v = math.exp %u : {element}"
+    total = build.nest(
+        domain,
+        [(x, "i, j"), (top, "i")],
+        [("i", "add", row, element)],
+        f"{body}\nloop.yield %v : {element}",
+    )[0]
+    return build.text(top, total)
+
+
+@pytest.mark.parametrize("length", [1024, 1031, 2100])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_a_running_maximum(build: Build, execute: Execute, length: int, element: str) -> None:
+    """Rows that rise, fall, are masked, are large, or have no finite maximum."""
+    dtype = np.float32 if element == "f32" else np.float64
+    steps = np.arange(length, dtype=dtype)
+    x = (4 * rng.standard_normal((20, length))).astype(dtype)
+    x[1], x[2], x[3], x[4] = steps, -steps, steps * 1e-3, 0
+    x[5, : length // 2], x[6, length // 2 :], x[7] = -np.inf, -np.inf, -np.inf
+    x[8, 3], x[9, -1], x[10, 5], x[11, -1] = np.nan, np.nan, np.inf, np.inf
+    x[12], x[13], x[14] = np.finfo(dtype).max, -np.finfo(dtype).max, x[14] * 1e6
+    x[15, -1], x[16, 0], x[17] = 1000, 1000, x[17] + 1e4
+    with np.errstate(invalid="ignore", over="ignore"):
+        top = x.max(1)
+        total = np.exp((x - top[:, None]).astype(np.float64)).sum(1)
+    got_top, got_total = execute(normalizer(build, (20, length), element), x)
+    np.testing.assert_array_equal(got_top, top)
+    np.testing.assert_allclose(got_total, total, rtol=2e-6 if element == "f32" else 1e-13)

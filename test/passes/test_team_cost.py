@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ParallelOp
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
@@ -87,3 +88,21 @@ def test_half_of_the_time_must_pay_for_the_fork_and_each_barrier() -> None:
 def test_only_programs_that_take_long_have_a_team() -> None:
     assert "loop.team" in str(scheduled(pointwise("tanh", 1 << 16)))
     assert "loop.team" not in str(scheduled(pointwise("tanh", 1 << 12)))
+
+
+def tasks(op: str, count: int) -> list[int]:
+    """Iterations of the parallel loop of each kernel."""
+    return [
+        loop.upperBound[0].owner.value.value.data  # pyright: ignore - a constant
+        for function in scheduled(pointwise(op, count)).body.block.ops
+        for loop in function.walk()
+        if isinstance(loop, ParallelOp)
+    ]
+
+
+def test_tasks_of_one_dimension_are_as_long_as_their_work_asks() -> None:
+    """Few ones are a power of two, which threads share evenly; from 64 on they get longer."""
+    assert tasks("tanh", 1 << 16) == [64]
+    assert tasks("tanh", 48_000) == [32]
+    assert tasks("tanh", 1 << 20) == [128]
+    assert tasks("neg", 1 << 17) == [16]
