@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop.rounding import is_half, mark_implicit
+from lamina.dialects.loop.scalar_ops import binary_op
 
 Number: TypeAlias = IntegerAttr | FloatAttr
 """A constant of an element type."""
@@ -184,7 +185,7 @@ def binary(
             op = unsigned_op
         if op is None or (kind == i1 and not bools):
             raise NotDefinedError(f"is not defined on {'bools' if kind == i1 else kind}")
-        return b.add(op(left, right))  # pyright: ignore[reportCallIssue]
+        return b.add(binary_op(op, left, right))
 
     return emit
 

@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.dialects.loop.scalar_ops import constant_op
 
 Number: TypeAlias = IntegerAttr | FloatAttr
 
@@ -84,7 +85,7 @@ def _constant(number: Number, before: Operation, constants: Constants) -> SSAVal
     """A constant of the body above `before`, made if there is none."""
     found = constants.get(number)
     if found is None:
-        new = arith.ConstantOp(number)
+        new = constant_op(number)
         block = before.parent
         assert block is not None
         block.insert_op_before(new, before)

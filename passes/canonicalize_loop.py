@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.passes.body_folding import Number, constant_of, simplify_body
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
@@ -90,7 +91,7 @@ def _fold_constant_reads(op: GenericOp) -> None:
             continue
         constant = splat_value(value)
         if constant is not None:
-            new = arith.ConstantOp(constant)
+            new = constant_op(constant)
             op.block.insert_op_before(new, first)
             op.block.args[number].replace_all_uses_with(new.result)
 

@@ -43,7 +43,7 @@ def kernel_cost(function: func.FuncOp) -> KernelCost:
     noted = function.attributes.get(COST)
     if isinstance(noted, DenseArrayBase):
         return KernelCost(*(int(n) for n in noted.get_values()))
-    ops = list(function.body.walk())
+    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
     results = sum(type_bytes(t) for t in function.function_type.outputs)
     return KernelCost(
         traffic=sum(map(_traffic, function.args)) + results,

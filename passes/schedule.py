@@ -45,15 +45,17 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
         machine = Roofline.of(target)
-        forks = team_pays(program_nanoseconds(op, machine), 0)
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        kernels = [function for function in functions if KERNEL in function.attributes]
+        for function in kernels:
+            function.attributes[COST] = kernel_cost(function).attribute()
+            estimate = kernel_nanoseconds(function, machine)
+            function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
+        forks = team_pays(program_nanoseconds(functions), 0)
         streamed = streamed_arguments(op, target)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                past = streamed.get(function.sym_name.data, frozenset())
-                function.attributes[COST] = kernel_cost(function).attribute()
-                estimate = kernel_nanoseconds(function, machine)
-                function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
-                schedule_kernel(function, target, forks=forks, streamed=past)
+        for function in kernels:
+            past = streamed.get(function.sym_name.data, frozenset())
+            schedule_kernel(function, target, forks=forks, streamed=past)
 
 
 def schedule_kernel(

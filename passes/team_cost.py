@@ -5,15 +5,16 @@ Times are the least that the target's roofline allows, in nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
 from lamina.codegen.roofline import CLOCK_HZ, Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.passes.fusion_cost import work
 from lamina.passes.kernel_costs import kernel_cost
-from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.scheduling.lone_ops import lone_work
 from lamina.passes.trip_counts import estimated_runs
 
@@ -43,25 +44,22 @@ def sharing_pays(nanoseconds: int) -> bool:
 def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
     """The estimate for one call of a bufferized kernel."""
     traffic = kernel_cost(function).traffic
-    vector = sum(
-        work(op) * max(1.0, _widest(op) / 32)
-        for op in function.body.walk()
-        if isinstance(op, GenericOp)
-    )
-    scalar = sum(map(lone_work, function.body.walk()))
+    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
+    vector = sum(work(op) * max(1.0, _widest(op) / 32) for op in ops if isinstance(op, GenericOp))
+    scalar = sum(map(lone_work, ops))
     return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / CLOCK_HZ))
 
 
-def program_nanoseconds(module: ModuleOp, machine: Roofline) -> int:
-    """The estimate for one run of the entry that takes longest."""
+def program_nanoseconds(functions: Sequence[func.FuncOp]) -> int:
+    """The estimate for one run of the entry that takes longest; kernels have theirs noted."""
     kernels: dict[str, int] = {}
     entries: list[func.FuncOp] = []
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp):
-            if KERNEL in function.attributes:
-                kernels[function.sym_name.data] = kernel_nanoseconds(function, machine)
-            else:
-                entries.append(function)
+    for function in functions:
+        noted = function.attributes.get(NANOSECONDS)
+        if isinstance(noted, IntegerAttr):
+            kernels[function.sym_name.data] = noted.value.data
+        else:
+            entries.append(function)
     totals = [
         sum(
             kernels.get(call.callee.root_reference.data, 0) * estimated_runs(call)

@@ -5,6 +5,7 @@ i1 is one byte, everything else as in registers.
 """
 
 import struct
+from collections.abc import Sequence
 from functools import cache
 
 from xdsl.dialects.builtin import (
@@ -116,6 +117,14 @@ def float_literal(value: float, llvm: str) -> str:
     if llvm == "float":
         value = struct.unpack("<f", _packed("<f", value))[0]
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def float_literals(values: Sequence[float]) -> list[str]:
+    """`float_literal` of many numbers that f32 can hold."""
+    count = len(values)
+    rounded = struct.unpack(f"<{count}f", struct.pack(f"<{count}f", *values))
+    bits = struct.unpack(f"<{count}Q", struct.pack(f"<{count}d", *rounded))
+    return [f"0x{number:016X}" for number in bits]
 
 
 def _packed(layout: str, value: float) -> bytes:

@@ -8,7 +8,7 @@ of f32 that level off: the pieces are of f(x) / x on x >= 0, near its limit the 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lamina.codegen.llvm_emitter.types import float_literal
+from lamina.codegen.llvm_emitter.types import float_literals
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 
 _LANES = 16
@@ -65,7 +65,7 @@ def _evaluate(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
 
 def looked_up(b: MathBuilder, interval: Value, row: Row) -> Value:
     """The numbers of `row` that the last four bits of each lane choose; b has sixteen lanes."""
-    numbers = ", ".join(f"float {float_literal(number, 'float')}" for number in row)
+    numbers = ", ".join([f"float {literal}" for literal in float_literals(row)])
     table = Value(b, b.type, f"<{numbers}>")
     return b.call(_PERMUTE, b.type, [table, interval])
 

@@ -1,6 +1,7 @@
 """Composition of index maps: what a read of a rearranged tensor reads in the original one."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
@@ -31,6 +32,11 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def forms_of(index_map: AffineMap, extents: Sequence[int]) -> Forms | None:
     """Linear forms of every result of a map over a domain, or None if one has none."""
+    return _forms(index_map, tuple(extents))
+
+
+@lru_cache(maxsize=4096)
+def _forms(index_map: AffineMap, extents: tuple[int, ...]) -> Forms | None:
     forms = [linear(e, extents) for e in index_map.results]
     return None if any(f is None for f in forms) else tuple(f for f in forms if f is not None)
 

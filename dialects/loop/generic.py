@@ -1,7 +1,6 @@
 """`loop.generic`, the one structured computation, and the ops of its body."""
 
 from collections.abc import Sequence
-from math import prod
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -15,7 +14,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -32,9 +31,19 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type
-from lamina.dialects.loop.linear import value_range
-from lamina.dialects.loop.segments import UNIT, array64, integers64, segment, segment_sizes, words
+from lamina.dialects.loop.body_ops import YieldOp, element_type
+from lamina.dialects.loop.body_verifier import verify_body
+from lamina.dialects.loop.index_maps import verify_cover, verify_map
+from lamina.dialects.loop.segments import (
+    SEGMENTS,
+    array64,
+    index_maps,
+    integers64,
+    pads_of,
+    segment,
+    segment_sizes,
+    words,
+)
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
@@ -101,7 +110,6 @@ class GenericOp(IRDLOperation):
         outs: Sequence[SSAValue] = (),
         pads: Sequence[Attribute | None] | None = None,
     ) -> None:
-        pads = pads or [None] * len(inputs)
         # xDSL's own constructor sorts out what stands in order here, at ten times the cost.
         Operation.__init__(
             self,
@@ -109,11 +117,11 @@ class GenericOp(IRDLOperation):
             result_types=result_types,
             properties={
                 "domain": array64(*domain),
-                "input_maps": ArrayAttr([AffineMapAttr(m) for m in input_maps]),
-                "pads": ArrayAttr([UNIT if p is None else p for p in pads]),
-                "output_maps": ArrayAttr([AffineMapAttr(m) for m in output_maps]),
+                "input_maps": index_maps(*input_maps),
+                "pads": pads_of(pads or [None] * len(inputs)),
+                "output_maps": index_maps(*output_maps),
                 "combiners": words(*combiners),
-                "operandSegmentSizes": segment_sizes(len(inputs), len(sources), len(outs)),
+                SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs)),
             },
             regions=[body],
         )
@@ -168,7 +176,14 @@ class GenericOp(IRDLOperation):
 
     # Verification
 
-    def verify_(self) -> None:
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """As every op; the ops of the body take a shorter way."""
+        if verify_nested_ops:
+            verify_body(self.body)
+        super().verify(verify_nested_ops=False)
+
+    def verify_nest(self) -> None:
+        """Check what the declarations do not say. Raises VerifyException."""
         extents = self.extents
         if any(e < 0 for e in extents):
             raise VerifyException(f"loop.generic: negative extent in domain {list(extents)}")
@@ -204,7 +219,7 @@ class GenericOp(IRDLOperation):
                     f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
                 )
             if self.res:
-                _verify_cover(number, written, index_map, extents)
+                verify_cover(number, written, index_map, extents)
             missing = set(range(len(extents))) - index_map.used_dims()
             missing -= {d for d in missing if extents[d] == 1}
             if combiner == "store" and missing:
@@ -345,54 +360,40 @@ class GenericOp(IRDLOperation):
         return op
 
 
-def verify_map(
-    what: str,
-    shaped: Attribute,
-    index_map: AffineMap,
-    extents: Sequence[int],
-    *,
-    padded: bool,
-    op: str = "loop.generic",
-) -> None:
-    """Check the map's rank and, for unpadded accesses, that it stays inside the shape."""
-    assert isinstance(shaped, Shaped)
-    shape = shaped.get_shape()
-    if index_map.num_dims != len(extents):
-        raise VerifyException(
-            f"{op}: the map of {what} has {index_map.num_dims} dimensions, the domain "
-            f"{len(extents)}"
-        )
-    if len(index_map.results) != len(shape):
-        raise VerifyException(
-            f"{op}: the map of {what} gives {len(index_map.results)} indices for {shaped}"
-        )
-    if padded or 0 in extents:
-        return
-    for axis, (expr, extent) in enumerate(zip(index_map.results, shape, strict=True)):
-        if isinstance(expr, AffineDimExpr):
-            low, high = 0, extents[expr.position] - 1
-        else:
-            low, high = value_range(expr, extents)
-        if low < 0 or high >= extent:
-            raise VerifyException(
-                f"{op}: index {axis} of {what} runs over [{low}, {high}] but the extent "
-                f"there is {extent}; pad the read or shrink the domain"
-            )
+def _is_well_formed(op: GenericOp) -> bool:
+    """Whether operands, results, properties and regions are of the kinds that are declared."""
+    properties = op.properties
+    if properties.keys() != _PROPERTIES or len(op.regions) != 1 or op.successors:
+        return False
+    pads, domain, sizes = properties["pads"], properties["domain"], properties[SEGMENTS]
+    return (
+        isinstance(domain, DenseArrayBase)
+        and isinstance(sizes, DenseArrayBase)
+        and [len(sizes), sum(sizes.get_values())] == [3, len(op.operands)]
+        and type(pads) is ArrayAttr
+        and _holds(properties["input_maps"], AffineMapAttr)
+        and _holds(properties["output_maps"], AffineMapAttr)
+        and _holds(properties["combiners"], StringAttr)
+        and {type(value.type) for value in op.operands} <= _SHAPED
+        and {type(value.type) for value in op.outs} <= {MemRefType}
+        and {type(value.type) for value in op.results} <= {TensorType}
+        and len(op.body.blocks) == 1
+    )
 
 
+def _holds(array: Attribute, kind: type[Attribute]) -> bool:
+    return type(array) is ArrayAttr and all(type(entry) is kind for entry in array.data)
+
+
+def _verify(self: GenericOp) -> None:
+    # xDSL checks one declaration after another; it says what is wrong.
+    if not _is_well_formed(self):
+        GenericOp.get_irdl_definition().verify(self)
+    self.verify_nest()
+
+
+_SHAPED = frozenset({TensorType, MemRefType})
+_PROPERTIES = frozenset({"domain", "input_maps", "pads", "output_maps", "combiners", SEGMENTS})
 for _index, _name in enumerate(("inputs", "sources", "outs")):
     setattr(GenericOp, _name, segment(_index))
-
-
-def _verify_cover(
-    number: int, written: Attribute, index_map: AffineMap, extents: Sequence[int]
-) -> None:
-    """A tensor result must be written as often as it has elements: nothing is left undefined."""
-    assert isinstance(written, Shaped)
-    written_points = prod(extents[d] for d in index_map.used_dims())
-    elements = prod(written.get_shape())
-    if written_points != elements and 0 not in extents:
-        raise VerifyException(
-            f"loop.generic: write {number} reaches {written_points} places of a result with "
-            f"{elements} elements; a nest writes its whole result"
-        )
+GenericOp.verify_ = _verify

@@ -46,6 +46,10 @@ class Linear:
 
     def add(self, other: Linear) -> Linear:
         """The sum of two forms."""
+        if not other.terms and not other.constant:
+            return self
+        if not self.terms and not self.constant:
+            return other
         merged = self.coefficients
         for dim, coefficient in other.terms:
             merged[dim] = merged.get(dim, 0) + coefficient
@@ -53,6 +57,8 @@ class Linear:
 
     def scale(self, factor: int) -> Linear:
         """The form times an integer."""
+        if factor == 1:
+            return self
         return Linear.of({d: c * factor for d, c in self.terms}, self.constant * factor)
 
     def range(self, extents: Sequence[int]) -> tuple[int, int]:

@@ -31,8 +31,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import YieldOp, element_type
-from lamina.dialects.loop.generic import verify_map
-from lamina.dialects.loop.segments import array64
+from lamina.dialects.loop.index_maps import verify_map
+from lamina.dialects.loop.segments import array64, index_maps
 from lamina.dialects.loop.syntax import parse_map, print_map
 
 
@@ -111,7 +111,7 @@ def nest_properties(domain: Sequence[int], maps: Sequence[AffineMap]) -> dict[st
     """The properties that every ordered nest has."""
     return {
         "domain": array64(*domain),
-        "input_maps": ArrayAttr([AffineMapAttr(m) for m in maps]),
+        "input_maps": index_maps(*maps),
     }
 
 

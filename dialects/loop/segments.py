@@ -5,14 +5,27 @@ them number by number. Arrays are immutable: equal ones are one object here.
 """
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, UnitAttr, i32, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    StringAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import VarOperand
 
-UNIT = UnitAttr()
+SEGMENTS = "operandSegmentSizes"
+"""The property of an op that says how many operands each of its groups has."""
+
+_UNIT = UnitAttr()
 
 
 @lru_cache(maxsize=4096)
@@ -44,6 +57,24 @@ def words(*texts: str) -> ArrayAttr[StringAttr]:
 
 
 @lru_cache(maxsize=4096)
+def index_maps(*maps: AffineMap) -> ArrayAttr[AffineMapAttr]:
+    """An array of index maps."""
+    return ArrayAttr([AffineMapAttr(index_map) for index_map in maps])
+
+
+@lru_cache(maxsize=256)
+def _no_pads(count: int) -> ArrayAttr[Attribute]:
+    return ArrayAttr([_UNIT] * count)
+
+
+def pads_of(values: Sequence[Attribute | None]) -> ArrayAttr[Attribute]:
+    """An array of the pads of reads; unit stands where a read has none."""
+    if not [value for value in values if value is not None]:
+        return _no_pads(len(values))
+    return ArrayAttr([_UNIT if value is None else value for value in values])
+
+
+@lru_cache(maxsize=4096)
 def _bounds(sizes: bytes, index: int) -> slice:
     counts = _decoded(sizes, "i", 4)
     start = sum(counts[:index])
@@ -54,7 +85,7 @@ def segment(index: int) -> property:
     """A property with the operands of one segment of an op that has `operandSegmentSizes`."""
 
     def operands(self: Operation) -> VarOperand:
-        sizes = self.properties["operandSegmentSizes"]
+        sizes = self.properties[SEGMENTS]
         assert isinstance(sizes, DenseArrayBase)
         return VarOperand(self._operands[_bounds(sizes.data.data, index)])
 

@@ -7,6 +7,7 @@ a kernel needs what another thread wrote, a barrier stands in front of it.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.func import FuncOp
@@ -16,8 +17,23 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 
+class _BodyOp(IRDLOperation, ABC):
+    """An op around others, which read values from outside of it."""
+
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+    assembly_format = "attr-dict-with-keyword $body"
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        super().__init__(regions=[Region(Block(ops))])
+
+    def verify_(self) -> None:
+        if self.body.block.args:
+            raise VerifyException(f"{self.name}: its block takes no arguments")
+
+
 @irdl_op_definition
-class TeamOp(IRDLOperation):
+class TeamOp(_BodyOp):
     """Runs its body on every thread of a team; after it, one thread goes on.
 
     How many threads there are is the machine's affair, and may be one.
@@ -25,38 +41,24 @@ class TeamOp(IRDLOperation):
     """
 
     name = "loop.team"
-    body = region_def("single_block")
-    traits = traits_def(NoTerminator())
-    assembly_format = "attr-dict-with-keyword $body"
-
-    def __init__(self, ops: Sequence[Operation]) -> None:
-        super().__init__(regions=[Region(Block(ops))])
 
     def verify_(self) -> None:
-        if self.body.block.args:
-            raise VerifyException("loop.team: its block takes no arguments")
+        super().verify_()
         if team_of(self) is not None:
             raise VerifyException("loop.team: inside of another team")
 
 
 @irdl_op_definition
-class SingleOp(IRDLOperation):
+class SingleOp(_BodyOp):
     """Runs its body on the first thread of the team; the others go on and do not wait.
 
     `loop.single { func.call @k(%x) : (memref<4xf32>) -> () }`
     """
 
     name = "loop.single"
-    body = region_def("single_block")
-    traits = traits_def(NoTerminator())
-    assembly_format = "attr-dict-with-keyword $body"
-
-    def __init__(self, ops: Sequence[Operation]) -> None:
-        super().__init__(regions=[Region(Block(ops))])
 
     def verify_(self) -> None:
-        if self.body.block.args:
-            raise VerifyException("loop.single: its block takes no arguments")
+        super().verify_()
         _verify_place(self)
 
 

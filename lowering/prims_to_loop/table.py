@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -57,7 +58,7 @@ class Body:
             # arith has constants of signless integers only.
             signless = self.constant(value, IntegerType(kind.width.data))
             return self.add(arith.BitcastOp(signless, kind))
-        return self.add(arith.ConstantOp(number(value, kind)))
+        return self.add(constant_op(number(value, kind)))
 
     def index(self, dim: int) -> SSAValue:
         """The position along a dimension, of index type."""

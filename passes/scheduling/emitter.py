@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import (
@@ -16,6 +17,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+
+INDEX = IndexType()
 
 Index = SSAValue | int
 """An index known at compile time, or a value."""
@@ -54,7 +58,7 @@ class Emitter:
         """An SSA constant; each value stands once, at the top of the kernel."""
         found = self.constants.get(value)
         if found is None:
-            op = arith.ConstantOp(value)  # pyright: ignore[reportArgumentType]
+            op = constant_op(value)
             first = self.entry.first_op
             if first is None:
                 self.entry.add_op(op)
@@ -72,7 +76,7 @@ class Emitter:
         if lanes == 1:
             return self.constant(value)
         assert isinstance(value, FloatAttr | IntegerAttr)
-        kind = VectorType(value.type, [lanes])
+        kind = _vector(value.type, lanes)
         data = value.value.data
         if isinstance(data, float) and not math.isfinite(data):
             # xDSL prints a dense infinity as bits that it reads back as a number.
@@ -92,14 +96,14 @@ class Emitter:
 
     def lane_numbers(self, lanes: int) -> SSAValue:
         """The vector 0, 1, 2, ... of index type."""
-        kind = VectorType(IndexType(), [lanes])
+        kind = VectorType(INDEX, [lanes])
         return self.constant(DenseIntOrFPElementsAttr.from_list(kind, list(range(lanes))))
 
     # Index arithmetic folds what is known.
 
     def value(self, index: Index) -> SSAValue:
         """An index as an SSA value; known ones become constants."""
-        return self.number(index, IndexType()) if isinstance(index, int) else index
+        return self.number(index, INDEX) if isinstance(index, int) else index
 
     def plus(self, left: Index, right: Index) -> Index:
         """left + right."""
@@ -109,7 +113,7 @@ class Emitter:
             return right
         if right == 0 and isinstance(right, int):
             return left
-        return self.add(arith.AddiOp(self.value(left), self.value(right)))
+        return self.add(binary_op(arith.AddiOp, self.value(left), self.value(right)))
 
     def minus(self, left: Index, right: Index) -> Index:
         """left - right."""
@@ -117,7 +121,7 @@ class Emitter:
             return left - right
         if isinstance(right, int) and right == 0:
             return left
-        return self.add(arith.SubiOp(self.value(left), self.value(right)))
+        return self.add(binary_op(arith.SubiOp, self.value(left), self.value(right)))
 
     def times(self, left: Index, right: int) -> Index:
         """left * right, for a known factor."""
@@ -125,19 +129,19 @@ class Emitter:
             return left * right
         if right == 1:
             return left
-        return 0 if right == 0 else self.add(arith.MuliOp(left, self.value(right)))
+        return 0 if right == 0 else self.add(binary_op(arith.MuliOp, left, self.value(right)))
 
     def quotient(self, left: Index, right: int) -> Index:
         """left / right rounded toward zero, for non-negative `left` and a known divisor."""
         if isinstance(left, int):
             return left // right
-        return left if right == 1 else self.add(arith.DivUIOp(left, self.value(right)))
+        return left if right == 1 else self.add(binary_op(arith.DivUIOp, left, self.value(right)))
 
     def remainder(self, left: Index, right: int) -> Index:
         """left mod right, for non-negative `left` and a known divisor."""
         if isinstance(left, int):
             return left % right
-        return 0 if right == 1 else self.add(arith.RemUIOp(left, self.value(right)))
+        return 0 if right == 1 else self.add(binary_op(arith.RemUIOp, left, self.value(right)))
 
     def least(self, left: Index, right: Index) -> Index:
         """The smaller of two indices."""
@@ -207,4 +211,9 @@ def number_attribute(value: float, kind: Attribute) -> Attribute:
 
 def vector_of(kind: Attribute, lanes: int) -> Attribute:
     """The type that holds `lanes` elements; the element type itself for one lane."""
-    return kind if lanes == 1 else VectorType(kind, [lanes])
+    return kind if lanes == 1 else _vector(kind, lanes)
+
+
+@lru_cache(maxsize=256)
+def _vector(kind: Attribute, lanes: int) -> VectorType:
+    return VectorType(kind, [lanes])

@@ -1,0 +1,33 @@
+"""Making the commonest scalar ops without xDSL's constructors, which take three times as long."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+
+def constant_op(value: Any) -> arith.ConstantOp:
+    """`arith.constant` of a number, or of a vector's numbers, as an attribute with its type."""
+    return arith.ConstantOp.create(result_types=(value.get_type(),), properties={"value": value})  # pyright: ignore[reportReturnType]
+
+
+def binary_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
+    """An op of two operands; where its result has their type, as its constructor makes it."""
+    properties = _properties_of(kind)
+    if properties is None or right.type != left.type:
+        return kind(left, right)  # pyright: ignore[reportCallIssue]
+    return kind.create(operands=(left, right), result_types=(left.type,), properties=properties)
+
+
+@cache
+def _properties_of(kind: type[Operation]) -> dict[str, Attribute] | None:
+    """The properties that the constructor gives; None for results of another type."""
+    left, right = Block(arg_types=[i64, i64]).args
+    op = kind(left, right)  # pyright: ignore[reportCallIssue]
+    properties = op.properties if not op.attributes and op.results[0].type == i64 else None
+    op.erase()
+    return properties
