@@ -25,7 +25,7 @@ from xdsl.ir import Dialect, Operation
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
 from lamina.dialects.errors import InputError, LaminaError
 
@@ -41,6 +41,15 @@ class SourceLexer(MLIRLexer):
     """xDSL's lexer, without its exponential search for the end of a string that has none."""
 
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+    def _lex_prefixed_ident(self, start_pos: int) -> MLIRToken:
+        """A name after %, #, ! or ^; without one, an error that says which."""
+        prefix = self.input.at(self.pos - 1)
+        try:
+            return super()._lex_prefixed_ident(start_pos)
+        except ParseError as error:
+            hint = ": this is no textual IR" if start_pos == 0 else ""
+            raise ParseError(error.span, f"expected a name after '{prefix}'{hint}") from error
 
 
 class SourceParser(Parser):

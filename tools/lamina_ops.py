@@ -14,7 +14,9 @@ from lamina.dialects.context import Context, load_dialect
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules import find_rule
 from lamina.dialects.source import describe_location, nearest
+from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.tools.op_trials import DTYPES, Trial, example, try_op
 from lamina.tools.reporting import run_tool
@@ -98,6 +100,17 @@ def op_class(name: str) -> type[SchemaOp]:
     raise InputError(f"lamina-ops: error: {layer} has no op '{rest}'{hint}")
 
 
+def untried(kind: type[SchemaOp]) -> str:
+    """Why there is no example of an op."""
+    schema = kind.schema
+    recorded = DECOMPOSITIONS.limitations().get(schema.overload_name)
+    if recorded is not None and schema.overload_name not in DECOMPOSITIONS.table():
+        return recorded
+    if find_rule(kind.name.partition(".")[0], schema.overload_name, schema.tags) is None:
+        return "the types of its results are only known from a program"
+    return "no small call of it in this dtype is valid"
+
+
 def why(name: str) -> list[str]:
     """Lines about one op: its schema, and for each dtype what its example came to."""
     kind = op_class(name)
@@ -107,7 +120,7 @@ def why(name: str) -> list[str]:
     for dtype in DTYPES:
         op = example(kind, dtype)
         if op is None:
-            lines.append(f"  {dtype:13} not tried: no small call of it in this dtype is valid")
+            lines.append(f"  {dtype:13} not tried: {untried(kind)}")
             continue
         call = str(op).partition("= ")[2] if op.results else str(op)
         if shown is None:

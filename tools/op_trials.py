@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    i1,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -27,6 +28,7 @@ from lamina.lowering.bound_dynamic_shapes.program import missing
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
+from lamina.tools.op_examples import Like, given_arguments
 
 DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
 """The element types that are tried."""
@@ -35,6 +37,9 @@ SHAPES = ((2, 3), (3, 3), (4,), (2, 2, 3), (1, 2, 6, 6), (1, 2, 6), (1, 2, 4, 4,
 """Shapes of all tensors of an example, in the order in which they are tried."""
 
 _POSITIONS = frozenset({"index", "indices", "target", "offsets", "batch1_index"})
+_TRUTHS = frozenset({"mask", "condition"})
+_SIMPLE = 2
+"""Calls of fewer arguments are not tried before they are taken."""
 _STOP = "loop"
 """Tried down to this layer; below it stand only ops that every kernel is made of."""
 
@@ -116,21 +121,39 @@ def _try_module(module: ModuleOp, start: str) -> Trial:
 
 
 def example(kind: type[SchemaOp], dtype: str) -> SchemaOp | None:
-    """A small call of an op on tensors of `dtype`, or None if no simple one is valid."""
+    """A small call of an op on tensors of `dtype`, or None if no simple one is valid.
+
+    A call that our passes stumble over is taken only if there is no better one: its tensors may
+    not fit each other in a way that the op's own verifier does not see.
+    """
+    first: SchemaOp | None = None
     for shape in SHAPES:
         for built in _calls(kind, shape, ELEMENT_NAMES[dtype]):
-            return built
-    return None
+            first = first or built
+            if len(kind.schema.args) < _SIMPLE or not _stumbles(built):
+                return built
+            if given_arguments(kind.schema.overload_name):
+                return built
+    return first
+
+
+def _stumbles(op: SchemaOp) -> bool:
+    error = try_op(op).error
+    return error is not None and "internal error" in str(error)
 
 
 def _calls(kind: type[SchemaOp], shape: tuple[int, ...], element: Attribute) -> Iterator[SchemaOp]:
     block = Block()
     given: dict[str, Any] = {}
+    table = given_arguments(kind.schema.overload_name)
     for arg in kind.schema.args:
+        if arg.name in table:
+            given[arg.name] = _from_table(table[arg.name], arg, block, element)
+            continue
         if not arg.required:
             continue
-        value = _argument(arg, block, shape, element)
-        if value is None:
+        value = None if arg.type.optional else _argument(arg, block, shape, element)
+        if value is None and not arg.type.optional:
             return
         given[arg.name] = value
     try:
@@ -143,11 +166,21 @@ def _calls(kind: type[SchemaOp], shape: tuple[int, ...], element: Attribute) -> 
     yield op
 
 
+def _from_table(value: Any, arg: Arg, block: Block, element: Attribute) -> Any:
+    """A value of the table of examples; its tensors become arguments of the block."""
+    if isinstance(value, list):
+        return [_from_table(entry, arg, block, element) for entry in value]  # pyright: ignore
+    if isinstance(value, Like):
+        of = ELEMENT_NAMES[value.element] if value.element else element
+        return block.insert_arg(TensorType(of, value.shape), len(block.args))
+    return value
+
+
 def _argument(arg: Arg, block: Block, shape: tuple[int, ...], element: Attribute) -> Any:
     spatial = max(len(shape) - 2, 1)
     match arg.type.kind:
         case Kind.TENSOR:
-            of = i64 if arg.name in _POSITIONS else element
+            of = i64 if arg.name in _POSITIONS else i1 if arg.name in _TRUTHS else element
             value = block.insert_arg(TensorType(of, shape), len(block.args))
             return [value] if arg.type.is_list else value
         case Kind.INT | Kind.SYMINT:
@@ -159,7 +192,7 @@ def _argument(arg: Arg, block: Block, shape: tuple[int, ...], element: Attribute
         case Kind.SCALAR:
             return [1] if arg.type.is_list else 1
         case Kind.BOOL:
-            return False
+            return [True] * (arg.type.size or 1) if arg.type.is_list else False
         case Kind.DTYPE:
             return element
         case _:

@@ -13,16 +13,48 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.linear import matmul_values
-from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.aten_to_core_aten.table import CoreBuilder, composed, lowers
+from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, is_bool, shape_of
 
 
 @lowers("scaled_dot_product_attention")
 def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """softmax(q k^T * scale + mask) v; rows that are masked whole give 0 as in torch."""
-    query, key, value = op.arg("query"), op.arg("key"), op.arg("value")
+    value = op.arg("value")
     if op.arg("enable_gqa"):
-        key, value = (_repeat_heads(b, x, shape_of(query)[-3]) for x in (key, value))
+        value = _repeat_heads(b, value, shape_of(op.arg("query"))[-3])
+    return _applied(op, b, _weights(op, b, _scores(op, b)), value)
+
+
+@lowers("_scaled_dot_product_flash_attention_for_cpu")
+def flash_attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """The same, and the logarithm of each row's sum of exponentials for the backward pass."""
+    scores = _scores(op, b)
+    heads = shape_of(op.arg("query"))[-3]
+    made = _applied(op, b, _weights(op, b, scores), _repeat_heads(b, op.arg("value"), heads))
+    if not op.results[1].uses:
+        return [made, None]
+    (logs,) = composed(b, "logsumexp.default", scores, [-1])
+    return [made, b.cast(logs, element_of(op.results[1]))]
+
+
+@lowers("_scaled_dot_product_attention_math")
+def attention_math(op: SchemaOp, b: CoreBuilder) -> Replacement:
+    """The same, and the weights."""
+    if op.results[1].uses and (op.arg("dropout_p") or op.arg("dropout_mask") is not None):
+        raise b.refuse("weights after dropout", "dropout_p=0")
+    weights = _weights(op, b, _scores(op, b))
+    heads = shape_of(op.arg("query"))[-3]
+    value = _repeat_heads(b, op.arg("value"), heads) if op.arg("enable_gqa") else op.arg("value")
+    return [_applied(op, b, weights, value), weights if op.results[1].uses else None]
+
+
+def _scores(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """q k^T * scale + mask."""
+    query, key = op.arg("query"), op.arg("key")
+    if len(shape_of(query)) > 2 and shape_of(query)[-3] != shape_of(key)[-3]:
+        key = _repeat_heads(b, key, shape_of(query)[-3])
     scale, mask = op.arg("scale"), op.arg("attn_mask")
     if scale is None:
         scale = 1 / sqrt(shape_of(query)[-1])
@@ -32,14 +64,17 @@ def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     if op.arg("is_causal"):
         if mask is not None:
             raise b.refuse("attn_mask and is_causal together", "one of the two")
-        mask_for_scores = causal_mask(b, scores)
-        return _applied(op, b, _softmax(b, _masked(b, scores, mask_for_scores)), value)
+        mask = causal_mask(b, scores)
+    return scores if mask is None else _masked(b, scores, mask)
+
+
+def _weights(op: SchemaOp, b: CoreBuilder, scores: SSAValue) -> SSAValue:
+    """Their softmax; 0 in rows that a mask of the program leaves out whole."""
+    weights, mask = _softmax(b, scores), op.arg("attn_mask")
     if mask is None:
-        return _applied(op, b, _softmax(b, scores), value)
-    weights = _softmax(b, _masked(b, scores, mask))
+        return weights
     zero = b.full([], 0.0, element_of(weights))
-    weights = b("where.self", _fully_masked(b, mask), zero, weights)
-    return _applied(op, b, weights, value)
+    return b("where.self", _fully_masked(b, mask), zero, weights)
 
 
 def _applied(op: SchemaOp, b: CoreBuilder, weights: SSAValue, value: SSAValue) -> SSAValue:

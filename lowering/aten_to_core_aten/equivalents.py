@@ -87,29 +87,11 @@ def number_first(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b(op.overload_name.replace("Scalar_Tensor", "Tensor"), number, op.arg("other"))
 
 
-@lowers("_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu")
-def attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """scaled_dot_product_attention; what a backward pass would read is not computed."""
-    if op.results[1].uses:
-        raise b.refuse("its second result", "aten.scaled_dot_product_attention.default")
-    heads = [shape_of(op.arg(name))[-3:-2] for name in ("query", "key")]
-    more = {"enable_gqa": True} if heads[0] != heads[1] else {}
-    return [*_as(op, b, "scaled_dot_product_attention.default", **more), None]
-
-
 @lowers("log_sigmoid_forward")
 def log_sigmoid(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """log_sigmoid, and exp(-|x|) for the backward pass."""
     buffer = b("exp", b("neg", b("abs", op.arg("self"))))
     return [*_as(op, b, "log_sigmoid.default"), buffer]
-
-
-@lowers("multilabel_margin_loss_forward")
-def multilabel_margin_loss(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """The loss; what a backward pass would read is not computed."""
-    if op.results[1].uses:
-        raise b.refuse("its second result", "aten.multilabel_margin_loss.default")
-    return [*_as(op, b, "multilabel_margin_loss.default"), None]
 
 
 @lowers("vander")

@@ -11,6 +11,7 @@ from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.loss import reduced
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 COSINE_EPSILON = 1e-12
@@ -146,11 +147,11 @@ def multi_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b.view(result, shape_of(op.results[0]))
 
 
-@lowers("multilabel_margin_loss")
-def multilabel_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+@lowers("multilabel_margin_loss", "multilabel_margin_loss_forward")
+def multilabel_margin_loss(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """Mean over classes i that are no target, summed over targets j, of max(0, 1 - x[j] + x[i]).
 
-    Targets of a row end at its first -1.
+    Targets of a row end at its first -1. The forward form also says which classes are targets.
     """
     x, target = rows(b, op.arg("self")), rows(b, op.arg("target"))
     batch, classes = shape_of(x)
@@ -159,12 +160,17 @@ def multilabel_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     safe = b("where.self", valid, target, b.full([], 0, i64))
     line = b("arange.start_step", 0, classes, 1, dtype=i64)
     hits = b("logical_and", b("eq.Tensor", b("unsqueeze", safe, 2), line), b("unsqueeze", valid, 2))
-    is_target = b.view(b("any.dim", hits, 1), [batch, 1, classes])
+    is_target = b("any.dim", hits, 1)
+    others = b.view(b("logical_not", is_target), [batch, 1, classes])
     chosen = b("unsqueeze", b("gather", x, 1, safe), 2)
     gap = b("add.Scalar", b("sub.Tensor", b("unsqueeze", x, 1), chosen), 1)
-    counted = b("logical_and", b("unsqueeze", valid, 2), b("logical_not", is_target))
+    counted = b("logical_and", b("unsqueeze", valid, 2), others)
     zero = b.full([], 0.0, element_of(x))
     loss = b("where.self", counted, b("clamp", gap, 0, None), zero)
     summed = b("div.Scalar", b("sum.dim_IntList", loss, [1, 2]), classes)
     result = reduced(b, summed, op.arg("reduction"))
-    return b.view(result, shape_of(op.results[0]))
+    made = b.view(result, shape_of(op.results[0]))
+    if len(op.results) == 1:
+        return made
+    marks = b.view(is_target, shape_of(op.arg("target")))
+    return [made, b.cast(marks, element_of(op.results[1]))]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
 import lamina
+from lamina.dialects import aten
 from lamina.dialects.errors import InputError
 from lamina.runtime.layers import parse
 from lamina.tools.lamina_ops import blockers, listed, main, why
+from lamina.tools.op_examples import EXAMPLES
 from lamina.tools.ops_page import page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,3 +88,38 @@ def test_page_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == page(), (
         "run python -m lamina.tools.ops_page docs/ops.md"
     )
+
+
+def test_check_of_a_file_that_is_no_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# A title\n")
+    assert main(["--check", str(path)]) == 1
+    assert "README.md:1:1: error: expected a name after '#': this is no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "combinations",
+        "cross_entropy_loss",
+        "grid_sampler",
+        "lstm.input",
+        "nll_loss",
+        "native_batch_norm",
+        "reflection_pad2d",
+        "repeat_interleave.self_Tensor",
+        "upsample_bilinear2d.vec",
+    ],
+)
+def test_examples_are_valid_calls(name: str) -> None:
+    assert any(line.split()[:2] == ["f32", "goes"] for line in why(name))
+
+
+def test_every_row_of_examples_fits_an_op() -> None:
+    names = list(aten.Aten.names)
+    for pattern, arguments in EXAMPLES:
+        fitting = [name for name in names if fnmatchcase(name, pattern)]
+        known = {arg.name for name in fitting for arg in aten.Aten.schema(name).args}
+        assert fitting and known & set(arguments), pattern
