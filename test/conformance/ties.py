@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-TIED = frozenset({"topk", "kthvalue", "sort", "argsort"})
+TIED = frozenset({"topk", "kthvalue", "mode", "sort", "argsort"})
 """Ops of the database whose results hold places in their first argument."""
 
 
