@@ -86,3 +86,11 @@ def of_weight_norm(op: SchemaOp, b: CoreBuilder) -> list[SSAValue]:
     across = b("sub.Tensor", grad, b("mul.Tensor", v, unit))
     grad_v = b("mul.Tensor", b("div.Tensor", g, norm), across)
     return [grad_v, b("div.Tensor", along, norm)]
+
+
+@lowers("masked_select_backward")
+def of_masked_select(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """masked_scatter into zeros."""
+    grad, x, mask = op.arg("grad"), op.arg("input"), op.arg("mask")
+    mask = b.expand(mask, shape_of(x))
+    return composed(b, "masked_scatter.default", _zeros(b, grad, shape_of(x)), mask, grad)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -62,7 +63,10 @@ def _prod(op: SchemaOp, b: ComplexBuilder) -> Parts:
 
 @splits("scan")
 def _scan(op: SchemaOp, b: ComplexBuilder) -> Parts:
-    """Running sums part by part; running products by doubling the distance in each step."""
+    """Running sums part by part; running products by doubling the distance in each step.
+
+    As torch does on a CPU, products of single precision are formed in double precision.
+    """
     combiner, dim = op.arg("combiner"), op.arg("dim")
     x, y = b.parts(op.operands[0])
     shape = shape_of(x)
@@ -70,7 +74,8 @@ def _scan(op: SchemaOp, b: ComplexBuilder) -> Parts:
         return b("scan", x, combiner, dim), b("scan", y, combiner, dim)
     if combiner != "mul":
         raise b.refuse(f"no scan of complex numbers with combiner '{combiner}'", "add, mul")
-    dim = normalized(dim, len(shape))
+    dim, element = normalized(dim, len(shape)), element_of(x)
+    x, y = (b.convert(part, f64) for part in (x, y))
     step = 1
     while step < shape[dim]:
         before = tuple(
@@ -79,4 +84,4 @@ def _scan(op: SchemaOp, b: ComplexBuilder) -> Parts:
         )
         x, y = product(b, (before[0], before[1]), (x, y))
         step *= 2
-    return x, y
+    return b.convert(x, element), b.convert(y, element)

@@ -220,3 +220,12 @@ func.func @main(%z: tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32> {
 def test_every_split_names_a_primitive() -> None:
     for name in table():
         assert prims.op(name)
+
+
+def test_long_running_products_are_formed_in_double_precision() -> None:
+    angles = torch.linspace(-3, 3, 1000)
+    unit = torch.polar(torch.ones(1000), angles)
+    module = _Module(lambda x: x.cumprod(0))
+    compiled = lamina.compile(torch.export.export(module, (unit,)), cache=False)
+    exact = unit.to(torch.complex128).cumprod(0)
+    assert (compiled(unit).to(torch.complex128) - exact).abs().max() < 1e-7
