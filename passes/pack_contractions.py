@@ -142,54 +142,46 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
     forms = forms_of(op.read_maps[shape.b], op.extents)
     assert forms is not None
     read = map_of([substitute(f, position) for f in forms], len(domain))
-    body = Block(arg_types=[element])
-    body.add_op(YieldOp([body.args[0]]))
     pad = op.pad_values[shape.b]
     if pad is None and op.extents[inner] % panel:
         integers = isinstance(element, IntegerType)
         pad = IntegerAttr(0, element) if integers else FloatAttr(0.0, element)  # pyright: ignore
-    nest = GenericOp(
-        domain,
-        [operand],
-        [read],
-        [AffineMap.identity(len(domain))],
-        ["store"],
-        [TensorType(element, domain)],
-        Region(body),
-        pads=[pad],
-    )
-    nest.attributes["lamina.op"] = StringAttr("pack")
-    nest.location = op.location
+    nest = _copy(op, "pack", operand, read, domain, pad)
     column = AffineExpr.dimension(inner)
     exprs = [AffineExpr.dimension(d) for d in outer] + [column // panel]
     exprs += [AffineExpr.dimension(d) for d in shape.summed] + [column % panel]
     return nest, AffineMap(len(op.extents), 0, tuple(exprs))
 
 
+def _copy(
+    op: GenericOp,
+    name: str,
+    operand: SSAValue,
+    read: AffineMap,
+    domain: list[int],
+    pad: Attribute | None,
+) -> GenericOp:
+    """A nest in front of `op` that copies an operand into the order of `domain`."""
+    assert isinstance(operand.type, TensorType)
+    element = operand.type.element_type
+    body = Block(arg_types=[element])
+    body.add_op(YieldOp([body.args[0]]))
+    order = [AffineMap.identity(len(domain))]
+    kind = TensorType(element, domain)
+    nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
+    nest.attributes["lamina.op"] = StringAttr(name)
+    nest.location = op.location
+    return nest
+
+
 def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
     """A copy nest for a padded read: what it reads, with the domain's dims as axes, and its map."""
-    operand = op.inputs[number]
-    assert isinstance(operand.type, TensorType)
     used = sorted(op.read_maps[number].used_dims())
     places = {dim: AffineExpr.dimension(place) for place, dim in enumerate(used)}
     replacements = [places.get(dim, AffineExpr.constant(0)) for dim in range(len(op.extents))]
     read = op.read_maps[number].replace_dims_and_symbols(replacements, [], len(used), 0)
     domain = [op.extents[dim] for dim in used]
-    element = operand.type.element_type
-    body = Block(arg_types=[element])
-    body.add_op(YieldOp([body.args[0]]))
-    nest = GenericOp(
-        domain,
-        [operand],
-        [read],
-        [AffineMap.identity(len(domain))],
-        ["store"],
-        [TensorType(element, domain)],
-        Region(body),
-        pads=[op.pad_values[number]],
-    )
-    nest.attributes["lamina.op"] = StringAttr("pad")
-    nest.location = op.location
+    nest = _copy(op, "pad", op.inputs[number], read, domain, op.pad_values[number])
     axes = tuple(AffineExpr.dimension(dim) for dim in used)
     return nest, AffineMap(len(op.extents), 0, axes)
 

@@ -7,7 +7,7 @@ than a stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
@@ -128,23 +128,36 @@ class ColumnStreamsEmitter(ColumnEmitter):
         totals: list[SSAValue],
     ) -> None:
         """Add one row of each stream to the totals."""
-        low, high = columns
+        low = columns[0]
         prepared = [
             {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
         ]
 
-        def step(masked: bool) -> LoopBody:
+        def step(inner: Emitter, at: Index, mask: SSAValue | None) -> None:
+            self._add_vector(inner, rows, prepared, at, inner.minus(at, low), mask, totals)
+
+        self._by_vectors(emit, columns, step)
+
+    def _by_vectors(
+        self,
+        emit: Emitter,
+        columns: tuple[Index, Index],
+        step: Callable[[Emitter, Index, SSAValue | None], None],
+    ) -> None:
+        """A loop over whole vectors of columns, then one over the rest, which is masked."""
+        low, high = columns
+
+        def steps(masked: bool) -> LoopBody:
             def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = mask_below(inner, high, at, self.lanes) if masked else None
-                self._add_vector(inner, rows, prepared, at, inner.minus(at, low), mask, totals)
+                step(inner, at, mask_below(inner, high, at, self.lanes) if masked else None)
                 return values
 
             return body
 
         end = whole_steps(emit, low, high, self.lanes)
-        emit.loop(low, end, self.lanes, [], step(False))
+        emit.loop(low, end, self.lanes, [], steps(False))
         if self.lanes > 1:
-            emit.loop(end, high, self.lanes, [], step(True))
+            emit.loop(end, high, self.lanes, [], steps(True))
 
     def _add_vector(
         self,
@@ -169,21 +182,13 @@ class ColumnStreamsEmitter(ColumnEmitter):
     def _write(
         self, emit: Emitter, envs: Envs, columns: tuple[Index, Index], totals: list[SSAValue]
     ) -> None:
-        low, high = columns
+        low = columns[0]
 
-        def step(masked: bool) -> LoopBody:
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = mask_below(inner, high, at, self.lanes) if masked else None
-                for total, (stage, number) in zip(totals, self.reductions, strict=True):
-                    kind = VectorType(self._element(stage, number), [self.lanes])
-                    kept = inner.value(inner.minus(at, low))
-                    value = inner.add(vector.LoadOp(total, [kept], kind))
-                    self._store_total(inner, envs[stage], stage, number, value, at, mask)
-                return values
+        def step(inner: Emitter, at: Index, mask: SSAValue | None) -> None:
+            for total, (stage, number) in zip(totals, self.reductions, strict=True):
+                kind = VectorType(self._element(stage, number), [self.lanes])
+                kept = inner.value(inner.minus(at, low))
+                value = inner.add(vector.LoadOp(total, [kept], kind))
+                self._store_total(inner, envs[stage], stage, number, value, at, mask)
 
-            return body
-
-        end = whole_steps(emit, low, high, self.lanes)
-        emit.loop(low, end, self.lanes, [], step(False))
-        if self.lanes > 1:
-            emit.loop(end, high, self.lanes, [], step(True))
+        self._by_vectors(emit, columns, step)

@@ -86,13 +86,16 @@ def svd_old(a: Array, *, some: bool, compute_uv: bool) -> list[Array]:
 
 
 def _tolerance(s: Array, shape: tuple[int, ...], atol: Any, rtol: Any) -> Array:
-    """The greater of atol and rtol times the largest value; rtol defaults as torch's does."""
+    """The greater of atol and rtol times the largest value; rtol defaults as torch's does.
+
+    The last dimension of the result, of 1, stands for that of the values.
+    """
     if rtol is None:
         default = np.finfo(s.dtype).eps * max(shape[-2:])
         rtol = default if atol is None else np.where(np.asarray(atol) > 0, 0.0, default)
     atol = 0.0 if atol is None else atol
     largest = s.max(-1, initial=0)
-    return np.maximum(np.asarray(atol), np.asarray(rtol) * largest)
+    return np.maximum(np.asarray(atol), np.asarray(rtol) * largest)[..., None]
 
 
 def _hermitian_parts(a: Array) -> tuple[Array, Array, Array]:
@@ -111,10 +114,9 @@ def pinv(
     given: str = "",
 ) -> Array:
     """The pseudo-inverse; `given` names the tolerances that are tensors."""
-    named = dict(zip(given.split(), tolerances, strict=True))
-    atol, rtol = named.get("atol", atol), named.get("rtol", rtol)
     u, s, vh = _hermitian_parts(a) if hermitian else np.linalg.svd(a, full_matrices=False)
-    least = np.asarray(_tolerance(s, a.shape, atol, rtol))[..., None]
+    named = dict(zip(given.split(), tolerances, strict=True))
+    least = _tolerance(s, a.shape, **({"atol": atol, "rtol": rtol} | named))
     inverse = np.divide(1, s, out=np.zeros_like(s), where=s > least)
     return ((adjoint(vh) * inverse[..., None, :]) @ adjoint(u)).astype(a.dtype)
 
@@ -129,10 +131,9 @@ def matrix_rank(
     given: str = "",
 ) -> Array:
     """How many singular values are above the tolerance."""
-    named = dict(zip(given.split(), tolerances, strict=True))
-    atol, rtol = named.get("atol", atol), named.get("rtol", rtol)
     s = abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    least = np.asarray(_tolerance(s, a.shape, atol, rtol))[..., None]
+    named = dict(zip(given.split(), tolerances, strict=True))
+    least = _tolerance(s, a.shape, **({"atol": atol, "rtol": rtol} | named))
     return np.count_nonzero(s > least, axis=-1).astype(np.int64)
 
 
