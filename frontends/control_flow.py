@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+import torch
 from torch import fx
-from xdsl.dialects.builtin import LocationAttr, TensorType, i1
+from xdsl.dialects.builtin import LocationAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects import aten
@@ -55,13 +56,29 @@ class ControlFlow:
         made: Any = aten.op(name)
         return self.add(made(*args, **keywords))[0]
 
+    def number(self, tensor: SSAValue) -> SSAValue:
+        """The integer that a 0-d tensor holds, which crosses regions as such."""
+        return self.aten("item.default", tensor, result_types=[i64])
+
+    def tensor(self, number: SSAValue | bool | int) -> SSAValue:
+        """An integer or boolean as a 0-d tensor."""
+        kind = number.type if isinstance(number, SSAValue) else _kind(number)
+        types = [TensorType(kind, [])]
+        return self.aten("scalar_tensor.default", number, dtype=kind, result_types=types)
+
     def region(
-        self, node: fx.Node, module: fx.GraphModule, inputs: Sequence[Value], arguments: list[Value]
+        self,
+        node: fx.Node,
+        module: fx.GraphModule,
+        inputs: Sequence[Value],
+        arguments: list[Value],
+        numbers: Collection[int] = (),
     ) -> Block:
         """A block whose arguments stand for the SSA values among `inputs`, with a graph's ops.
 
-        `arguments` are the graph's: entries of `inputs`, whose numbers are used as they are. The
-        block ends in what the graph gives.
+        `arguments` are the graph's: entries of `inputs`, whose numbers are used as they are; those
+        at the places `numbers` are integers for the graph. The block ends in what the graph gives,
+        numbers as 0-d tensors.
         """
         outer, self.graph.block = self.graph.block, Block()
         try:
@@ -70,9 +87,12 @@ class ControlFlow:
                 block.insert_arg(value.type, len(block.args))
             given = iter(block.args)
             values = [next(given) if isinstance(a, SSAValue) else a for a in arguments]
+            values = [self.number(v) if n in numbers else v for n, v in enumerate(values)]
             results = self.graph.run(module, values)
-            for result in results:
-                if not isinstance(result, SSAValue):
+            for place, result in enumerate(results):
+                if _is_number(result):
+                    results[place] = self.tensor(result)
+                elif not isinstance(result, SSAValue):
                     raise self.graph.unsupported(
                         node, f"a graph of it gives {result!r}, which is no tensor"
                     )
@@ -95,13 +115,32 @@ def _tensors(control: ControlFlow, node: fx.Node, values: Sequence[Value]) -> li
     return list(values)
 
 
+def _is_number(value: Value) -> bool:
+    return (isinstance(value, SSAValue) and value.type in (i1, i64)) or isinstance(value, int)
+
+
+def _kind(number: int) -> Attribute:
+    return i1 if isinstance(number, bool) else i64
+
+
 def _ssa(values: Sequence[Value]) -> list[SSAValue]:
     return [value for value in values if isinstance(value, SSAValue)]
 
 
 def _types(node: fx.Node) -> list[Attribute]:
-    """The result types: every result must be a tensor."""
-    return [tensor_type(example) for example in node.meta["val"]]
+    """The result types; an integer is a 0-d tensor."""
+    return [
+        TensorType(i64, []) if isinstance(example, int | torch.SymInt) else tensor_type(example)
+        for example in node.meta["val"]
+    ]
+
+
+def _results(control: ControlFlow, node: fx.Node, results: Sequence[SSAValue]) -> list[SSAValue]:
+    """The results of an op as the graph has them: integers are numbers again."""
+    return [
+        control.number(result) if isinstance(example, int | torch.SymInt) else result
+        for result, example in zip(results, node.meta["val"], strict=True)
+    ]
 
 
 def _isolated(
@@ -145,17 +184,19 @@ def _cond(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> Value:
     op = _isolated(
         blocks, lambda more, regions: CondOp(predicate, [*inputs, *more], types, *regions)
     )
-    return list(control.add(op))
+    return _results(control, node, control.add(op))
 
 
 def _while(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> Value:
     test, body, starts, fixed = args
-    starts = _tensors(control, node, starts)
+    numbers = {place for place, start in enumerate(starts) if _is_number(start)}
+    given = [control.tensor(s) if place in numbers else s for place, s in enumerate(starts)]
+    starts = _tensors(control, node, given)
     inputs = _ssa(fixed)
     operands = [*starts, *fixed]
-    blocks = [control.region(node, g, [*starts, *inputs], operands) for g in (test, body)]
+    blocks = [control.region(node, g, [*starts, *inputs], operands, numbers) for g in (test, body)]
     op = _isolated(blocks, lambda more, regions: WhileOp(starts, [*inputs, *more], *regions))
-    return list(control.add(op))
+    return _results(control, node, control.add(op))
 
 
 def _scan(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
@@ -34,6 +34,11 @@ from lamina.passes.refusal import unsupported
 _ASSERTIONS = frozenset(
     {"aten._assert_async.default", "aten._assert_async.msg", "aten._assert_scalar.default"}
 )
+
+_MADE_HERE = frozenset(
+    {"aten.combinations.default", "aten.tensor_split.tensor_indices_or_sections"}
+)
+"""Ops that nothing further down takes, though the program may give all sizes."""
 
 _SUPPORTED = (
     "pointwise ops, reductions, indexing, views, concatenations, sorts and products "
@@ -58,17 +63,60 @@ def bound_function(function: FuncOp) -> None:
                 "static argument types; sizes that depend on data may arise inside",
             )
     state = State(limits=limits_of(block))
+    _bound_block(block, state, lambda op: _return(function, op, state))
+    function.update_function_type()
+
+
+def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -> None:
+    """Bound the ops of a block; `end` does its last one."""
     replaced: list[Operation] = []
     for op in list(block.ops):
-        if isinstance(op, ReturnOp):
-            _return(function, op, state)
+        if op is block.last_op:
+            end(op)
+        elif op.regions:
+            _bound_regions(op, state)
         elif _concerns(op) or any(_is_bounded(operand, state) for operand in op.operands):
             _bound(op, state)
             replaced.append(op)
     for op in reversed(replaced):
         op.detach()
         op.erase()
-    function.update_function_type()
+
+
+def _bound_regions(op: Operation, state: State) -> None:
+    """Bound what stands in branches and loops, where nothing of unknown size crosses their edges.
+
+    Checks of sizes have no way out of a region.
+    """
+    values = (*op.operands, *op.results)
+    if any(_is_bounded(v, state) or is_dynamic(v.type) or is_number(v.type) for v in values):
+        raise unsupported(
+            op,
+            "a size that depends on data goes into control flow, or comes out of it",
+            "static shapes at the edges of branches and loops",
+        )
+    for region in op.regions:
+        for block in region.blocks:
+            if not any(_concerns(inner) for inner in block.ops):
+                continue
+            inner = State(limits=limits_of(block))
+            _bound_block(block, inner, lambda last, inner=inner: _static_end(last, inner))
+            if inner.checks:
+                raise unsupported(
+                    op,
+                    f"a check inside control flow: {inner.checks[0][1]}",
+                    "the check in front of it, or static shapes in it",
+                )
+
+
+def _static_end(op: Operation, state: State) -> None:
+    """The end of a region, which hands on tensors of known sizes."""
+    if any(_is_bounded(v, state) or is_dynamic(v.type) or is_number(v.type) for v in op.operands):
+        raise unsupported(
+            op,
+            "a size that depends on data comes out of control flow",
+            "static shapes at the edges of branches and loops",
+        )
 
 
 def _concerns(op: Operation) -> bool:
@@ -78,7 +126,7 @@ def _concerns(op: Operation) -> bool:
         return False
     if any(is_dynamic(v.type) or is_number(v.type) for v in (*op.operands, *op.results)):
         return True
-    return op.name in _ASSERTIONS or _chooses(op)
+    return op.name in _ASSERTIONS or op.name in _MADE_HERE or _chooses(op)
 
 
 def _chooses(op: Operation) -> bool:
@@ -96,10 +144,6 @@ def _is_bounded(value: SSAValue, state: State) -> bool:
 
 
 def _bound(op: Operation, state: State) -> None:
-    if op.regions:
-        raise unsupported(
-            op, "a size that depends on data inside control flow", "static shapes in the branches"
-        )
     bounding = bounding_of(op)
     if bounding is None:
         raise missing(op)
@@ -148,7 +192,7 @@ def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
 # Results
 
 
-def _return(function: FuncOp, op: ReturnOp, state: State) -> None:
+def _return(function: FuncOp, op: Operation, state: State) -> None:
     b = BoundBuilder(op, state)
     values: list[SSAValue] = []
     counts: dict[SSAValue, int] = {}

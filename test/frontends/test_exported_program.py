@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch._higher_order_ops.while_loop import while_loop
 from xdsl.dialects.builtin import FileLineColLoc, StringAttr
 from xdsl.ir import Operation
 
@@ -311,18 +310,6 @@ def test_unused_and_directly_returned_inputs() -> None:
     program = imported(Passes(), torch.zeros(2), torch.zeros(3))
     assert [s.name for s in arguments_of(program)] == ["x", "y"]
     assert names_of(program) == []
-
-
-def test_loops_over_numbers_are_refused_with_their_place() -> None:
-    class Counts(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2), (0, x))[1]
-
-    exported = torch.export.export(Counts(), (torch.zeros(2),))
-    with pytest.raises(UnsupportedError, match="no tensor") as caught:
-        import_exported_program(exported)
-    assert caught.value.op == "while_loop"
-    assert "tensor<2xf32>" in caught.value.types
 
 
 def test_custom_ops_are_refused() -> None:
