@@ -67,10 +67,37 @@ class NativeCalls:
 
 @cache
 def native_calls() -> NativeCalls:
-    """Loads the native call code, which is compiled once a process at most."""
+    """The native call code, which is loaded once a process."""
+    return begin_native_calls()()
+
+
+@cache
+def begin_native_calls() -> Callable[[], NativeCalls]:
+    """Begins to load the native call code; the function that it gives waits for it.
+
+    A process calls this when it compiles its first program: LLVM starts up and works on a thread
+    of its own, which does not hold Python's lock, while the program is lowered.
+    """
+    made: list[NativeCalls] = []
+
+    def make() -> None:
+        with suppress(Exception):  # who waits meets it again
+            made.append(_load())
+
+    thread = threading.Thread(target=make, name="lamina-native-calls")
+    thread.start()
+
+    def wait() -> NativeCalls:
+        thread.join()
+        return made[0] if made else _load()
+
+    return wait
+
+
+def _load() -> NativeCalls:
     from lamina.codegen.jit import load_object
 
-    loaded = load_object(begin_native_calls()(), ENTRIES, Target.host(), False, _functions())
+    loaded = load_object(_object_code(), ENTRIES, Target.host(), False, _functions())
     addresses = loaded.addresses
     methods = {
         name: _MethodDef(b"__call__", addresses[name], _FASTCALL_KEYWORDS, None)
@@ -88,38 +115,17 @@ def native_calls() -> NativeCalls:
     return calls
 
 
-@cache
-def begin_native_calls() -> Callable[[], bytes]:
-    """Begins to make the code for this machine; the function that it gives waits for it.
-
-    A process calls this when it compiles its first program: LLVM works on a thread of its own,
-    which does not hold Python's lock, while the program is lowered.
-    """
-    made: list[bytes] = []
-
-    def make() -> None:
-        with suppress(Exception):  # who waits meets it again
-            made.append(_object_code())
-
-    thread = threading.Thread(target=make, name="lamina-native-calls")
-    thread.start()
-
-    def wait() -> bytes:
-        thread.join()
-        return made[0] if made else _object_code()
-
-    return wait
-
-
 def _object_code() -> bytes:
     """The code for this machine, from the disk cache if it is there.
 
     It is compiled as it is written: LLVM's passes would cost more time than they could save.
     """
     from lamina.codegen.jit import compile_object
+    from lamina.codegen.openmp import openmp_symbols
     from lamina.dialects.errors import CacheError
     from lamina.runtime.disk_cache import DiskCache, text_key
 
+    openmp_symbols()  # the program will ask for them
     target = Target.host()
     text = native_source()
     key = text_key("native calls", text, target.key())
