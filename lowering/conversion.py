@@ -21,8 +21,9 @@ from typing import Any, Protocol
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.dialects.source import describe_location
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
@@ -147,7 +148,14 @@ class Conversion:
         lower = self.find(op)
         if lower is None:
             raise self.missing(op)
-        values = lower(op, self.builder(op))
+        try:
+            values = lower(op, self.builder(op))
+        except LaminaError:
+            raise
+        except Exception as error:
+            place = describe_location(op.location)
+            error.add_note(f"while lowering {op.name}" + (f" at {place}" if place else ""))
+            raise
         if isinstance(values, SSAValue):
             values = (values,)
         _replace(op, values)

@@ -9,12 +9,15 @@ from lamina.dialects import aten
 from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.filled_diagonal import filled_diagonal
 from lamina.passes.refusal import unsupported
 from lamina.passes.running_statistics import STATISTICS, updated_statistics, updates_statistics
 
 _FUNCTIONAL_NAMES = {
     "_index_put_impl_": "index_put",
     "__iand__": "bitwise_and",
+    "__ilshift__": "__lshift__",
+    "__irshift__": "__rshift__",
     "__ior__": "bitwise_or",
     "__ixor__": "bitwise_xor",
 }
@@ -22,7 +25,14 @@ _FUNCTIONAL_NAMES = {
 
 _FUNCTIONAL_OVERLOADS = {
     "bernoulli_.float": "bernoulli.p",
+    "float_power_.Scalar": "float_power.Tensor_Scalar",
+    "float_power_.Tensor": "float_power.Tensor_Tensor",
+    "floor_divide_.Tensor": "floor_divide.default",
+    "ldexp_.default": "ldexp.Tensor",
     "normal_.default": "normal_functional.default",
+    "pow_.Scalar": "pow.Tensor_Scalar",
+    "pow_.Tensor": "pow.Tensor_Tensor",
+    "transpose_.default": "transpose.int",
 }
 """In-place overloads whose functional form has another overload or packet."""
 
@@ -104,6 +114,8 @@ def functional_value(op: SchemaOp, written: str) -> SSAValue:
     target: SSAValue = values[written]
     if name == "copy_.default" and values["src"].type == target.type:
         return values["src"]
+    if name == "fill_diagonal_.default":
+        return filled_diagonal(op)
     value = _functional_op(op, _functional_class(op, name, [written]))[0]
     if value.name_hint is None and op.results:
         value.name_hint = op.results[0].name_hint
@@ -114,6 +126,8 @@ def _functional_class(op: SchemaOp, name: str, written: list[str]) -> type[Schem
     if name in _FUNCTIONAL_OVERLOADS:
         return aten.op(_FUNCTIONAL_OVERLOADS[name])
     packet, _, overload = name.partition(".")
+    if packet == "set_":
+        raise unsupported(op, "makes a tensor use another's memory", "copy_")
     if packet in _FUNCTIONAL_NAMES or packet.endswith("_"):
         base = _FUNCTIONAL_NAMES.get(packet, packet.removesuffix("_"))
         try:

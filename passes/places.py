@@ -154,6 +154,8 @@ class Place:
         Refused where strides are not known: of tensors that may not be contiguous, and where the
         start is the start of a view that may be anywhere.
         """
+        if any(step.reads_bits for step in self.chain):
+            raise unsupported(op, "counts elements of another type than its storage's", "clone()")
         start = op.arg("storage_offset")
         if not self.storage.contiguous or self.retired or self.storage.spoiled:
             raise unsupported(

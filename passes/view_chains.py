@@ -120,6 +120,11 @@ class ViewStep:
         assert isinstance(found, TensorType)
         return found
 
+    @property
+    def reads_bits(self) -> bool:
+        """Whether it is the same memory as numbers of another type."""
+        return self.op.name == "aten.view.dtype"
+
     def arg(self, name: str) -> Any:
         """A constant argument of the view op."""
         assert isinstance(self.op, SchemaOp)

@@ -33,6 +33,8 @@ def written_back(
 
 
 def _inverse(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
+    if step.reads_bits:
+        return _made(writer, "view.dtype", value, step.source_type.element_type)
     if step.packet in SHAPE_ONLY:
         return _reshaped(value, step.source_type, writer)
     if step.packet in PERMUTATIONS:

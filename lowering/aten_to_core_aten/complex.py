@@ -109,7 +109,7 @@ def logaddexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
     Of complex numbers the one with the larger real part is the maximum.
     """
-    x, y = op.arg("self"), op.arg("other")
+    x, y = (b.cast(op.arg(name), element_of(op.results[0])) for name in ("self", "other"))
     if is_complex(element_of(x)):
         shape = shape_of(op.results[0])
         x, y = b.expand(x, shape), b.expand(y, shape)

@@ -35,7 +35,7 @@ def ldexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 @lowers("logaddexp2")
 def logaddexp2(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """max + log2(1 + 2^-|x - y|); equal infinities give themselves."""
-    x, y = op.arg("self"), op.arg("other")
+    x, y = (b.cast(op.arg(name), element_of(op.results[0])) for name in ("self", "other"))
     if is_complex(element_of(x)):
         raise b.refuse("of complex numbers", "logaddexp")
     largest = b("maximum", x, y)

@@ -138,7 +138,7 @@ def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     dim = normalized(op.arg("dim"), rank_of(x))
     adding = op.overload_name.startswith("index_add")
     if adding and op.arg("alpha") != 1:
-        source = b("mul.Scalar", source, op.arg("alpha"))
+        source = b.cast(b("mul.Scalar", source, op.arg("alpha")), element_of(x))
     order = [dim, *(d for d in range(rank_of(x)) if d != dim)]
     back = [order.index(d) for d in range(rank_of(x))]
     index = b.view(op.arg("index"), [_count(op.arg("index"))])

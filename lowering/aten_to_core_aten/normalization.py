@@ -148,6 +148,8 @@ def logsumexp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """max + log(sum(exp(x - max))), an infinite max replaced by 0."""
     x, dim = op.arg("self"), op.arg("dim")
     x = b.cast(x, element_of(op.results[0]))
+    if 0 in shape_of(x):
+        return b.full(shape_of(op.results[0]), float("-inf"), element_of(x))
     if rank_of(x) == 0 and not is_complex(element_of(x)):
         return b("add.Scalar", x, 0)
     if rank_of(x) == 0:

@@ -179,7 +179,7 @@ def _circular(b: CoreBuilder, x: SSAValue, amounts: list[int]) -> SSAValue:
         low, high = amounts[2 * position], amounts[2 * position + 1]
         extent = shape_of(x)[dim]
         kept = b("slice.Tensor", x, dim, max(0, -low), extent - max(0, -high))
-        pieces = [kept] if shape_of(kept)[dim] else []
+        pieces = [kept] if shape_of(kept)[dim] or (low <= 0 and high <= 0) else []
         if low > 0:
             end = extent - max(0, -high)
             pieces.insert(0, b("slice.Tensor", x, dim, end - low, end))

@@ -158,6 +158,47 @@ def _product(size: list[int]) -> int:
     return made
 
 
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])
+def test_bits_are_written_through_another_dtype(dtype: torch.dtype) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        bits = x.view(dtype)[1:, ::2]
+        bits.bitwise_and_(0x5555)
+        return x + 1
+
+    check(program, numbers(4, 6))
+
+
+IN_PLACE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "power": lambda x: x.pow_(2).pow_(x),
+    "float_power": lambda x: x.float_power_(2).float_power_(x),
+    "floor_divide": lambda x: x.floor_divide_(x[0] + 2),
+    "ldexp": lambda x: x.ldexp_(torch.tensor([2])),
+    "fill_diagonal": lambda x: x.fill_diagonal_(3),
+    "fill_diagonal_of_a_tall_matrix": lambda x: x.view(12, 2).fill_diagonal_(3),
+    "fill_diagonal_again_and_again": lambda x: x.view(12, 2).fill_diagonal_(3, wrap=True),
+    "fill_diagonal_of_a_cube": lambda x: x.view(-1)[:8].view(2, 2, 2).fill_diagonal_(3),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_names_that_functional_forms_do_not_share(name: str) -> None:
+    x = numbers(4, 6, dtype=torch.float64).abs()
+    theirs = IN_PLACE[name](x.clone())
+    program = torch.export.export(Calling(IN_PLACE[name]), (x.clone(),))
+    torch.testing.assert_close(lamina.compile(program, cache=False)(x.clone()), theirs)
+
+
+@pytest.mark.parametrize("by_number", [False, True])
+def test_shifts_in_place(by_number: bool) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        y <<= 2 if by_number else x
+        y >>= 1 if by_number else x
+        return y
+
+    check(program, torch.arange(6))
+
+
 REFUSED: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     "unfold_overlapping": (
         lambda x: x.unfold(1, 3, 1),
