@@ -49,8 +49,10 @@ class AlignedMemory:
 
     def __del__(self) -> None:
         global _live
-        if self.address:
-            self._free(self.address)
+        if not getattr(self, "address", 0):
+            return
+        self._free(self.address)
+        if _lock is not None:  # names of this module may be gone when the process ends
             with _lock:
                 _live -= self.size
 

@@ -111,9 +111,12 @@ class Compiled:
         raise NotImplementedError  # every object has its own, see __init__
 
     def __del__(self) -> None:
-        # Types are freed by the cycle collector only: let go of the memory now.
-        if type(self) is not Compiled:
-            type(self).__call__ = Compiled.__call__
+        # Types are freed by the cycle collector only: let go of the memory now. Names of this
+        # module may be gone when the process ends, so that none is used.
+        own = self.__class__
+        base = own.__base__
+        if base is not None and base.__base__ is not None:  # else `__init__` did not come so far
+            own.__call__ = base.__call__
 
     @property
     def inputs(self) -> tuple[Slot, ...]:

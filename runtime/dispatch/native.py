@@ -191,14 +191,15 @@ class Lock:
     """A lock of CPython's that native code can take."""
 
     def __init__(self) -> None:
+        self._free = ctypes.pythonapi.PyThread_free_lock
+        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
         allocate = ctypes.pythonapi.PyThread_allocate_lock
         allocate.restype = ctypes.c_void_p
         self.address: int = allocate()
-        self._free = ctypes.pythonapi.PyThread_free_lock
-        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
 
     def __del__(self) -> None:
-        self._free(self.address)
+        if "address" in self.__dict__:  # else `__init__` did not come so far
+            self._free(self.address)
 
 
 # Output memory
