@@ -15,7 +15,16 @@ from lamina.dialects.errors import InputError
 from lamina.passes.registry import PASSES, load_pass
 
 TARGET_PASSES = frozenset(
-    {"fuse-elementwise", "fuse-gathers", "fuse-column-sums", "pack-contractions", "schedule"}
+    {
+        "fuse-elementwise",
+        "fuse-gathers",
+        "fuse-kernels",
+        "merge-siblings",
+        "fuse-column-sums",
+        "merge-small-kernels",
+        "pack-contractions",
+        "schedule",
+    }
 )
 """Passes that need to know the machine; they take its name as the option `target`."""
 

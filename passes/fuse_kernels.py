@@ -18,6 +18,8 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.control import RegionOp
 from lamina.dialects.loop import (
     LONE_OPS,
@@ -59,20 +61,23 @@ class FuseKernelsPass(ModulePass):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
+    What a model decides is weighed for `target` (see `lamina.passes.kernel_model`).
     `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "fuse-kernels"
 
+    target: str = "host"
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_overrides(op)
         log = DecisionLog(self.name, self.print_decisions)
+        machine = Roofline.of(Target.parse(self.target))
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 materialize_returns(function)
-                _Grouping(function, log).run()
+                _Grouping(function, log, machine).run()
 
 
 def materialize_returns(function: func.FuncOp) -> None:
@@ -118,8 +123,9 @@ def _copy(value: SSAValue) -> list[Operation]:
 class _Grouping:
     """One function's kernels: grown in program order, then emitted in dependence order."""
 
-    def __init__(self, function: func.FuncOp, log: DecisionLog) -> None:
+    def __init__(self, function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
         self.log = log
+        self.machine = machine
         self.block = function.body.block
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
@@ -161,7 +167,7 @@ class _Grouping:
             producer = value.owner
             if isinstance(producer, GenericOp) and self.group_of[producer] is group:
                 said = (
-                    Decision(False, joined.reason)
+                    Decision(False, joined.reason, joined.estimate)
                     if isinstance(joined, Refusal)
                     else Decision(True, "rows stay in the kernel")
                 )
@@ -197,7 +203,8 @@ class _Grouping:
         )
         if through_reshape:
             return Refusal("a reshape between them has no linear index map")
-        return align_rows(group.ops, group.rows, op)  # pyright: ignore - nests, others stay alone
+        members: list[GenericOp] = group.ops  # pyright: ignore - nests, others stay alone
+        return align_rows(members, group.rows, op, self.machine)  # pyright: ignore - the same
 
     def _add(
         self,

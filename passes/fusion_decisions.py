@@ -13,7 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.passes.fusion_cost import body_cost, value_bytes
-from lamina.passes.fusion_model import Estimate, estimate
+from lamina.passes.fusion_estimate import Estimate
+from lamina.passes.fusion_model import estimate
 from lamina.passes.fusion_override import FUSE, override
 
 

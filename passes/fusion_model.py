@@ -9,7 +9,6 @@ before it is read, bytes come from as far away as the arrays are large.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -19,42 +18,11 @@ from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.passes.fusion_cost import body_cost, value_bytes
+from lamina.passes.fusion_estimate import KERNEL_SECONDS, LINE_BYTES, Estimate
 from lamina.passes.fusion_rules import pure_dim
 
 GUARD_COST = 2
 """Comparing a position with a bound and choosing, at each point of a padded read."""
-
-LINE_BYTES = 64
-"""What a look-up moves."""
-KERNEL_SECONDS = 2e-7
-"""A kernel of its own: its call, and the end of its loops."""
-SLACK = 1.1
-"""How much longer computing again may take than storing."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Of one pair: bytes that fusing spares, operations it adds (in adds), and both in seconds."""
-
-    bytes_saved: int
-    flops_added: int
-    seconds_saved: float
-    seconds_added: float
-
-    @property
-    def pays(self) -> bool:
-        """Whether fusing takes hardly longer than storing; it spares the memory in any case."""
-        return self.seconds_added <= SLACK * self.seconds_saved
-
-    def __str__(self) -> str:
-        return self.compare("computing it again", "storing and reading it")
-
-    def compare(self, added: str, saved: str) -> str:
-        """Both times, each behind what takes it."""
-        return (
-            f"{added} takes {1e6 * self.seconds_added:.2f} us, {saved} "
-            f"{1e6 * self.seconds_saved:.2f} us"
-        )
 
 
 def estimate(

@@ -82,7 +82,8 @@ def explain_rest(block: Block) -> None:
     """
     kernels = [op for op in block.ops if isinstance(op, KernelOp) and numbers_of(op)]
     pairs = dict.fromkeys(pairwise(kernels))
-    pairs |= dict.fromkeys((maker, k) for k in kernels for maker, _ in _edges(k) if maker in kernels)
+    edges = ((maker, kernel) for kernel in kernels for maker, _ in _edges(kernel))
+    pairs |= dict.fromkeys(pair for pair in edges if numbers_of(pair[0]))
     for earlier, later in pairs:
         if not (_is_said(earlier, later) or _is_said(later, earlier)):
             add_reasons(later, [(numbers_of(earlier)[0], _reason(earlier, later))])

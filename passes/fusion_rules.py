@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion_cost import value_bytes
+from lamina.passes.fusion_estimate import Estimate
 from lamina.passes.fusion_override import override
+from lamina.passes.kernel_model import THREADS, estimate_product, estimate_rows
 
 ROWS = "lamina.rows"
 """Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
@@ -32,9 +35,10 @@ SERIAL_WORK = 1 << 16
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a nest does not join a kernel."""
+    """Why a nest does not join a kernel, and what was estimated if that decided."""
 
     reason: str
+    estimate: Estimate | None = None
 
 
 def pure_dim(form: Linear) -> int | None:
@@ -58,7 +62,10 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
 
 
 def align_rows(
-    members: Sequence[GenericOp], rows: Mapping[GenericOp, tuple[int, ...]], op: GenericOp
+    members: Sequence[GenericOp],
+    rows: Mapping[GenericOp, tuple[int, ...]],
+    op: GenericOp,
+    machine: Roofline,
 ) -> tuple[list[int], tuple[int, ...]] | Refusal:
     """Which of the kernel's rows survive if `op` joins, and which dims of `op` they are."""
     count = len(rows[members[0]])
@@ -96,7 +103,7 @@ def align_rows(
     too_long = _row_too_long(edges, parallel)
     if too_long is not None:
         return too_long
-    refusal = _pays(members, op, edges, parallel, forced="always" in marks)
+    refusal = _pays(members, op, edges, parallel, machine, forced="always" in marks)
     return refusal or (kept, tuple(dims))
 
 
@@ -104,7 +111,7 @@ def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refus
     """Rows between nests live on the stack of the thread that computes them."""
     for _, value in edges:
         limit = MAX_PRODUCT_ROW_BYTES if is_product(value.owner) else MAX_ROW_BYTES
-        row = _bytes(value) // max(1, parallel)
+        row = value_bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
     return None
@@ -144,13 +151,14 @@ def _pays(
     op: GenericOp,
     edges: Sequence[tuple[int, SSAValue]],
     parallel: int,
+    machine: Roofline,
     *,
     forced: bool,
 ) -> Refusal | None:
     """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
-    work = sum(prod(m.extents) for m in members) + prod(op.extents)
-    if not forced and parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
-        return Refusal(f"together they have only {parallel} rows to run in parallel")
+    kept_bytes = sum(value_bytes(value) for value in dict.fromkeys(v for _, v in edges))
+    if not forced and (refusal := idle_threads((*members, op), parallel, kept_bytes, machine)):
+        return refusal
     contractions = sum(is_product(m) for m in members)
     if not is_product(op):
         return None
@@ -160,18 +168,29 @@ def _pays(
         return Refusal("the result is the packed operand of a matrix product")
     if contractions + 1 > MAX_CONTRACTIONS:
         return Refusal("the kernel already holds two matrix products")
-    kept_bytes = sum(_bytes(value) for _, value in edges)
-    panels = _bytes(op.inputs[shape.b])
-    if not forced and kept_bytes <= panels:
-        return Refusal(
-            f"storing {kept_bytes} bytes costs less than reading the {panels} byte operand of the "
-            "matrix product once for each block of rows"
-        )
-    return None
+    panels = value_bytes(op.inputs[shape.b])
+    thought = estimate_product(kept_bytes, panels, machine)
+    if forced or thought.pays:
+        return None
+    return Refusal(
+        f"storing {kept_bytes} bytes costs less than reading the {panels} byte operand of the "
+        "matrix product once for each block of rows: "
+        + thought.compare("reading it again", "storing and reading them"),
+        thought,
+    )
 
 
-def _bytes(value: SSAValue) -> int:
-    assert isinstance(value.type, TensorType)
-    element = value.type.element_type
-    bits = getattr(element, "bitwidth", 8)
-    return prod(value.type.get_shape()) * max(1, bits // 8)
+def idle_threads(
+    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
+) -> Refusal | None:
+    """Why nests had better not share so few rows, if what their kernel spares costs less."""
+    if rows >= THREADS:
+        return None
+    thought = estimate_rows(nests, rows, spared, machine)
+    if thought.pays:
+        return None
+    return Refusal(
+        f"together they have only {rows} rows to run in parallel: "
+        + thought.compare("work of idle threads", "storing and waiting"),
+        thought,
+    )

@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.passes.fusion_cost import value_bytes
@@ -24,10 +26,9 @@ from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_override import override
 from lamina.passes.fusion_rules import (
     MAX_ROW_BYTES,
-    MIN_PARALLEL_ROWS,
-    SERIAL_WORK,
     Refusal,
     edge_rows,
+    idle_threads,
 )
 from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
 from lamina.passes.nest_merging import merge_nests
@@ -41,24 +42,27 @@ class MergeSiblingsPass(ModulePass):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
+    What both walk is weighed for `target` (see `lamina.passes.kernel_model`).
     `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "merge-siblings"
 
+    target: str = "host"
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         log = DecisionLog(self.name, self.print_decisions)
+        machine = Roofline.of(Target.parse(self.target))
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _merge_kernels(function, log)
+                _merge_kernels(function, log, machine)
                 for kernel in list(function.body.block.ops):
                     if isinstance(kernel, KernelOp) and not is_fixed(kernel):
                         merge_nests(kernel.block)
 
 
-def _merge_kernels(function: func.FuncOp, log: DecisionLog) -> None:
+def _merge_kernels(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
     readers: dict[SSAValue, list[KernelOp]] = {}
     for op in function.body.block.ops:
         if isinstance(op, KernelOp) and not is_fixed(op):
@@ -75,12 +79,16 @@ def _merge_kernels(function: func.FuncOp, log: DecisionLog) -> None:
     graph = KernelGraph(function.body.block)
     largest_first = sorted(shared, key=lambda v: -value_bytes(v))
     for value in largest_first:
-        _merge_readers(graph, value, shared[value], log)
+        _merge_readers(graph, value, shared[value], log, machine)
     graph.finish()
 
 
 def _merge_readers(
-    graph: KernelGraph, value: SSAValue, kernels: list[KernelOp], log: DecisionLog
+    graph: KernelGraph,
+    value: SSAValue,
+    kernels: list[KernelOp],
+    log: DecisionLog,
+    machine: Roofline,
 ) -> None:
     """Merge the kernels that make and read `value`, each into the first that takes it."""
     taken: list[Cluster] = []
@@ -91,7 +99,7 @@ def _merge_readers(
         for earlier in taken:
             if not graph.adjacent(earlier, cluster):
                 continue  # a third kernel runs between them
-            said = _try(earlier, cluster, value)
+            said = _try(earlier, cluster, value, machine)
             if said is None:
                 continue
             log.siblings(earlier.nests[-1], cluster.nests[-1], value, said)
@@ -104,7 +112,7 @@ def _merge_readers(
             taken.append(cluster)
 
 
-def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:
+def _try(one: Cluster, other: Cluster, value: SSAValue, machine: Roofline) -> Decision | None:
     """Merge the rows of both if that is possible; None where they share no stream of data."""
     kept = _shared_rows(one, other, value)
     if kept is None:
@@ -114,9 +122,9 @@ def _try(one: Cluster, other: Cluster, value: SSAValue) -> Decision | None:
     kept = min(handed) if kept < 0 else min([kept, *handed])
     if kept == 0 and rows:
         return Decision(False, "they walk it along different rows")
-    refusal = _refusal(one, other, kept)
+    refusal = _refusal(one, other, kept, value_bytes(value), machine)
     if refusal is not None:
-        return Decision(False, refusal.reason)
+        return Decision(False, refusal.reason, refusal.estimate)
     for nest in (*one.nests, *other.nests):
         set_rows(nest, rows_of(nest)[:kept])
     return Decision(True, "it is read once")
@@ -207,25 +215,27 @@ def _is_repeated(nest: GenericOp, read: Forms) -> bool:
     return any(d not in used for d, extent in enumerate(nest.extents) if extent != 1)
 
 
-def _refusal(one: Cluster, other: Cluster, kept: int) -> Refusal | None:
-    """Why kernels whose first `kept` rows agree had better stay apart."""
+def _refusal(
+    one: Cluster, other: Cluster, kept: int, shared: int, machine: Roofline
+) -> Refusal | None:
+    """Why kernels whose first `kept` rows agree, and which share bytes, had better stay apart."""
     nests = (*one.nests, *other.nests)
-    if any(override(nest) == "never" for nest in nests):
+    marks = {override(nest) for nest in nests}
+    if "never" in marks:
         return Refusal('lamina.fuse = "never"')
-    arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
-    if len(arrays) > MAX_ARRAYS:
-        return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")
-    work = sum(prod(nest.extents) for nest in nests)
     parallel = prod(nests[0].extents[d] for d in rows_of(nests[0])[:kept])
-    if parallel < MIN_PARALLEL_ROWS and work > SERIAL_WORK:
-        return Refusal(f"together they have only {parallel} rows to run in parallel")
-    row = (sum(map(scratch_bytes, nests)) + _handed_bytes(one, other)) // max(1, parallel)
+    row = (sum(map(scratch_bytes, nests)) + handed_bytes(one, other)) // max(1, parallel)
     if row > MAX_ROW_BYTES:
         return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
     turned = [is_turned(c.nests) for c in (one, other)]
     if any(turned) and not _become_one(one, other):
         return Refusal("one of them reads along another dimension than it writes")
-    return None
+    if "always" in marks:
+        return None
+    arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
+    if len(arrays) > MAX_ARRAYS:
+        return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")
+    return idle_threads(nests, parallel, shared, machine)
 
 
 def scratch_bytes(nest: GenericOp) -> int:
@@ -235,7 +245,7 @@ def scratch_bytes(nest: GenericOp) -> int:
     )
 
 
-def _handed_bytes(one: Cluster, other: Cluster) -> int:
+def handed_bytes(one: Cluster, other: Cluster) -> int:
     """Bytes that go from one cluster to the other."""
     return sum(value_bytes(v) for v in dict.fromkeys(edge[0] for edge in _edges(one, other)))
 

@@ -15,14 +15,16 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
-from lamina.passes.fusion_cost import work
 from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
-from lamina.passes.fusion_override import override
+from lamina.passes.fusion_override import FUSE, override
+from lamina.passes.fusion_rules import MAX_ROW_BYTES
 from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
+from lamina.passes.kernel_model import SERIAL_SECONDS, estimate_small, seconds
+from lamina.passes.merge_siblings import handed_bytes, scratch_bytes
 
-SERIAL_COST = 1 << 14
-"""Cost units (see `fusion_cost`) that one thread does alone; schedules fork above."""
 MAX_NESTS = 32
 """Nests of a merged kernel: equal kernels are compiled once, and nests of one kernel each."""
 LOOK_BACK = 4
@@ -33,25 +35,29 @@ LOOK_BACK = 4
 class MergeSmallKernelsPass(ModulePass):
     """Merge short kernels with others that run next to them.
 
+    How long they take is estimated for `target` (see `lamina.passes.kernel_model`).
+    A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
     `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "merge-small-kernels"
 
+    target: str = "host"
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         log = DecisionLog(self.name, self.print_decisions)
+        machine = Roofline.of(Target.parse(self.target))
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _merge(function, log)
+                _merge(function, log, machine)
 
 
-def _merge(function: func.FuncOp, log: DecisionLog) -> None:
+def _merge(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
     small = [
         kernel
         for kernel in function.body.block.ops
-        if isinstance(kernel, KernelOp) and not is_fixed(kernel) and _cost(kernel) < SERIAL_COST
+        if isinstance(kernel, KernelOp) and not is_fixed(kernel) and _is_small(kernel, machine)
     ]
     if len(small) < 2:
         return
@@ -62,7 +68,7 @@ def _merge(function: func.FuncOp, log: DecisionLog) -> None:
         for earlier in reversed(open_clusters[-LOOK_BACK:]):
             if not graph.adjacent(earlier, cluster):
                 continue
-            said = _said(earlier, cluster)
+            said = _said(earlier, cluster, machine)
             log.neighbours(earlier.nests[-1], cluster.nests[-1], said)
             if said.fuse:
                 _drop_rows(earlier, cluster)
@@ -75,22 +81,32 @@ def _merge(function: func.FuncOp, log: DecisionLog) -> None:
     graph.finish()
 
 
-def _cost(kernel: KernelOp) -> int:
-    return sum(work(nest) for nest in kernel.block.ops if isinstance(nest, GenericOp))
+def _is_small(kernel: KernelOp, machine: Roofline) -> bool:
+    """Whether one thread does the kernel alone, or the program wants it merged."""
+    nests = [nest for nest in kernel.block.ops if isinstance(nest, GenericOp)]
+    marked = any(override(nest) == "always" for nest in nests)
+    return marked or seconds(nests, machine) < SERIAL_SECONDS
 
 
-def _said(one: Cluster, other: Cluster) -> Decision:
+def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:
     nests = (*one.nests, *other.nests)
-    if any(override(nest) == "never" for nest in nests):
-        return Decision(False, 'lamina.fuse = "never"')
+    marks = {override(nest) for nest in nests}
+    if "never" in marks:
+        return Decision(False, f'{FUSE} = "never"')
     if len(nests) > MAX_NESTS:
         return Decision(False, f"together they have {len(nests)} nests, more than {MAX_NESTS}")
-    total = sum(map(work, nests))
-    if total >= SERIAL_COST:
-        return Decision(False, f"together they cost {total}, and would run on several threads")
     if any(len(c.nests) > 1 and rows_of(c.nests[0]) for c in (one, other)):
         return Decision(False, "one of them runs row by row")
-    return Decision(True, "one thread runs both")
+    scratch = sum(map(scratch_bytes, nests)) + handed_bytes(one, other)
+    if scratch > MAX_ROW_BYTES:
+        return Decision(False, f"together they take {scratch} bytes of scratch")
+    thought = estimate_small(one.nests, other.nests, machine)
+    if "always" in marks:
+        return Decision(True, f'{FUSE} = "always"', thought)
+    if thought.pays:
+        return Decision(True, "one thread runs both", thought)
+    why = thought.compare("running both on one thread", "a call of its own")
+    return Decision(False, f"several threads pay: {why}", thought)
 
 
 def _drop_rows(one: Cluster, other: Cluster) -> None:

@@ -1,4 +1,5 @@
-// RUN: lamina-opt %s -p fuse-kernels --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3" print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
 
 // All of softmax runs row by row.
 func.func @softmax(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
@@ -69,7 +70,47 @@ func.func @whole_sum(%x: tensor<300x300xf32>) -> tensor<300x300xf32> {
 // CHECK-LABEL: @whole_sum
 // CHECK-NEXT:    [[M:%\S+]] = loop.kernel(
 // CHECK:         loop.kernel({{.*}} = [[M]] : tensor<f32>)
-// CHECK-SAME:    lamina.not_fused = "sum -> div: together they have only 1 rows to run in parallel"
+// CHECK-SAME:    lamina.not_fused = "sum -> div: together they have only 1 rows to run in parallel: work of idle threads takes {{[0-9.]+}} us, storing and waiting {{[0-9.]+}} us"
+// SAID: fuse-kernels: sum -> div: saves 4 bytes, adds 0 flops: not fused: together they have only 1 rows to run in parallel
+
+// -----
+
+// So little work is sooner done by one thread than handed over.
+func.func @small_sum(%x: tensor<30x30xf32>) -> tensor<30x30xf32> {
+  %m = loop.generic (i, j) in [30, 30] reads(%x[i, j] : tensor<30x30xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "sum"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [30, 30] reads(%x[i, j] : tensor<30x30xf32>, %m[] : tensor<f32>) writes([i, j] store : tensor<30x30xf32>) attributes {lamina.op = "div"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.divf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<30x30xf32>
+}
+// CHECK-LABEL: @small_sum
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+// SAID: fuse-kernels: sum -> div: {{.*}} fused: rows stay in the kernel
+
+// -----
+
+// A program may say that both belong together, whatever it costs.
+func.func @forced_sum(%x: tensor<300x300xf32>) -> tensor<300x300xf32> {
+  %m = loop.generic (i, j) in [300, 300] reads(%x[i, j] : tensor<300x300xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "sum", lamina.fuse = "always"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [300, 300] reads(%x[i, j] : tensor<300x300xf32>, %m[] : tensor<f32>) writes([i, j] store : tensor<300x300xf32>) attributes {lamina.op = "div"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.divf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<300x300xf32>
+}
+// CHECK-LABEL: @forced_sum
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
 
 // -----
 

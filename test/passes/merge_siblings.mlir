@@ -1,5 +1,5 @@
-// RUN: lamina-opt %s -p fuse-kernels,merge-siblings --split-input-file | filecheck %s
-// RUN: lamina-opt %s -p 'fuse-kernels,merge-siblings{print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"},merge-siblings{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"},merge-siblings{target="x86-64-v3" print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
 
 // Two reductions of one tensor are one nest with two results, and read it once.
 func.func @sum_and_max(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
@@ -190,3 +190,58 @@ func.func @turned(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 }
 // CHECK-LABEL: @turned
 // CHECK-COUNT-2: loop.kernel
+
+// -----
+
+// One kernel would have four rows only: reading the tensor twice takes less than idle threads.
+func.func @few_rows(%x: tensor<4x30000xf32>) -> (tensor<4x30000xf32>, tensor<4xf32>) {
+  %s = loop.generic (i, j) in [4, 30000] reads(%x[i, 29999 - j] : tensor<4x30000xf32>) writes([i, j] store : tensor<4x30000xf32>) attributes {lamina.op = "flip"} {
+  ^bb0(%p: f32):
+    %e0 = math.exp %p : f32
+    %e1 = math.exp %e0 : f32
+    %e2 = math.exp %e1 : f32
+    %e3 = math.exp %e2 : f32
+    %e4 = math.exp %e3 : f32
+    %e5 = math.exp %e4 : f32
+    %e6 = math.exp %e5 : f32
+    %e7 = math.exp %e6 : f32
+    loop.yield %e7 : f32
+  }
+  %t = loop.generic (i, j) in [4, 30000] reads(%x[i, j] : tensor<4x30000xf32>) writes([i] add : tensor<4xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<4x30000xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: @few_rows
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      lamina.not_fused = "flip | sum: together they have only 4 rows to run in parallel: work of idle threads takes
+// SAID: merge-siblings: flip | sum: saves 480000 bytes: not fused: together they have only 4 rows
+
+// -----
+
+// Unless the program says that both belong together.
+func.func @few_rows_forced(%x: tensor<4x30000xf32>) -> (tensor<4x30000xf32>, tensor<4xf32>) {
+  %s = loop.generic (i, j) in [4, 30000] reads(%x[i, 29999 - j] : tensor<4x30000xf32>) writes([i, j] store : tensor<4x30000xf32>) attributes {lamina.op = "flip", lamina.fuse = "always"} {
+  ^bb0(%p: f32):
+    %e0 = math.exp %p : f32
+    %e1 = math.exp %e0 : f32
+    %e2 = math.exp %e1 : f32
+    %e3 = math.exp %e2 : f32
+    %e4 = math.exp %e3 : f32
+    %e5 = math.exp %e4 : f32
+    %e6 = math.exp %e5 : f32
+    %e7 = math.exp %e6 : f32
+    loop.yield %e7 : f32
+  }
+  %t = loop.generic (i, j) in [4, 30000] reads(%x[i, j] : tensor<4x30000xf32>) writes([i] add : tensor<4xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<4x30000xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: @few_rows_forced
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+// SAID: merge-siblings: flip | sum: saves 480000 bytes: fused: it is read once

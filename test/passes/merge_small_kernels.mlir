@@ -1,5 +1,5 @@
-// RUN: lamina-opt %s -p fuse-kernels,merge-small-kernels --split-input-file | filecheck %s
-// RUN: lamina-opt %s -p 'fuse-kernels,merge-small-kernels{print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"},merge-small-kernels{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"},merge-small-kernels{target="x86-64-v3" print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
 
 // Updates of small tensors of different shapes are one kernel.
 func.func @updates(%a: tensor<64xf32>, %b: tensor<16x9xf32>, %c: tensor<3xf32>) -> (tensor<64xf32>, tensor<16x9xf32>, tensor<3xf32>) {
@@ -57,22 +57,65 @@ func.func @in_turn(%a: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 // Together they would be worth several threads: each alone is not, and both stay as they are.
-func.func @enough(%a: tensor<9000xf32>, %b: tensor<9001xf32>) -> (tensor<9000xf32>, tensor<9001xf32>) {
-  %p = loop.generic (i) in [9000] reads(%a[i] : tensor<9000xf32>) writes([i] store : tensor<9000xf32>) attributes {lamina.op = "first"} {
+func.func @enough(%a: tensor<4000xf32>, %b: tensor<4001xf32>) -> (tensor<4000xf32>, tensor<4001xf32>) {
+  %p = loop.generic (i) in [4000] reads(%a[i] : tensor<4000xf32>) writes([i] store : tensor<4000xf32>) attributes {lamina.op = "first"} {
   ^bb0(%x: f32):
     %v = arith.negf %x : f32
     loop.yield %v : f32
   }
-  %q = loop.generic (i) in [9001] reads(%b[i] : tensor<9001xf32>) writes([i] store : tensor<9001xf32>) attributes {lamina.op = "second"} {
+  %q = loop.generic (i) in [4001] reads(%b[i] : tensor<4001xf32>) writes([i] store : tensor<4001xf32>) attributes {lamina.op = "second"} {
   ^bb0(%x: f32):
     %v = arith.negf %x : f32
     loop.yield %v : f32
   }
-  func.return %p, %q : tensor<9000xf32>, tensor<9001xf32>
+  func.return %p, %q : tensor<4000xf32>, tensor<4001xf32>
 }
 // CHECK-LABEL: @enough
+// CHECK:         loop.kernel
+// CHECK:         loop.kernel
+// CHECK-SAME:      lamina.not_fused = "first, second: several threads pay: running both on one thread
+// SAID: merge-small-kernels: first, second: not fused: several threads pay: running both on one thread takes 0.{{[0-9]+}} us, a call of its own 0.20 us
+
+// -----
+
+// A program may want them as one all the same.
+func.func @forced(%a: tensor<4000xf32>, %b: tensor<4001xf32>) -> (tensor<4000xf32>, tensor<4001xf32>) {
+  %p = loop.generic (i) in [4000] reads(%a[i] : tensor<4000xf32>) writes([i] store : tensor<4000xf32>) attributes {lamina.op = "first", lamina.fuse = "always"} {
+  ^bb0(%x: f32):
+    %v = arith.negf %x : f32
+    loop.yield %v : f32
+  }
+  %q = loop.generic (i) in [4001] reads(%b[i] : tensor<4001xf32>) writes([i] store : tensor<4001xf32>) attributes {lamina.op = "second"} {
+  ^bb0(%x: f32):
+    %v = arith.negf %x : f32
+    loop.yield %v : f32
+  }
+  func.return %p, %q : tensor<4000xf32>, tensor<4001xf32>
+}
+// CHECK-LABEL: @forced
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+// SAID: merge-small-kernels: first, second: fused: lamina.fuse = "always"
+
+// -----
+
+// Or never.
+func.func @apart(%a: tensor<10xf32>, %b: tensor<11xf32>) -> (tensor<10xf32>, tensor<11xf32>) {
+  %p = loop.generic (i) in [10] reads(%a[i] : tensor<10xf32>) writes([i] store : tensor<10xf32>) attributes {lamina.op = "first", lamina.fuse = "never"} {
+  ^bb0(%x: f32):
+    %v = arith.negf %x : f32
+    loop.yield %v : f32
+  }
+  %q = loop.generic (i) in [11] reads(%b[i] : tensor<11xf32>) writes([i] store : tensor<11xf32>) attributes {lamina.op = "second"} {
+  ^bb0(%x: f32):
+    %v = arith.negf %x : f32
+    loop.yield %v : f32
+  }
+  func.return %p, %q : tensor<10xf32>, tensor<11xf32>
+}
+// CHECK-LABEL: @apart
 // CHECK-COUNT-2: loop.kernel
-// SAID: merge-small-kernels: first, second: not fused: together they cost 18001, and would run on several threads
+// SAID: merge-small-kernels: first, second: not fused: lamina.fuse = "never"
 
 // -----
 
