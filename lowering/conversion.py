@@ -21,8 +21,10 @@ from typing import Any, Protocol
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.dialects.schema.dialect import TableDialect
+from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.fusion_override import FUSE
@@ -77,6 +79,15 @@ CONVERSIONS = frozenset(
     }
 )
 """Ops, by name without overload, that convert because the program says so."""
+
+
+def known_ops(names: Iterable[str], dialect: TableDialect) -> list[str]:
+    """Full names of the ops in an option `keep`, which may leave the dialect out. Raises InputError
+    for a name that the dialect does not have."""
+    try:
+        return [dialect.op(name.removeprefix(f"{dialect.name}.")).name for name in names]
+    except UnknownOpError as error:
+        raise InputError(f"error: option keep: {error}") from error
 
 
 def drops_imaginary(op: Operation, x: SSAValue, element: Attribute) -> bool:

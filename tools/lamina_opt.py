@@ -6,6 +6,7 @@ Everything `xdsl-opt` can do, on top of it Lamina's dialects, passes and code ge
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
@@ -38,6 +39,14 @@ USAGE = """lamina-opt [options] [FILE.mlir]
   lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
   lamina-opt --list-passes | --list-ops prims  what there is
 """
+
+_DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
+"""A string, or a name with dots such as `aten.gelu.default`."""
+
+
+def _quoted(found: re.Match[str]) -> str:
+    """Names of ops may be written without quotes in options of passes."""
+    return found[0] if found[0].startswith('"') else f'"{found[0]}"'
 
 
 class _OutputFile(StringIO):
@@ -167,6 +176,7 @@ class LaminaOptMain(xDSLOptMain):
         """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
         if self.args.to is not None:
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
+        self.args.passes = _DOTTED.sub(_quoted, self.args.passes)
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()

@@ -22,6 +22,8 @@ class ConvertAtenToCoreAtenPass(ModulePass):
     keep: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from lamina.dialects.aten import Aten
         from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+        from lamina.lowering.conversion import known_ops
 
-        DECOMPOSITIONS.convert(op, self.keep)
+        DECOMPOSITIONS.convert(op, known_ops(self.keep, Aten))

@@ -22,6 +22,8 @@ class ConvertCoreAtenToPrimsPass(ModulePass):
     keep: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from lamina.dialects.core_aten import CoreAten
+        from lamina.lowering.conversion import known_ops
         from lamina.lowering.core_aten_to_prims.table import LOWERINGS
 
-        LOWERINGS.convert(op, self.keep)
+        LOWERINGS.convert(op, known_ops(self.keep, CoreAten))

@@ -1,5 +1,7 @@
 // RUN: lamina-opt %s -p convert-aten-to-core-aten,verify-core-aten | filecheck %s
-// RUN: lamina-opt %s -p 'convert-aten-to-core-aten{keep="linear.default","add.Tensor"}' | filecheck %s --check-prefix KEEP
+// RUN: lamina-opt %s -p 'convert-aten-to-core-aten{keep=aten.linear.default,add.Tensor}' | filecheck %s --check-prefix KEEP
+// RUN: not lamina-opt %s -p 'convert-aten-to-core-aten{keep="lineer.default"}' 2>&1 | filecheck %s --check-prefix UNKNOWN
+// UNKNOWN: option keep: there is no op aten.lineer.default; nearest: {{.*}}aten.linear.default
 
 // A core op only changes its dialect.
 // CHECK-LABEL: @core
