@@ -93,8 +93,10 @@ def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:
             f"{where}: strides {tuple(tensor.stride())} are not row-major contiguous; "
             "pass .contiguous()"
         )
-    if tensor.is_conj() or tensor.is_neg():
+    if tensor.is_conj():
         raise ArgumentError(f"{where}: a lazily conjugated tensor; pass .resolve_conj()")
+    if tensor.is_neg():
+        raise ArgumentError(f"{where}: a lazily negated tensor; pass .resolve_neg()")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise ArgumentError(
             f"{where}: requires a gradient, which compiled programs do not record; "

@@ -119,7 +119,7 @@ def _elements(value: SSAValue) -> int:
 
 def _clone_free_reshapes(hoisted: dict[Operation, None], main: func.FuncOp) -> None:
     """Reshapes cost nothing: the main function keeps its own copy of those it reads."""
-    for op in list(hoisted):
+    for op in reversed(list(hoisted)):  # a copy may read another reshape
         if not isinstance(op, ReshapeOp):
             continue
         outside = [use for use in op.result.uses if use.operation not in hoisted]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -117,6 +117,12 @@ class Compiled:
         base = own.__base__
         if base is not None and base.__base__ is not None:  # else `__init__` did not come so far
             own.__call__ = base.__call__
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "compiled programs hold machine code and cannot be copied or pickled; "
+            "compile again, which is quick from the cache"
+        )
 
     @property
     def inputs(self) -> tuple[Slot, ...]:

@@ -81,3 +81,28 @@ func.func @other(%w: tensor<4xf32> {lamina.kind = "parameter", lamina.name = "w"
 // CHECK-NOT:     @setup
 // CHECK:         func.func @other(
 // CHECK-NEXT:    loop.generic
+
+// -----
+
+// Neither are two in a row beside a constant that does need one.
+func.func @main(%x: tensor<2x2xf32>, %w: tensor<4xf32> {lamina.kind = "constant", lamina.name = "w"}) -> (tensor<2x2xf32>, tensor<4xf32>) {
+  %row = loop.reshape %w : tensor<4xf32> -> tensor<1x4xf32>
+  %k = loop.reshape %row : tensor<1x4xf32> -> tensor<2x2xf32>
+  %s = loop.generic (i) in [4] reads(%w[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (i, j) in [2, 2] reads(%x[i, j] : tensor<2x2xf32>, %k[i, j] : tensor<2x2xf32>) writes([i, j] store : tensor<2x2xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r, %s : tensor<2x2xf32>, tensor<4xf32>
+}
+// CHECK:         func.func @setup({{.*}}) -> (tensor<4xf32>
+// CHECK:         loop.generic
+// CHECK:         func.func @main(%x: tensor<2x2xf32>, %w: tensor<4xf32>
+// CHECK-NEXT:    [[ROW:%\S+]] = loop.reshape %w : tensor<4xf32> -> tensor<1x4xf32>
+// CHECK-NEXT:    [[K:%\S+]] = loop.reshape [[ROW]] : tensor<1x4xf32> -> tensor<2x2xf32>
+// CHECK-NEXT:    loop.generic (d0, d1) in [2, 2] reads(%x[d0, d1] : tensor<2x2xf32>, [[K]][d0, d1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import pickle
 import sys
 import threading
 from collections.abc import Callable
@@ -81,13 +83,21 @@ def test_strides_of_single_elements_and_of_none_are_free(library: str) -> None:
     assert negate(2, 1)(make(1, 2).T).tolist() == [[-1.0]] * 2
 
 
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_programs_are_not_copied(duplicate: Callable[[object], object]) -> None:
+    program = negate(1)
+    with pytest.raises(TypeError, match="cannot be copied or pickled; compile again"):
+        duplicate(program)
+    assert program(np.ones(1, np.float32)).tolist() == [-1]
+
+
 def test_lazy_bits_and_gradients_are_seen() -> None:
     program = negate(1)
     x = torch.tensor([2.0])
     assert program(x).tolist() == [-2.0]
     negated = torch.complex(x, x).conj().imag
     assert negated.is_neg() and negated.is_contiguous()
-    with pytest.raises(ArgumentError, match=r"resolve_conj"):
+    with pytest.raises(ArgumentError, match=r"negated tensor; pass .resolve_neg\(\)"):
         program(negated)
     with pytest.raises(ArgumentError, match="requires a gradient"):
         program(x.clone().requires_grad_())
