@@ -11,13 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi
 
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.core_aten_to_prims.resampling_bytes import dense_weights, resample_bytes
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
 from lamina.lowering.tensor_types import element_of, is_float, shape_of
 
+UI8 = IntegerType(8, Signedness.UNSIGNED)
+"""Bytes, which images consist of."""
 CUBIC = -0.75
 """Keys's parameter of cubic convolution, as torch has it."""
 SMOOTH_CUBIC = -0.5
@@ -163,9 +166,19 @@ def upsample(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     method = _method(op)
     axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
     if "nearest" not in op.overload_name:
+        if result == UI8 and len(axes) == 2:
+
+            def taps_along(dim: int) -> SSAValue | None:
+                axis = axes[dim - 2]
+                same = axis.extent == axis.out
+                return None if same else dense_weights(b, method(b, axis, f64), axis.extent)
+
+            return resample_bytes(b, x, taps_along, range(2, 4))
         x = b.convert(x, accumulation_type(result))
         if not is_float(result):
-            raise b.refuse("interpolation of integers", "floats, or the nearest neighbour")
+            raise b.refuse(
+                "interpolation of integers", "floats, u8 in 2 dims, or the nearest neighbour"
+            )
     for dim, axis in reversed(list(enumerate(axes, 2))):
         even = axis.extent and axis.out % axis.extent == 0
         if "nearest" in op.overload_name and even and axis.ratio == axis.extent / axis.out:
@@ -216,10 +229,18 @@ def upsample_smooth(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """Products with the filter's weights along each axis."""
     x: SSAValue = op.operands[0]
     result: Attribute = element_of(op.results[0])
-    if not is_float(result):
-        raise b.refuse("antialiased interpolation of integers", "floats")
-    x = b.convert(x, accumulation_type(result))
     axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
+    if result == UI8:
+
+        def weights_along(dim: int) -> SSAValue | None:
+            axis = axes[dim - 2]
+            same = axis.extent == axis.out
+            return None if same else smooth_weights(b, axis, f64, _filter(op))
+
+        return resample_bytes(b, x, weights_along, range(2, 4))
+    if not is_float(result):
+        raise b.refuse("antialiased interpolation of integers", "floats, or u8")
+    x = b.convert(x, accumulation_type(result))
     for dim, axis in reversed(list(enumerate(axes, 2))):
         weights = smooth_weights(b, axis, element_of(x), _filter(op))
         made = b("contract", x, weights, [], [], [dim], [1])

@@ -101,11 +101,14 @@ def upsample_nearest(a: Call) -> Array:
 
 @interprets("upsample_bilinear2d.vec")
 def upsample_bilinear(a: Call) -> Array:
-    """Weighted mean of the two neighbours along each axis."""
+    """Weighted mean of the two neighbours along each axis; of u8 with weights of 15 bits."""
     x = wide(a["input"])
     factors = a["scale_factors"]
-    for position, axis in enumerate((2, 3)):
+    is_bytes = a["input"].dtype == np.uint8
+    for position, axis in ((1, 3), (0, 2)):
         extent, out = x.shape[axis], a.shape[axis]
+        if is_bytes and extent == out:
+            continue
         index = np.arange(out, dtype=np.float64)
         if a["align_corners"]:
             source = index * ((extent - 1) / (out - 1) if out > 1 else 0)
@@ -115,5 +118,13 @@ def upsample_bilinear(a: Call) -> Array:
         low = np.minimum(source.astype(np.int64), extent - 1)
         high = np.minimum(low + 1, extent - 1)
         weight = (source - low).reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+        if is_bytes:
+            most = np.where(low == high, 1, np.maximum(1 - weight, weight).reshape(-1)).max()
+            unit = 2 ** sum(np.floor(0.5 + most * 2.0**bits) < 1 << 15 for bits in range(1, 23))
+            weight = np.floor(weight * unit + 0.5)
+            rest = np.floor((1 - (source - low).reshape(weight.shape)) * unit + 0.5)
+            total = x.take(low, axis) * rest + x.take(high, axis) * weight
+            x = np.clip(np.floor(total / unit + 0.5), 0, 255)
+            continue
         x = x.take(low, axis) * (1 - weight) + x.take(high, axis) * weight
     return x
