@@ -31,6 +31,10 @@ _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 _UNBOUNDED = frozenset({"_local_scalar_dense", "bincount", "item", "repeat_interleave"})
 """Ops that make numbers or sizes of any magnitude; what torch knows of their range goes along."""
 
+_MISJUDGED = frozenset({"unique_consecutive"})
+"""Ops whose example results torch gives wrong shapes: it slices them by a negative dim as it is.
+The types of their results are ours."""
+
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
 """Keywords that are left out of the IR, as they say what holds for every tensor here."""
 
@@ -121,7 +125,7 @@ class GraphImporter:
             for key, implied in _IMPLIED.items():
                 if keywords.get(key) == implied:
                     del keywords[key]
-            types = _result_types(example)
+            types = None if target._opname in _MISJUDGED else _result_types(example)
             op: Any = self._without_bare_numbers(op_class, node, arguments, location)
             built = op(*arguments, **keywords, result_types=types, location=location)
         except UnsupportedError as error:

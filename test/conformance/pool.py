@@ -17,6 +17,7 @@ from typing import Any
 
 WORKER = Path(__file__).with_name("worker.py")
 SECONDS_PER_SAMPLE = 60.0
+SECONDS_TO_START = 300.0
 SAMPLES_PER_PROCESS = 1000
 """A worker is replaced after so many samples: torch and LLVM keep what they have compiled."""
 
@@ -73,7 +74,7 @@ class Worker:
         self._process.stdin.flush()
         current = unit.start
         while True:
-            record, why = self._read()
+            record, why = self._read(SECONDS_PER_SAMPLE)
             if record is None:
                 self.close()
                 emit({**base, "sample": current, "status": "crashed", "reason": why})
@@ -97,20 +98,20 @@ class Worker:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-        record, why = self._read()
+        record, why = self._read(SECONDS_TO_START)
         if record is None:
             self.close()
             raise RuntimeError(f"a worker does not start: {why}; try python {WORKER}")
 
-    def _read(self) -> tuple[Record | None, str]:
+    def _read(self, seconds: float) -> tuple[Record | None, str]:
         """The next record, or why there is none."""
         assert self._process is not None and self._process.stdout is not None
-        deadline = time.monotonic() + SECONDS_PER_SAMPLE
+        deadline = time.monotonic() + seconds
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self._process.stdout], [], [], max(left, 0))
             if not ready:
-                return None, f"no answer in {SECONDS_PER_SAMPLE:.0f} s"
+                return None, f"no answer in {seconds:.0f} s"
             chunk = os.read(self._process.stdout.fileno(), 1 << 16)
             if not chunk:
                 return None, f"the process ended with {self._process.wait()}"

@@ -192,6 +192,10 @@ PROGRAMS: dict[str, Program] = {
         (NUMBERS,),
     ),
     "unique_consecutive rows": (lambda s: torch.unique_consecutive(s, dim=0), (SMALL,)),
+    "unique_consecutive columns": (
+        lambda s: torch.unique_consecutive(s, return_counts=True, dim=-1),
+        (SMALL,),
+    ),
     "unique of dynamic": (lambda i: torch.unique(i[i > 1]), (NUMBERS,)),
     # numbers
     "a branch on a size": (
