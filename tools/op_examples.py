@@ -272,7 +272,6 @@ EXAMPLES: tuple[tuple[str, Arguments], ...] = (
     ("searchsorted.Scalar", {"sorted_sequence": t(4)}),
     ("narrow.Tensor", {"self": t(2, 3), "start": i(), "length": 1}),
     ("tensor_split.tensor*", {"self": t(4), "tensor_indices_or_sections": i(2)}),
-    ("repeat_interleave.Tensor", {"repeats": i(4), "output_size": 6}),
     ("repeat_interleave.self_Tensor", {"self": t(4), "repeats": i(4), "output_size": 6}),
     ("rand*.low*", {"low": 0, "high": 5}),
     ("random.from", {"from": 0, "to": 5}),
