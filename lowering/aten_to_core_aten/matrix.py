@@ -23,6 +23,13 @@ from lamina.lowering.tensor_types import (
 Order = float | str
 
 
+def _largest(b: CoreBuilder, x: SSAValue, dim: int, keep: bool) -> SSAValue:
+    """The largest number along `dim`; none of them make 0, as no norm is less."""
+    if shape_of(x)[dim]:
+        return b("amax", x, [dim], keep)
+    return b("sum.dim_IntList", x, [dim], keep)
+
+
 def _singular_values(b: CoreBuilder, x: SSAValue, dims: list[int]) -> SSAValue:
     rest = [d for d in range(rank_of(x)) if d not in dims]
     return b("linalg_svdvals", b.permute(x, [*rest, *dims]))
@@ -39,23 +46,23 @@ def matrix_norm(b: CoreBuilder, x: SSAValue, order: Order, dims: list[int], keep
         if order == "nuc":
             made = b("sum.dim_IntList", values, [-1], False)
         else:
-            made = b("amax" if order == 2 else "amin", values, [-1], False)
+            made = _largest(b, values, -1, False) if order == 2 else b("amin", values, [-1], False)
         shape = [1 if d in (rows, columns) else e for d, e in enumerate(shape_of(x))]
         return b.view(made, shape) if keep else made
     if order in (1, -1, inf, -inf):
         assert isinstance(order, int | float)
         along, across = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = b("sum.dim_IntList", b("abs", x), [along], True)
-        made = b("amax" if order > 0 else "amin", sums, [across], True)
+        made = _largest(b, sums, across, True) if order > 0 else b("amin", sums, [across], True)
         rest = [e for d, e in enumerate(shape_of(x)) if d not in (rows, columns)]
         return made if keep else b.view(made, rest)
     raise b.refuse(f"no matrix norm of order {order}", "fro, nuc, inf, -inf, 1, -1, 2, -2")
 
 
-def _as_floats(b: CoreBuilder, op: SchemaOp, order: Order | None) -> SSAValue:
+def _as_floats(b: CoreBuilder, op: SchemaOp, order: Order | None, *, of_matrices: bool) -> SSAValue:
     """The input in the result's dtype; complex ones stay only for singular values."""
     x = op.operands[0]
-    if order in ("nuc", 2, -2) and is_complex(element_of(x)):
+    if of_matrices and order in ("nuc", 2, -2) and is_complex(element_of(x)):
         return x
     return b.cast(magnitude(b, x), element_of(op.results[0]))
 
@@ -64,7 +71,8 @@ def _as_floats(b: CoreBuilder, op: SchemaOp, order: Order | None) -> SSAValue:
 def linalg_matrix_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The norm of each matrix of a batch."""
     order: Order = op.arg("ord")
-    return matrix_norm(b, _as_floats(b, op, order), order, op.arg("dim"), op.arg("keepdim"))
+    x = _as_floats(b, op, order, of_matrices=True)
+    return matrix_norm(b, x, order, op.arg("dim"), op.arg("keepdim"))
 
 
 @lowers("linalg_norm", "linalg_norm.ord_str", "nuclear_norm", "nuclear_norm.dim")
@@ -73,11 +81,12 @@ def linalg_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     names = {argument.name for argument in op.schema.args}
     order: Order | None = op.arg("ord") if "ord" in names else "nuc"
     dims = op.arg("dim") if "dim" in names else None
-    x = _as_floats(b, op, order)
-    rank = rank_of(x)
+    rank = rank_of(op.operands[0])
     if order is not None and dims is None and rank == 2:
         dims = [0, 1]
-    if isinstance(order, str) or (order is not None and dims is not None and len(dims) == 2):
+    of_matrices = isinstance(order, str) or (order is not None and len(dims or ()) == 2)
+    x = _as_floats(b, op, order, of_matrices=of_matrices)
+    if of_matrices and order is not None:
         if dims is None or len(dims) != 2:
             raise b.refuse(f"a matrix norm over dimensions {dims} of rank {rank}")
         return matrix_norm(b, x, order, dims, op.arg("keepdim"))

@@ -73,6 +73,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     ),
     "matrix_norm fro": (lambda x: linalg.matrix_norm(x, "fro"), (matrices(*TALL),)),
     "matrix_norm nuc": (lambda x: linalg.matrix_norm(x, "nuc"), (matrices(*TALL),)),
+    "matrix_norm 2 of no columns": (lambda x: linalg.matrix_norm(x, 2), (torch.zeros(2, 3, 0),)),
+    "matrix_norm inf of no rows": (
+        lambda x: linalg.norm(x, torch.inf, keepdim=True),
+        (torch.zeros(0, 3),),
+    ),
+    "norm 2 of a complex vector": (lambda x: linalg.norm(x, 2), (matrices(5, dtype=C64),)),
     "matrix_norm 1": (lambda x: linalg.matrix_norm(x, 1, keepdim=True), (matrices(*TALL),)),
     "matrix_power": (lambda x: linalg.matrix_power(x, -3), (matrices(*SQUARE),)),
     "matrix_rank": (linalg.matrix_rank, (matrices(*TALL),)),
