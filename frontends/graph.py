@@ -31,8 +31,8 @@ _PROVEN_AT_EXPORT = frozenset({"_assert_tensor_metadata.default"})
 _UNBOUNDED = frozenset({"_local_scalar_dense", "bincount", "item", "repeat_interleave"})
 """Ops that make numbers or sizes of any magnitude; what torch knows of their range goes along."""
 
-_MISJUDGED = frozenset({"unique_consecutive"})
-"""Ops whose example results torch gives wrong shapes: it slices them by a negative dim as it is.
+_MISJUDGED = frozenset({"multilabel_margin_loss", "unique_consecutive"})
+"""Ops whose example results torch gives wrong shapes: losses of one row, slices by a negative dim.
 The types of their results are ours."""
 
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}

@@ -61,6 +61,14 @@ def _clamped(b: CoreBuilder, x: SSAValue, indices: list[SSAValue | None]) -> lis
     ]
 
 
+@lowers("nonzero_numpy")
+def nonzero_numpy(op: SchemaOp, b: CoreBuilder) -> list[SSAValue]:
+    """Of a tensor without elements, as which torch knows that there are no places."""
+    if any(list(shape_of(result)) != [0] for result in op.results):
+        raise b.refuse("a number of places that depends on data has to be bounded before")
+    return [b.full([0], 0, i64) for _ in op.results]
+
+
 @lowers("nonzero_static")
 def nonzero_static(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The first `size` places that are not 0, in row-major order, then rows of fill_value."""

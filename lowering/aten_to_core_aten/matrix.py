@@ -86,7 +86,7 @@ def linalg_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         dims = [0, 1]
     of_matrices = isinstance(order, str) or (order is not None and len(dims or ()) == 2)
     x = _as_floats(b, op, order, of_matrices=of_matrices)
-    if of_matrices and order is not None:
+    if isinstance(order, str) or (order is not None and of_matrices):
         if dims is None or len(dims) != 2:
             raise b.refuse(f"a matrix norm over dimensions {dims} of rank {rank}")
         return matrix_norm(b, x, order, dims, op.arg("keepdim"))

@@ -191,6 +191,7 @@ PROGRAMS: dict[str, Program] = {
         lambda i: torch.unique_consecutive(i, return_inverse=True, return_counts=True),
         (NUMBERS,),
     ),
+    "nonzero of nothing": (lambda s: torch.nonzero(s[:0], as_tuple=True), (SMALL,)),
     "unique_consecutive rows": (lambda s: torch.unique_consecutive(s, dim=0), (SMALL,)),
     "unique_consecutive columns": (
         lambda s: torch.unique_consecutive(s, return_counts=True, dim=-1),
