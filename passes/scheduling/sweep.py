@@ -65,6 +65,7 @@ class SweepEmitter:
             if combiner != "store"
         ]
         cost = sum(body_cost(s.op) for s in sweep.stages)
+        self._past_caches = True
         self.unroll = 1
         if cost <= LIGHT_BODY:
             self.unroll = REDUCTION_UNROLL if self.reductions else 2
@@ -158,7 +159,8 @@ class SweepEmitter:
             return masked
 
         start = aligned_start(emit, self.sweep, self.place, self.lanes, self.memory, envs, bounds)
-        if start != low:
+        self._past_caches = start is not None
+        if start is not None and start != low:
             carried = emit.loop(low, start, self.lanes, carried, up_to(start))
             low = start
         wide = self.lanes * self.unroll
@@ -350,7 +352,7 @@ class SweepEmitter:
         if self.lanes == 1 or dim is None:
             emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
             return
-        past = access.memory in self.memory.streamed
+        past = self._past_caches and access.memory in self.memory.streamed
         store(emit, body.vector(emit, value), flat, at, stride, self.lanes, mask, streamed=past)
 
     # Reductions

@@ -55,13 +55,13 @@ func.func private @twice(%x: memref<2097152xf32>, %y: memref<2097152xf32>) attri
 
 // -----
 
-// Rows of 260 begin anywhere: a few elements are stored first, up to where vectors are aligned.
-func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.entry} {
-  func.call @padded(%x, %y) : (memref<16384x256xf32>, memref<16384x260xf32>) -> ()
+// Rows of 1028 begin anywhere: a few elements are stored first, up to where vectors are aligned.
+func.func @main(%x: memref<4096x1024xf32>, %y: memref<4096x1028xf32>) attributes {lamina.entry} {
+  func.call @padded(%x, %y) : (memref<4096x1024xf32>, memref<4096x1028xf32>) -> ()
   func.return
 }
-func.func private @padded(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.kernel} {
-  loop.generic (r, i) in [16384, 260] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x260xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+func.func private @padded(%x: memref<4096x1024xf32>, %y: memref<4096x1028xf32>) attributes {lamina.kernel} {
+  loop.generic (r, i) in [4096, 1028] reads(%x[r, i - 2] pad 0.0 : f32 : memref<4096x1024xf32>) writes([r, i] store into %y : memref<4096x1028xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -75,6 +75,24 @@ func.func private @padded(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) 
 // CHECK:         vector.maskedstore
 // CHECK:         vector.store {{.*}} {nontemporal = true}
 // CHECK:         vector.maskedstore
+
+// -----
+
+// Rows of 260 are so short that the lines two of them share are too many: no streaming.
+func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.entry} {
+  func.call @short(%x, %y) : (memref<16384x256xf32>, memref<16384x260xf32>) -> ()
+  func.return
+}
+func.func private @short(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.kernel} {
+  loop.generic (r, i) in [16384, 260] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x260xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @short
+// CHECK-NOT:     nontemporal
+// CHECK:         func.return
 
 // -----
 
