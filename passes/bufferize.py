@@ -28,7 +28,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.loop import LONE_OPS, ExternOp, GenericOp, ReshapeOp, SortOp
+from lamina.dialects.loop import LONE_OPS, ExternOp, GenericOp, ReshapeOp, SortOp, before_reshapes
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
 from lamina.passes.bufferize_regions import RegionBufferizer
@@ -232,9 +232,7 @@ def _targets_before_reshapes(
     targets: dict[SSAValue, SSAValue] = {}
     first = next(op for op in block.ops if not isinstance(op, RowOp | memref.AllocOp))
     for value, destination in owners:
-        root = value
-        while isinstance(root.owner, ReshapeOp):
-            root = root.owner.source
+        root = before_reshapes(value)
         if not isinstance(root.owner, func.CallOp | ExternOp | RegionOp) or root in targets:
             raise UnsupportedError(
                 "bufferize", "a returned value is not the only view of one kernel's result"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.loop_rewriting import rebuild
@@ -38,9 +38,7 @@ def collapse_dims(op: GenericOp) -> GenericOp | None:
 
 def _is_made_by_nest(value: SSAValue) -> bool:
     """Whether there is a nest to line up with."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return isinstance(value.owner, GenericOp)
+    return isinstance(before_reshapes(value).owner, GenericOp)
 
 
 def _walks_all(forms: Forms, extents: Sequence[int]) -> bool:

@@ -29,6 +29,7 @@ from lamina.dialects.loop import (
     ReshapeOp,
     ReturnOp,
     YieldOp,
+    before_reshapes,
 )
 from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion_override import check_overrides
@@ -88,19 +89,13 @@ def materialize_returns(function: func.FuncOp) -> None:
         return
     seen: set[SSAValue] = set()
     for index, value in enumerate(terminator.operands):
-        root = _root(value)
+        root = before_reshapes(value)
         if isinstance(root, BlockArgument) or root in seen:
             copies = _copy(value)
             block.insert_ops_before(copies, terminator)
             terminator.operands[index] = copies[-1].results[0]
-            root = _root(copies[-1].results[0])
+            root = before_reshapes(copies[-1].results[0])
         seen.add(root)
-
-
-def _root(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value
 
 
 def _copy(value: SSAValue) -> list[Operation]:
@@ -181,7 +176,7 @@ class _Grouping:
         self.group_of[op] = group
 
     def _producers(self, op: Operation) -> list[Group]:
-        owners = [_root(v).owner for v in op.operands]
+        owners = [before_reshapes(v).owner for v in op.operands]
         return [self.group_of[o] for o in owners if not isinstance(o, Block) and o in self.group_of]
 
     @staticmethod
@@ -198,7 +193,7 @@ class _Grouping:
             if other is not group and other.needs & group.bit:
                 return Refusal("another operand is made after this kernel, from its results")
         through_reshape = any(
-            isinstance(v.owner, ReshapeOp) and self.group_of.get(_root(v).owner) is group  # pyright: ignore
+            isinstance(v.owner, ReshapeOp) and self.group_of.get(before_reshapes(v).owner) is group  # pyright: ignore
             for v in op.operands
         )
         if through_reshape:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.loop import LONE_OPS, GenericOp, KernelOp, before_reshapes
 from lamina.dialects.loop.contraction import PANEL
 
 NOT_FUSED = "lamina.not_fused"
@@ -98,16 +98,10 @@ def _edges(kernel: KernelOp) -> list[tuple[KernelOp, bool]]:
     """The kernels that make what a kernel reads, and whether through a reshape."""
     found: list[tuple[KernelOp, bool]] = []
     for value in kernel.inputs:
-        root = _root(value)
+        root = before_reshapes(value)
         if isinstance(root.owner, KernelOp):
             found.append((root.owner, root is not value))
     return found
-
-
-def _root(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value
 
 
 def _reason(earlier: KernelOp, later: KernelOp) -> str:
@@ -122,7 +116,9 @@ def _why(earlier: KernelOp, later: KernelOp, through: list[bool]) -> str:
     alone = next((op for op in ops if isinstance(op, LONE_OPS)), None)
     if alone is not None:
         return f"a {alone.name.removeprefix('loop.')} is a kernel of its own"
-    shared = {_root(v) for v in earlier.inputs} & {_root(v) for v in later.inputs}
+    shared = {before_reshapes(v) for v in earlier.inputs} & {
+        before_reshapes(v) for v in later.inputs
+    }
     if not through and not shared:
         return "they share no data"
     if through and all(through):
@@ -138,14 +134,14 @@ def _why(earlier: KernelOp, later: KernelOp, through: list[bool]) -> str:
 
 def _path_between(earlier: KernelOp, later: KernelOp) -> bool:
     """Whether a third op needs the one and is needed by the other."""
-    waiting = [_root(v).owner for v in later.inputs]
+    waiting = [before_reshapes(v).owner for v in later.inputs]
     seen: set[object] = {earlier}
     while waiting:
         op = waiting.pop()
         if not isinstance(op, Operation) or op in seen:
             continue
         seen.add(op)
-        made = [_root(v).owner for v in op.operands]
+        made = [before_reshapes(v).owner for v in op.operands]
         if earlier in made:
             return True
         waiting += made

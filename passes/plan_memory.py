@@ -29,7 +29,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import ReshapeOp, RowOp
+from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.passes.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.in_place import in_place_pairs
 from lamina.passes.outline_kernels import KERNEL
@@ -160,7 +160,7 @@ def _share(order: Order, buffers: list[Buffer], pairs: InPlacePairs) -> list[Buf
     for op, position in order.positions.items():
         if not isinstance(op, func.CallOp):
             continue
-        roots = [_root(operand) for operand in op.arguments]
+        roots = [before_reshapes(operand) for operand in op.arguments]
         for source, target in pairs.get(op.callee.root_reference.data, ()):
             old, new = homes.get(roots[source]), homes.get(roots[target])
             if old is None or new is None or old is new or old.size != new.size:
@@ -173,13 +173,6 @@ def _share(order: Order, buffers: list[Buffer], pairs: InPlacePairs) -> list[Buf
             old.last = new.last
             homes |= {allocation.memref: old for allocation in new.allocations}
     return list({id(buffer): buffer for buffer in homes.values()}.values())
-
-
-def _root(value: SSAValue) -> SSAValue:
-    """What a chain of reshapes begins with."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value
 
 
 def users_through_views(value: SSAValue) -> list[Operation]:

@@ -16,7 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
-from lamina.dialects.loop import ReshapeOp
+from lamina.dialects.loop import before_reshapes
 from lamina.passes.outline_regions import REGION
 
 CONSTANTS = (StringAttr("parameter"), StringAttr("constant"))
@@ -188,13 +188,6 @@ def invariant_arguments(module: ModuleOp) -> set[SSAValue]:
     for outlined in reversed(outlined_ops(module)):
         fixed = outlined.fixed
         for number, value in enumerate(outlined.op.groups[-1]):
-            if not isinstance(outlined.op, CondOp) or _root(value) in found:
+            if not isinstance(outlined.op, CondOp) or before_reshapes(value) in found:
                 found.update(body.args[fixed + number] for body in outlined.bodies)
     return found
-
-
-def _root(value: SSAValue) -> SSAValue:
-    """What free reshapes are of."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value

@@ -16,10 +16,10 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
@@ -100,7 +100,7 @@ def _sums_long_columns(
     along = [o.coefficient(dim) for o in wide if o.coefficient(dim)]
     if 1 in along or not any(o.coefficient(column) == 1 for o in offsets):
         return False
-    if not all(isinstance(_root(value), BlockArgument) for value in op.inputs):
+    if not all(isinstance(before_reshapes(value), BlockArgument) for value in op.inputs):
         return False
     if any(offset.coefficient(dim) and walks_rows(op, n, dim) for n, offset in enumerate(offsets)):
         return False
@@ -127,12 +127,6 @@ def walks_rows(op: GenericOp, number: int, dim: int) -> bool:
         ):
             return True
     return False
-
-
-def _root(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value
 
 
 def _is_larger(reader: Operation, points: int) -> bool:

@@ -2,7 +2,7 @@
 
 from math import pi, sqrt
 
-from lamina.codegen.vector_math import chebyshev_tables as c
+from lamina.codegen.vector_math import chebyshev_airy as c
 from lamina.codegen.vector_math.builder import Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
 

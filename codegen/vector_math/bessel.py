@@ -6,7 +6,7 @@ Up to 8 Chebyshev series in x^2; beyond, Hankel's expansion with P and Q as Cheb
 
 from math import pi
 
-from lamina.codegen.vector_math import chebyshev_tables as c
+from lamina.codegen.vector_math import chebyshev_bessel as c
 from lamina.codegen.vector_math.builder import Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
 

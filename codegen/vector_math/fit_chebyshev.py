@@ -1,7 +1,8 @@
 """Chebyshev series for the special functions of this folder.
 
-`python -m lamina.codegen.vector_math.fit_chebyshev` writes `chebyshev_tables.py`; needs
-mpmath, which the compiler itself does not. Each row: a smooth function and its interval.
+`python -m lamina.codegen.vector_math.fit_chebyshev` writes `chebyshev_gamma.py` and its like,
+one for each family; needs mpmath, which the compiler itself does not. Each row: a smooth function
+and its interval.
 """
 
 from collections.abc import Callable
@@ -200,19 +201,31 @@ def _airy_edge() -> Any:
     return mp.mpf(2) / 3 * mp.mpf(6) ** (mp.mpf(3) / 2)
 
 
+FAMILIES: dict[str, Callable[[], dict[str, Entry]]] = {
+    "gamma": _gamma_rows,
+    "bessel": _bessel_rows,
+    "modified_bessel": _modified_rows,
+    "airy": _airy_rows,
+}
+"""The rows of each file `chebyshev_FAMILY.py`."""
+
+
 def main() -> None:
-    """Writes `chebyshev_tables.py`."""
+    """Writes the tables of all families."""
     import mpmath as mp
 
     mp.mp.dps = 45
-    parts = ['"""Chebyshev series, T_0 first; written by `fit_chebyshev.py`, not by hand."""', ""]
-    rows = _gamma_rows() | _bessel_rows() | _modified_rows() | _airy_rows()
-    for name, (function, low, high) in rows.items():
-        parts.append(f"#: on {low:.6g} .. {high:.6g}")
-        parts.append(f"{name.upper()} = (")
-        parts += [f"    {c!r}," for c in series(function, low, high)]
-        parts += [")", ""]
-    Path(__file__).with_name("chebyshev_tables.py").write_text("\n".join(parts))
+    for family, rows in FAMILIES.items():
+        parts = [
+            '"""Chebyshev series, T_0 first; written by `fit_chebyshev.py`, not by hand."""',
+            "",
+        ]
+        for name, (function, low, high) in rows().items():
+            parts.append(f"#: on {low:.6g} .. {high:.6g}")
+            parts.append(f"{name.upper()} = (")
+            parts += [f"    {c!r}," for c in series(function, low, high)]
+            parts += [")", ""]
+        Path(__file__).with_name(f"chebyshev_{family}.py").write_text("\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ to 2 (DLMF 10.31.1, 10.31.2), times e^x sqrt(x) in 2 / x beyond.
 
 from math import log
 
-from lamina.codegen.vector_math import chebyshev_tables as c
+from lamina.codegen.vector_math import chebyshev_modified_bessel as c
 from lamina.codegen.vector_math.builder import Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
 

@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp
+from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
@@ -76,4 +76,5 @@ __all__ = [
     "SpecialOp",
     "TeamOp",
     "YieldOp",
+    "before_reshapes",
 ]

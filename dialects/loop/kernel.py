@@ -148,3 +148,10 @@ class ReshapeOp(IRDLOperation):
             raise VerifyException(
                 f"loop.reshape may not change the element count: {source} to {result}"
             )
+
+
+def before_reshapes(value: SSAValue) -> SSAValue:
+    """What a chain of `loop.reshape` begins with: the same elements, as they were made."""
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return value

@@ -16,14 +16,16 @@ from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_of
 
 
-def _times(b: CoreBuilder, *factors: SSAValue) -> SSAValue:
+def times(b: CoreBuilder, *factors: SSAValue) -> SSAValue:
+    """The product of tensors, from the left."""
     product = factors[0]
     for factor in factors[1:]:
         product = b("mul.Tensor", product, factor)
     return product
 
 
-def _one_minus(b: CoreBuilder, x: SSAValue) -> SSAValue:
+def one_minus(b: CoreBuilder, x: SSAValue) -> SSAValue:
+    """1 - x."""
     return b("add.Scalar", b("neg", x), 1)
 
 
@@ -43,14 +45,14 @@ def _outside(
 def sigmoid(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g (1 - y) y."""
     y = op.arg("output")
-    return _times(b, op.arg("grad_output"), _one_minus(b, y), y)
+    return times(b, op.arg("grad_output"), one_minus(b, y), y)
 
 
 @lowers("tanh_backward")
 def tanh(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g (1 - y^2)."""
     y = op.arg("output")
-    return _times(b, op.arg("grad_output"), _one_minus(b, _times(b, y, y)))
+    return times(b, op.arg("grad_output"), one_minus(b, times(b, y, y)))
 
 
 @lowers("silu_backward")
@@ -58,8 +60,8 @@ def silu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g s (1 + x (1 - s)), s = sigmoid(x)."""
     x = op.arg("self")
     s = b("sigmoid", x)
-    slope = b("add.Scalar", _times(b, x, _one_minus(b, s)), 1)
-    return _times(b, op.arg("grad_output"), s, slope)
+    slope = b("add.Scalar", times(b, x, one_minus(b, s)), 1)
+    return times(b, op.arg("grad_output"), s, slope)
 
 
 @lowers("mish_backward")
@@ -67,32 +69,32 @@ def mish(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g (t + x s (1 - t^2)), t = tanh(softplus(x)), s = sigmoid(x)."""
     x = op.arg("self")
     t = b("tanh", b("log1p", b("exp", x)))
-    rest = _times(b, x, b("sigmoid", x), _one_minus(b, _times(b, t, t)))
-    return _times(b, op.arg("grad_output"), b("add.Tensor", t, rest))
+    rest = times(b, x, b("sigmoid", x), one_minus(b, times(b, t, t)))
+    return times(b, op.arg("grad_output"), b("add.Tensor", t, rest))
 
 
 @lowers("gelu_backward")
 def gelu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g (cdf(x) + x pdf(x)), or the derivative of the approximation by tanh."""
     slope = _tanh_gelu_slope if op.arg("approximate") == "tanh" else _gelu_slope
-    return _times(b, op.arg("grad_output"), slope(b, op.arg("self")))
+    return times(b, op.arg("grad_output"), slope(b, op.arg("self")))
 
 
 def _gelu_slope(b: CoreBuilder, x: SSAValue) -> SSAValue:
     erf = b("erf", b("mul.Scalar", x, 1 / sqrt(2)))
     cdf = b("mul.Scalar", b("add.Scalar", erf, 1), 0.5)
-    pdf = b("mul.Scalar", b("exp", b("mul.Scalar", _times(b, x, x), -0.5)), 1 / sqrt(2 * pi))
-    return b("add.Tensor", cdf, _times(b, x, pdf))
+    pdf = b("mul.Scalar", b("exp", b("mul.Scalar", times(b, x, x), -0.5)), 1 / sqrt(2 * pi))
+    return b("add.Tensor", cdf, times(b, x, pdf))
 
 
 def _tanh_gelu_slope(b: CoreBuilder, x: SSAValue) -> SSAValue:
     beta, kappa = sqrt(2 / pi), 0.044715
-    square = _times(b, x, x)
+    square = times(b, x, x)
     cubic = b("add.Scalar", b("mul.Scalar", square, kappa), 1)
-    t = b("tanh", b("mul.Scalar", _times(b, x, cubic), beta))
+    t = b("tanh", b("mul.Scalar", times(b, x, cubic), beta))
     inner = b("mul.Scalar", b("add.Scalar", b("mul.Scalar", square, 3 * kappa), 1), beta)
     left = b("mul.Scalar", b("add.Scalar", t, 1), 0.5)
-    right = _times(b, b("mul.Scalar", x, 0.5), _one_minus(b, _times(b, t, t)), inner)
+    right = times(b, b("mul.Scalar", x, 0.5), one_minus(b, times(b, t, t)), inner)
     return b("add.Tensor", left, right)
 
 
@@ -114,7 +116,7 @@ def elu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     else:
         slope = b("mul.Scalar", b("exp", b("mul.Scalar", x, inner)), inner * coefficient)
     low = b("le.Scalar", x, 0)
-    return b("where.self", low, _times(b, g, slope), b("mul.Scalar", g, scale))
+    return b("where.self", low, times(b, g, slope), b("mul.Scalar", g, scale))
 
 
 @lowers("hardtanh_backward")
@@ -137,7 +139,7 @@ def hardsigmoid(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def hardswish(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """0 up to -3, g (x / 3 + 1/2) below 3, g from there on."""
     g, x = op.arg("grad_output"), op.arg("self")
-    middle = _times(b, g, b("add.Scalar", b("div.Scalar", x, 3), 0.5))
+    middle = times(b, g, b("add.Scalar", b("div.Scalar", x, 3), 0.5))
     high = b("where.self", b("lt.Scalar", x, 3), middle, g)
     return b("where.self", b("le.Scalar", x, -3), _number(b, g, 0), high)
 
@@ -157,7 +159,7 @@ def rrelu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g noise in training; else as leaky_relu with the middle slope."""
     g, lower, upper = op.arg("grad_output"), op.arg("lower"), op.arg("upper")
     if op.arg("training") and upper - lower > 1e-6:
-        return _times(b, g, op.arg("noise"))
+        return times(b, g, op.arg("noise"))
     return _leaky(b, g, op.arg("self"), (lower + upper) / 2)
 
 
@@ -166,15 +168,15 @@ def prelu(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """For self, g above 0, else g weight; for weight, 0 above 0, else g x."""
     g, x, weight = op.arg("grad_output"), op.arg("self"), op.arg("weight")
     high = b("gt.Scalar", x, 0)
-    product = _times(b, g, x)
-    first = b("where.self", high, g, _times(b, g, weight))
+    product = times(b, g, x)
+    first = b("where.self", high, g, times(b, g, weight))
     return [first, b("where.self", high, _number(b, product, 0), product)]
 
 
 @lowers("log_sigmoid_backward")
 def log_sigmoid(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g sigmoid(-x)."""
-    return _times(b, op.arg("grad_output"), b("sigmoid", b("neg", op.arg("self"))))
+    return times(b, op.arg("grad_output"), b("sigmoid", b("neg", op.arg("self"))))
 
 
 @lowers("softplus_backward")
@@ -182,7 +184,7 @@ def softplus(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g sigmoid(beta x); g above the threshold."""
     g, scaled = op.arg("grad_output"), b("mul.Scalar", op.arg("self"), op.arg("beta"))
     linear = b("gt.Scalar", scaled, op.arg("threshold"))
-    return b("where.self", linear, g, _times(b, g, b("sigmoid", scaled)))
+    return b("where.self", linear, g, times(b, g, b("sigmoid", scaled)))
 
 
 @lowers("hardshrink_backward", "softshrink_backward")
@@ -198,7 +200,7 @@ def shrink(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def logit(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g / (x (1 - x)); outside [eps, 1 - eps] 0, or NaN outside [0, 1] without eps."""
     g, x, eps = op.arg("grad_output"), op.arg("self"), op.arg("eps")
-    slope = b("div.Tensor", g, _times(b, x, _one_minus(b, x)))
+    slope = b("div.Tensor", g, times(b, x, one_minus(b, x)))
     low, flat = (0.0, nan) if eps is None else (eps, 0.0)
     outside = _outside(b, x, low, 1 - low, closed=False)
     return b("where.self", outside, _number(b, g, flat), slope)
@@ -212,15 +214,15 @@ def glu(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     half = shape_of(x)[dim] // 2
     first = b("slice.Tensor", x, dim, 0, half, 1)
     s = b("sigmoid", b("slice.Tensor", x, dim, half, 2 * half, 1))
-    scaled = _times(b, g, s)
-    return b("cat", [scaled, _times(b, scaled, first, _one_minus(b, s))], dim)
+    scaled = times(b, g, s)
+    return b("cat", [scaled, times(b, scaled, first, one_minus(b, s))], dim)
 
 
 @lowers("native_dropout_backward")
 def dropout(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """g scale where the mask is true."""
     g = op.arg("grad_output")
-    return b("mul.Scalar", _times(b, g, b.cast(op.arg("mask"), element_of(g))), op.arg("scale"))
+    return b("mul.Scalar", times(b, g, b.cast(op.arg("mask"), element_of(g))), op.arg("scale"))
 
 
 @lowers("glu_jvp")
@@ -230,9 +232,7 @@ def glu_jvp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     _, second = _halves(b, x, dim)
     along_a, along_b = _halves(b, op.arg("dx"), dim)
     s = b("sigmoid", second)
-    return b(
-        "add.Tensor", _times(b, along_a, s), _times(b, op.arg("glu"), _one_minus(b, s), along_b)
-    )
+    return b("add.Tensor", times(b, along_a, s), times(b, op.arg("glu"), one_minus(b, s), along_b))
 
 
 @lowers("glu_backward_jvp")
@@ -242,12 +242,12 @@ def glu_backward_jvp(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     first, second = _halves(b, x, dim)
     along_first, along_second = _halves(b, op.arg("dx"), dim)
     s = b("sigmoid", second)
-    rest = _one_minus(b, s)
-    bent = _times(b, rest, along_second)
+    rest = one_minus(b, s)
+    bent = times(b, rest, along_second)
     grad, _ = _halves(b, op.arg("grad_x"), dim)
-    made = b("add.Tensor", _times(b, op.arg("dgrad_glu"), s), _times(b, grad, bent))
-    inner = b("sub.Tensor", _times(b, along_first, rest), _times(b, first, s, bent))
-    other = b("add.Tensor", _times(b, made, first, rest), _times(b, grad, inner))
+    made = b("add.Tensor", times(b, op.arg("dgrad_glu"), s), times(b, grad, bent))
+    inner = b("sub.Tensor", times(b, along_first, rest), times(b, first, s, bent))
+    other = b("add.Tensor", times(b, made, first, rest), times(b, grad, inner))
     return b("cat", [made, other], dim)
 
 

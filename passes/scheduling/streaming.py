@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.plan_memory import byte_size
 from lamina.passes.split_domains import FIRST_PART, PART
@@ -73,19 +73,16 @@ def _pays(call: func.CallOp, number: int, target: Target) -> bool:
     size = _bytes(value)
     if size * LEAST_SHARE < target.l3_bytes:
         return False
-    if len(_users(_root(value))) > 1:
+    if len(_users(before_reshapes(value))) > 1:
         return size > target.l3_bytes
-    return sum(_bytes(v) for v in dict.fromkeys(map(_root, call.arguments))) > target.l3_bytes
+    return (
+        sum(_bytes(v) for v in dict.fromkeys(map(before_reshapes, call.arguments)))
+        > target.l3_bytes
+    )
 
 
 def _bytes(value: SSAValue) -> int:
     return byte_size(value.type) if isinstance(value.type, MemRefType) else 0
-
-
-def _root(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
-    return value
 
 
 def _users(value: SSAValue) -> set[Operation]:
