@@ -2,9 +2,10 @@
 
 import ctypes
 import os
+import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -79,25 +80,40 @@ def begin_native_calls() -> Callable[[], NativeCalls]:
     of its own, which does not hold Python's lock, while the program is lowered.
     """
     made: list[NativeCalls] = []
+    object_code = _prepared()
 
     def make() -> None:
-        with suppress(Exception):  # who waits meets it again
-            made.append(_load())
+        with suppress(Exception), _eager_switching():  # who waits meets an exception again
+            made.append(_load(object_code()))
 
     thread = threading.Thread(target=make, name="lamina-native-calls")
     thread.start()
 
     def wait() -> NativeCalls:
         thread.join()
-        return made[0] if made else _load()
+        return made[0] if made else _load(object_code())
 
     return wait
 
 
-def _load() -> NativeCalls:
+@contextmanager
+def _eager_switching() -> Iterator[None]:
+    """Lets a thread that waits for Python's lock have it after 0.1 ms, not after 5.
+
+    The thread needs the lock between any two calls of LLVM, for microseconds each time.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _load(code: bytes) -> NativeCalls:
     from lamina.codegen.jit import load_object
 
-    loaded = load_object(_object_code(), ENTRIES, Target.host(), False, _functions())
+    loaded = load_object(code, ENTRIES, Target.host(), False, _functions())
     addresses = loaded.addresses
     methods = {
         name: _MethodDef(b"__call__", addresses[name], _FASTCALL_KEYWORDS, None)
@@ -115,8 +131,8 @@ def _load() -> NativeCalls:
     return calls
 
 
-def _object_code() -> bytes:
-    """The code for this machine, from the disk cache if it is there.
+def _prepared() -> Callable[[], bytes]:
+    """What gives the code for this machine, from the disk cache if it is there.
 
     It is compiled as it is written: LLVM's passes would cost more time than they could save.
     """
@@ -129,16 +145,20 @@ def _object_code() -> bytes:
     target = Target.host()
     text = native_source()
     key = text_key("native calls", text, target.key())
-    try:
-        disk = DiskCache()
-    except CacheError:
-        return compile_object(text, target, level=0)
-    found = disk.get(key)
-    if found is not None:
-        return found[0]
-    code = compile_object(text, target, level=0)
-    disk.put(key, code, "")
-    return code
+
+    def compiled() -> bytes:
+        try:
+            disk = DiskCache()
+        except CacheError:
+            return compile_object(text, target, level=0)
+        found = disk.get(key)
+        if found is not None:
+            return found[0]
+        code = compile_object(text, target, level=0)
+        disk.put(key, code, "")
+        return code
+
+    return compiled
 
 
 def _functions() -> dict[str, int]:
