@@ -28,7 +28,7 @@ def mask_below(emit: Emitter, high: Index, index: Index, lanes: int) -> SSAValue
 
 def whole_steps(emit: Emitter, low: Index, high: Index, step: int) -> Index:
     """The end of the last whole step that fits."""
-    if step == 1:
+    if emit.divisor(low, high) % step == 0:
         return high
     length = emit.minus(high, low)
     return emit.plus(low, emit.times(emit.quotient(length, step), step))

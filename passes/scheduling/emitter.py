@@ -30,17 +30,18 @@ LoopBody = Callable[["Emitter", Index, list[SSAValue]], Sequence[SSAValue]]
 
 
 class Emitter:
-    """Appends ops to a block; `nested` blocks share the constants of the whole kernel."""
+    """Appends ops to a block; `inside` shares what is known of the whole kernel."""
 
-    def __init__(self, block: Block, constants: dict[object, SSAValue] | None = None) -> None:
+    def __init__(self, block: Block) -> None:
         self.block = block
         self.entry: Block = block
-        self.constants = {} if constants is None else constants
+        self.constants: dict[object, SSAValue] = {}
+        self.divisors: dict[SSAValue, int] = {}
 
     def inside(self, block: Block) -> Emitter:
         """An emitter at the end of a nested block."""
-        inner = Emitter(block, self.constants)
-        inner.entry = self.entry
+        inner = Emitter(block)
+        inner.entry, inner.constants, inner.divisors = self.entry, self.constants, self.divisors
         return inner
 
     def add(self, op: Operation) -> SSAValue:
@@ -105,6 +106,14 @@ class Emitter:
         """An index as an SSA value; known ones become constants."""
         return self.number(index, INDEX) if isinstance(index, int) else index
 
+    def divisor(self, *indices: Index) -> int:
+        """A number that divides all of these; 0, which every number divides, if all are 0."""
+        return math.gcd(*(i if isinstance(i, int) else self.divisors.get(i, 1) for i in indices))
+
+    def _divided(self, index: SSAValue, divisor: int) -> SSAValue:
+        self.divisors[index] = divisor
+        return index
+
     def plus(self, left: Index, right: Index) -> Index:
         """left + right."""
         if isinstance(left, int) and isinstance(right, int):
@@ -113,7 +122,8 @@ class Emitter:
             return right
         if right == 0 and isinstance(right, int):
             return left
-        return self.add(binary_op(arith.AddiOp, self.value(left), self.value(right)))
+        total = self.add(binary_op(arith.AddiOp, self.value(left), self.value(right)))
+        return self._divided(total, self.divisor(left, right))
 
     def minus(self, left: Index, right: Index) -> Index:
         """left - right."""
@@ -121,7 +131,8 @@ class Emitter:
             return left - right
         if isinstance(right, int) and right == 0:
             return left
-        return self.add(binary_op(arith.SubiOp, self.value(left), self.value(right)))
+        rest = self.add(binary_op(arith.SubiOp, self.value(left), self.value(right)))
+        return self._divided(rest, self.divisor(left, right))
 
     def times(self, left: Index, right: int) -> Index:
         """left * right, for a known factor."""
@@ -129,7 +140,10 @@ class Emitter:
             return left * right
         if right == 1:
             return left
-        return 0 if right == 0 else self.add(binary_op(arith.MuliOp, left, self.value(right)))
+        if right == 0:
+            return 0
+        product = self.add(binary_op(arith.MuliOp, left, self.value(right)))
+        return self._divided(product, self.divisor(left) * right)
 
     def quotient(self, left: Index, right: int) -> Index:
         """left / right rounded toward zero, for non-negative `left` and a known divisor."""
@@ -147,7 +161,8 @@ class Emitter:
         """The smaller of two indices."""
         if isinstance(left, int) and isinstance(right, int):
             return min(left, right)
-        return self.add(arith.MinSIOp(self.value(left), self.value(right)))
+        least = self.add(arith.MinSIOp(self.value(left), self.value(right)))
+        return self._divided(least, self.divisor(left, right))
 
     def linear(self, form: Linear, env: Mapping[int, Index]) -> Index:
         """The value of a linear form, given the value of every dimension in it."""
@@ -177,6 +192,8 @@ class Emitter:
         body: LoopBody,
     ) -> list[SSAValue]:
         """A serial loop; one that runs once is emitted straight, one that never runs is not."""
+        if low is high:
+            return list(carried)
         if isinstance(low, int) and isinstance(high, int):
             if high <= low:
                 return list(carried)
@@ -184,6 +201,7 @@ class Emitter:
                 return list(body(self, low, list(carried)))
         block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
         inner = self.inside(block)
+        inner.divisors[block.args[0]] = self.divisor(low, step)
         results = body(inner, block.args[0], list(block.args[1:]))
         block.add_op(scf.YieldOp(*results))
         op = scf.ForOp(

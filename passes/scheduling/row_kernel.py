@@ -55,7 +55,8 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
     rows = prod(extents)
     length = prod(stages[0].inner_extents) if popped else 0
     chunks, width = 1, length
-    if popped and across is None and rows < ENOUGH_TASKS and length > LEAST_CHUNK:
+    in_chunks = popped and across is None and (forks or len(stages) > 1)
+    if in_chunks and rows < ENOUGH_TASKS and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
         chunks = -(-length // width)
     elif across is not None and rows < ENOUGH_TASKS:
@@ -85,7 +86,8 @@ def schedule_row_kernel(emit: Emitter, stages: list[Stage], memory: Memory, targ
             return
         if chunks > 1:
             low = inner.times(inner.remainder(number, chunks), width)
-            bounds = (low, inner.least(inner.plus(low, width), length))
+            high = inner.plus(low, width)
+            bounds = (low, high if length % width == 0 else inner.least(high, length))
             number = inner.quotient(number, chunks)
         _row(inner, number, extents, stages, sweeps, memory, target, outputs, bounds)
 
