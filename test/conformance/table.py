@@ -73,6 +73,9 @@ def summary(records: Sequence[Record]) -> str:
         f"{classes['lamina']}, {share:.1f} % of the rest. "
         f"Left out, because eager mode has no result: {samples['skipped']}.",
     ]
+    notes = Counter(record["note"] for record in records if "note" in record)
+    for note, count in notes.most_common():
+        lines.append(f"Passed outside the tolerance, {note}: {count}.")
     times = [record["ms"] for record in records if "ms" in record]
     if times:
         lines.append(

@@ -1,4 +1,4 @@
-"""The rule for results that eager mode itself has only roughly."""
+"""The rules for results that eager mode itself has only roughly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from judge import is_no_worse  # noqa: E402
+from sensitivity import is_within_reach, nudged  # noqa: E402
 
 INFO = SimpleNamespace(decorators=())
 
@@ -30,3 +31,31 @@ def test_elements_outside_the_tolerance_must_be_nearer(
     """Default tolerance of f16: a thousandth."""
     one, other = (torch.tensor(values, dtype=torch.float16) for values in (expected, actual))
     assert is_no_worse(torch.tensor(exact).double(), one, other, INFO) is admitted
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "beside", "admitted"),
+    [
+        ([1.2, 5.0], [0.8, 5.0], [[1.3, 5.0], [1.1, 5.0]], True),  # inputs beside do as much
+        ([1.2, 5.0], [0.8, 5.0], [[1.1, 5.0], [1.1, 5.0]], False),  # they do less
+        ([1.2, 5.0], [1.1, 5.1], [[1.3, 5.0], [0.9, 5.0]], False),  # less in one element
+        ([1.01, 5.0], [0.8, 5.0], [[1.3, 5.0], [1.1, 5.0]], False),  # eager mode is precise enough
+        ([1.2, 5.0], [float("nan"), 5.0], [[1.3, 5.0], [0.9, 5.0]], False),
+    ],
+)
+def test_the_last_bit_of_an_input_may_decide(
+    expected: list[float], actual: list[float], beside: list[list[float]], admitted: bool
+) -> None:
+    """The exact result is 1 and 5, the tolerance 0.05."""
+    exact, one, other = (torch.tensor(v).double() for v in ([1.0, 5.0], expected, actual))
+    near = [torch.tensor(v).double() for v in beside]
+    assert is_within_reach(exact, one, other, near, (0.0, 0.05)) is admitted
+
+
+def test_neighbours_are_one_unit_in_the_last_place_away() -> None:
+    """Numbers stay or move by one; integers stay."""
+    x, n = torch.linspace(-3, 7, 1000), torch.arange(5)
+    moved, same = nudged([x, n], seed=0)
+    apart = moved.view(torch.int32) - x.view(torch.int32)
+    assert set(apart.tolist()) == {-1, 0, 1}
+    assert torch.equal(same, n)
