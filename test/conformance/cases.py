@@ -126,6 +126,8 @@ def _of_module(info: Any, dtype: torch.dtype) -> Iterator[Sample]:
         torch.manual_seed(0)
         built, called = made.constructor_input, made.forward_input
         module = info.module_cls(*built.args, **built.kwargs).to(dtype).eval()
+        if any(map(torch.nn.parameter.is_lazy, module.parameters())):
+            module(*called.args, **called.kwargs)  # which tells it the shapes
         module.requires_grad_(False)
         yield _program(module, tuple(called.args), dict(called.kwargs))
 
