@@ -31,7 +31,7 @@ from lamina.dialects.loop.contraction import PANEL, is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.body_folding import simplify_body
-from lamina.passes.fusion_decisions import Decision, DecisionLog, decide
+from lamina.passes.fusion_decisions import Decision, DecisionLog, decide, own_names
 from lamina.passes.fusion_override import check_overrides, override
 from lamina.passes.loop_rewriting import erase_if_dead
 from lamina.passes.padded_inlining import (
@@ -74,6 +74,7 @@ class FuseElementwisePass(ModulePass):
                 inline_producers(op, rule)
             elif PANEL not in op.attributes:
                 _inline_widening(op, rule)
+        rule.name_all()
         for op in reversed(list(function.body.block.ops)):
             if not erase_if_dead(op) and isinstance(op, GenericOp) and op.block in rule.copied:
                 simplify_body(op.block)
@@ -81,11 +82,39 @@ class FuseElementwisePass(ModulePass):
 
 @dataclass(frozen=True)
 class Rule:
-    """The machine that decides about a pair, who hears of it, and bodies that took copies."""
+    """The machine that decides about a pair, who hears of it, bodies that took copies.
+
+    And source ops of fused nests, in lists: joined each time, a chain of n would cost n squared.
+    """
 
     machine: Roofline
     log: DecisionLog
     copied: set[Block] = field(default_factory=set)
+    names: dict[GenericOp, list[str]] = field(default_factory=dict)
+
+    def tell(self, producer: GenericOp, op: GenericOp, value: SSAValue, said: Decision) -> None:
+        """Logs a decision."""
+        if self.log.enabled:
+            self._name(producer)
+            self._name(op)
+            self.log.pair(producer, op, value, said)
+
+    def fused(self, nest: GenericOp, producer: GenericOp, op: GenericOp) -> None:
+        """`nest` stands for `op` with `producer` in it, which may live on for others."""
+        of_producer = self.names.get(producer, own_names(producer))
+        names = of_producer if producer.parent is None else list(of_producer)
+        names += self.names.pop(op, own_names(op))
+        self.names[nest] = names
+
+    def name_all(self) -> None:
+        """Writes the names into the `lamina.op` of the nests, joined by `+`."""
+        for nest in self.names:
+            self._name(nest)
+        self.names.clear()
+
+    def _name(self, nest: GenericOp) -> None:
+        if nest.parent is not None and (names := self.names.get(nest)):
+            nest.attributes["lamina.op"] = StringAttr("+".join(names))
 
 
 def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
@@ -125,7 +154,7 @@ def _try_inline(
         return None
     said = said or decide(producer, op, value, rule.machine, padded=pad is not None)
     if not said.fuse:
-        rule.log.pair(producer, op, value, said)
+        rule.tell(producer, op, value, said)
         return None
     forms = forms_of(op.read_maps[number], op.extents)
     seen = None if forms is None else _as_made(forms, value, producer)
@@ -138,7 +167,7 @@ def _try_inline(
         if read is None:
             return None
         composed.append(tuple(substitute(f, position) for f in read))
-    rule.log.pair(producer, op, value, said)
+    rule.tell(producer, op, value, said)
     is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
     if pad is None:
         fused = inline(op, number, producer, position, composed)
@@ -146,6 +175,7 @@ def _try_inline(
         guard = guard_of(pad, forms, shape_of(value), op.extents)
         pads = pads_for(producer, composed, op.extents)
         fused = inline(op, number, producer, position, composed, pads, guard)
+    rule.fused(fused, producer, op)
     if is_copy or pad is not None:
         rule.copied.add(fused.block)
     return fused
@@ -331,7 +361,6 @@ def _replace(
         pads=pads,
     )
     new.attributes.update(op.attributes)
-    new.attributes["lamina.op"] = merge_names(producer, op)
     new.location = op.location
     block = op.parent_block()
     assert block is not None
@@ -369,13 +398,3 @@ def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
         replacement = mapping.get(operand)
         if replacement is not None:
             op.operands[index] = replacement
-
-
-def merge_names(producer: GenericOp, op: GenericOp) -> Attribute:
-    """The `lamina.op` attribute of a fused nest: all source ops, producers first, joined by `+`."""
-    names: list[str] = []
-    for part in (producer, op):
-        attribute = part.attributes.get("lamina.op")
-        if isinstance(attribute, StringAttr):
-            names.append(attribute.data)
-    return StringAttr("+".join(names))

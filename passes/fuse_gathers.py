@@ -21,8 +21,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.fuse_elementwise import merge_names
-from lamina.passes.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion_decisions import Decision, DecisionLog, merge_names
 from lamina.passes.fusion_model import estimate_gather
 from lamina.passes.fusion_override import FUSE, override
 from lamina.passes.fusion_rules import pure_dim

@@ -100,3 +100,14 @@ def op_label(op: Operation) -> str:
     """The source ops of a nest."""
     name = op.attributes.get("lamina.op")
     return name.data if isinstance(name, StringAttr) else op.name
+
+
+def own_names(op: Operation) -> list[str]:
+    """The source ops of a nest, one string for all, or none."""
+    name = op.attributes.get("lamina.op")
+    return [name.data] if isinstance(name, StringAttr) else []
+
+
+def merge_names(producer: Operation, op: Operation) -> StringAttr:
+    """The `lamina.op` attribute of a fused nest: all source ops, producers first, joined by `+`."""
+    return StringAttr("+".join([*own_names(producer), *own_names(op)]))

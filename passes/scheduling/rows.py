@@ -139,7 +139,7 @@ def plan_scratch(
             for write in stage.writes:
                 if write.memory in outputs or write.memory in memory.flat:
                     continue
-                needed = any(
+                needed = bool(stage.totals) or any(
                     not _in_registers(sweep, stage, write, reader_sweep, reader)
                     for reader_sweep, reader in readers.get(write.memory, [])
                 )

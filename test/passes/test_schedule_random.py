@@ -374,6 +374,12 @@ def test_programs_with_all_results_past_the_caches(
         check(seed, type(build)(), execute)
 
 
+@pytest.mark.parametrize("seed", [2147, 2414])
+def test_sums_that_nobody_reads(build: Any, execute: Execute, target: Target, seed: int) -> None:
+    """One of two results of a nest, as a total over the rows of a kernel, is read by none."""
+    check(seed, build, execute)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 3000, PROGRAMS_PER_TEST))
 def test_many_more_programs(build: Any, execute: Execute, target: Target, first: int) -> None:
