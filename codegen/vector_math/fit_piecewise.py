@@ -47,7 +47,10 @@ def pieces(
 
 
 def _functions() -> dict[str, tuple[Callable[[Any], Any], float, float, int]]:
-    """Name: quotient, step, limit and degree. At the limit the result is 1 in f32."""
+    """Name: quotient, step, limit and degree. At the limit the result is 1 in f32.
+
+    But for atan: larger arguments go through their inverse.
+    """
     import mpmath as mp
 
     def quotient(value: Callable[[Any], Any], slope: Any) -> Callable[[Any], Any]:
@@ -55,6 +58,7 @@ def _functions() -> dict[str, tuple[Callable[[Any], Any], float, float, int]]:
 
     return {
         "erf": (quotient(mp.erf, 2 / mp.sqrt(mp.pi)), 0.2578125, 3.99, 5),
+        "atan": (quotient(mp.atan, mp.mpf(1)), 0.06640625, 1.0, 4),
         "tanh": (quotient(mp.tanh, mp.mpf(1)), 0.59375, 9.2, 7),
     }
 

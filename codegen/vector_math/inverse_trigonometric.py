@@ -1,8 +1,10 @@
 """asin, acos, atan, atan2."""
 
 from lamina.codegen.vector_math import coefficients as c
+from lamina.codegen.vector_math import piecewise_tables
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
+from lamina.codegen.vector_math.piecewise import by_pieces, has_lookup
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
@@ -58,6 +60,8 @@ def _half(b: MathBuilder) -> tuple[float, float]:
 
 def atan(b: MathBuilder, x: Value) -> Value:
     """The arc tangent; +-pi/2 at infinity."""
+    if has_lookup(b):
+        return _atan_by_pieces(b, x)
     magnitude = b.abs(x)
     y = b.at_most(magnitude, b.pick(2.0**30, 2.0**60))
     steep = y > 1.0
@@ -72,6 +76,8 @@ def atan(b: MathBuilder, x: Value) -> Value:
 
 def atan2(b: MathBuilder, y: Value, x: Value) -> Value:
     """The angle of (x, y) on -pi .. pi, with IEEE's values at zeros and infinities."""
+    if has_lookup(b):
+        return _atan2_by_pieces(b, y, x)
     infinity = float("inf")
     ay, ax = b.abs(y), b.abs(x)
     steep = ay > ax
@@ -93,6 +99,30 @@ def atan2(b: MathBuilder, y: Value, x: Value) -> Value:
     result = b.copysign(result, y)
     broken = b.compare("fcmp uno", x, y)
     return b.select(broken, float("nan"), result)
+
+
+def _atan_by_pieces(b: MathBuilder, x: Value) -> Value:
+    y = b.abs(x)
+    steep = y > 1.0
+    angle = by_pieces(b, b.select(steep, 1.0 / y, y), piecewise_tables.ATAN)
+    turned = (PI_HALF_32[1] - angle) + PI_HALF_32[0]
+    return b.copysign(b.select(steep, turned, angle), x)
+
+
+def _atan2_by_pieces(b: MathBuilder, y: Value, x: Value) -> Value:
+    ay, ax = b.abs(y), b.abs(x)
+    steep = ay > ax
+    small, large = b.select(steep, ax, ay), b.select(steep, ay, ax)
+    # Alike: 45 degrees, at infinity too. Both 0: the angle of a quotient of 0.
+    alike = b.select(large.equals(0.0), b.const(0.0), 1.0)
+    quotient = b.select(small.equals(large), alike, small / large)
+    angle = by_pieces(b, quotient, piecewise_tables.ATAN)
+    behind = b.icmp("slt", b.as_bits(x), 0)
+    # A quarter turn less the angle, or more if behind; half a turn less; or the angle.
+    angle = b.select(b.xor(steep, behind), -angle, angle)
+    parts = zip(PI_HALF_32, PI_32, strict=True)
+    base, rest = (b.select(steep, p, b.select(behind, b.const(q), 0.0)) for p, q in parts)
+    return b.copysign(base + (rest + angle), y)
 
 
 def _arcsine_parts(b: MathBuilder, x: Value) -> tuple[Value, Value, Value]:

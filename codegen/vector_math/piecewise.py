@@ -48,8 +48,16 @@ def odd_by_pieces(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
     return in_sixteens(b, lambda wide, part: _evaluate(wide, part, pieces), x)
 
 
+def by_pieces(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
+    """The same for x from 0 to the limit, or NaN."""
+    return in_sixteens(b, lambda wide, part: _within(wide, part, pieces), x)
+
+
 def _evaluate(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
-    size = b.at_most(b.abs(x), pieces.limit)
+    return b.copysign(_within(b, b.at_most(b.abs(x), pieces.limit), pieces), x)
+
+
+def _within(b: MathBuilder, size: Value, pieces: Pieces) -> Value:
     # The last four bits are the interval; a permutation looks at no others.
     marked = b.fma(size, 1.0 / pieces.step, _NEAREST)
     interval = b.as_bits(marked)
@@ -59,8 +67,7 @@ def _evaluate(b: MathBuilder, x: Value, pieces: Pieces) -> Value:
     for row in (*rest, pieces.low):
         total = b.fma(total, t, looked_up(b, interval, row))
     # The quotient is not rounded to one number: its second part is scaled on its own.
-    value = b.fma(size, looked_up(b, interval, pieces.high), size * total)
-    return b.copysign(value, x)
+    return b.fma(size, looked_up(b, interval, pieces.high), size * total)
 
 
 def looked_up(b: MathBuilder, interval: Value, row: Row) -> Value:
