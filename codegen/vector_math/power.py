@@ -6,7 +6,7 @@ from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import LN2_PARTS_64, LOG2_E, exp_parts
 from lamina.codegen.vector_math.logarithm import split
 from lamina.codegen.vector_math.piecewise import has_lookup
-from lamina.codegen.vector_math.power_by_pieces import pow_by_pieces
+from lamina.codegen.vector_math.power_by_pieces import LANES, pow_by_pieces
 
 
 def rsqrt(b: MathBuilder, x: Value) -> Value:
@@ -55,7 +55,7 @@ def cbrt(b: MathBuilder, x: Value) -> Value:
 def pow(b: MathBuilder, x: Value, y: Value) -> Value:  # noqa: A001
     """x^y with C's special values: 1 for y = 0 or x = 1, NaN for negative x and broken y."""
     magnitude = b.abs(x)
-    if has_lookup(b):
+    if has_lookup(b) and b.count == LANES:
         result = pow_by_pieces(b, magnitude, y)
     else:
         result = b.in_double(_pow_short, magnitude, y) if b.single else _pow_long(b, magnitude, y)

@@ -10,8 +10,10 @@ from math import log, log2
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import SIXTEENTH_POWERS
-from lamina.codegen.vector_math.piecewise import Row, in_sixteens, looked_up
+from lamina.codegen.vector_math.piecewise import looked_up
 
+LANES = 16
+"""What a lookup takes, and `scale` by numbers that are not whole."""
 LEAST_M = 0x3F300000
 """The bits of 11/16, from where on m is: the sixteen intervals meet there."""
 INTERVALS_BELOW_ONE = range(6, 16)
@@ -41,7 +43,7 @@ LOG_LOW = tuple(-log2(r) - high for r, high in zip(INVERSES, LOG_HIGH, strict=Tr
 
 
 def pow_by_pieces(b: MathBuilder, x: Value, y: Value) -> Value:
-    """x^y for x > 0: special values are the caller's."""
+    """x^y for x > 0 in `LANES` lanes: special values are the caller's."""
     high, low = _log2(b, x)
     p, p_low = two_product(b, y, high)
     p_low = b.fma(y, low, p_low)
@@ -59,9 +61,9 @@ def _log2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
     m = b.as_float(b.sub(bits, b.shl(exponent, b.mantissa)))
     e = b.to_float(exponent)
     e = b.select(tiny, e - 24.0, e)
-    interval = b.as_float(b.ashr(bits, b.mantissa - 4))
+    interval = b.ashr(bits, b.mantissa - 4)
 
-    t = b.fma(m, _chosen(b, interval, INVERSES), -1.0)
+    t = b.fma(m, looked_up(b, interval, INVERSES), -1.0)
     square, square_low = two_product(b, t, t)
     natural, rest = fast_two_sum(b, t, square * -0.5)
     rest = b.fma(square_low, -0.5, rest)
@@ -69,8 +71,8 @@ def _log2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
     scaled, scaled_low = two_product(b, natural, INVERSE_LN2[0])
     scaled_low = b.fma(rest, INVERSE_LN2[0], b.fma(natural, INVERSE_LN2[1], scaled_low))
 
-    high, error = fast_two_sum(b, e + _chosen(b, interval, LOG_HIGH), scaled)
-    return high, error + (scaled_low + _chosen(b, interval, LOG_LOW))
+    high, error = fast_two_sum(b, e + looked_up(b, interval, LOG_HIGH), scaled)
+    return high, error + (scaled_low + looked_up(b, interval, LOG_LOW))
 
 
 def _exp2(b: MathBuilder, x: Value, low: Value) -> Value:
@@ -78,10 +80,5 @@ def _exp2(b: MathBuilder, x: Value, low: Value) -> Value:
     marked = x + _NEAREST_SIXTEENTH
     n = marked - _NEAREST_SIXTEENTH
     r = (x - n) + low
-    power = _chosen(b, marked, SIXTEENTH_POWERS)
+    power = looked_up(b, b.as_bits(marked), SIXTEENTH_POWERS)
     return b.scale(b.fma(power * r, b.horner(r, EXP2_SERIES), power), n)
-
-
-def _chosen(b: MathBuilder, marked: Value, row: Row) -> Value:
-    """The numbers of `row` that the last four bits of floats choose, in any number of lanes."""
-    return in_sixteens(b, lambda wide, part: looked_up(wide, wide.as_bits(part), row), marked)
