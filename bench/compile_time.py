@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.arg_spec import parse_spec
 
 from lamina.codegen.jit import compile_object, default_options, load_object
 from lamina.codegen.llvm_emitter import emit_module
@@ -63,7 +62,7 @@ def profile(module: ModuleOp, times: Times) -> None:
     target, context = Target.host(), Context()
     with collector_paused():
         for text in pipeline(start=layer_of(module)):
-            with times.of(parse_spec(text).name):
+            with times.of(text.partition("{")[0]):
                 run_pipeline(module, [text], context)
         with times.of("emit LLVM IR"):
             emitted = emit_module(module, target, default_options())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -58,6 +59,7 @@ class BufferizePass(ModulePass):
                     _bufferize_entry(function)
 
 
+@lru_cache(maxsize=1024)
 def buffer_type(value_type: Attribute) -> MemRefType:
     """The contiguous memref of a statically shaped tensor type."""
     if not isinstance(value_type, TensorType):
