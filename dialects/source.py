@@ -107,6 +107,14 @@ class SourceParser(Parser):
             operation.location = self._location_at(start.start)
         return operation
 
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """An extent, or `?`; larger ones than an i64 would turn into others."""
+        start = self._current_token.span
+        extent = super().parse_shape_dimension(allow_dynamic)
+        if extent >= 2**63:
+            self.raise_error(f"extent {extent} is beyond 2^63 - 1", start.start, start.end)
+        return extent
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:
             found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.passes.dominance import verify_dominance
 from lamina.passes.refusal import invalid
 
 SURROUNDINGS = ("builtin", "func", "arith", "control")
 """What holds programs together, branches and loops, and computes with sizes, at every layer."""
+
+MOST_ELEMENTS = 2**59
+"""In one tensor: sixteen bytes each are as many bytes as an i64 counts."""
 
 
 def verify_layer(
@@ -22,17 +26,35 @@ def verify_layer(
 ) -> None:
     """Every op is of one of `dialects` (or func, builtin) and passes `check`; values dominate.
 
+    No tensor has more than `MOST_ELEMENTS`.
+
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
     module.verify()
     verify_dominance(module)
+    addressable: set[Attribute] = set()
     for op in module.walk():
+        for value in (*op.results, *_arguments(op)):
+            if value.type not in addressable:
+                _check_addressable(op, value.type)
+                addressable.add(value.type)
         dialect = op.name.partition(".")[0]
         if dialect in dialects:
             check(op)
         elif dialect not in SURROUNDINGS:
             allowed = ", ".join([*dialects, *SURROUNDINGS])
             raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def _arguments(op: Operation) -> Iterator[SSAValue]:
+    return (argument for region in op.regions for block in region.blocks for argument in block.args)
+
+
+def _check_addressable(op: Operation, kind: Attribute) -> None:
+    if not isinstance(kind, TensorType) or DYNAMIC_INDEX in kind.get_shape():
+        return
+    if prod(kind.get_shape()) > MOST_ELEMENTS:
+        raise invalid(op, f"{kind} has more elements than memory can hold, 2^59")
 
 
 def refuse_open_sizes(op: Operation) -> None:

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -145,6 +146,8 @@ def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]
 def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     """Normal floats; small integers that are valid indices of most tables; fair booleans."""
     dtype = slot.numpy_dtype
+    if prod(slot.shape) * dtype.itemsize > sys.maxsize:
+        raise ArgumentError(f"{slot.name}: {slot.type_text} is more than memory can hold")
     if dtype.kind in "fc" or slot.dtype == "bf16":
         values = generator.standard_normal(slot.shape)
         if dtype.kind == "c":

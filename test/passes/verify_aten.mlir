@@ -26,3 +26,11 @@ func.func @in_place(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 }
 // CHECK-LABEL: func.func @in_place
 // CHECK-NEXT: aten.relu_.default
+
+// -----
+
+// What no memory holds is refused before anything is computed with its size.
+func.func @too_large(%x: tensor<3000000000x3000000000xf32>) -> tensor<3000000000x3000000000xf32> {
+  func.return %x : tensor<3000000000x3000000000xf32>
+}
+// CHECK: tensor<3000000000x3000000000xf32> has more elements than memory can hold, 2^59

@@ -166,6 +166,14 @@ def test_bad_command_lines(
             "func.func @main(%x: tensor<?xf32>) { func.return }",
             "'arg0': tensor<?xf32> has dynamic dimensions",
         ),
+        (
+            f"func.func @main(%x: tensor<{2**63}xf32>) {{ func.return }}",
+            f":1:28: error: extent {2**63} is beyond 2^63 - 1",
+        ),
+        (
+            f"func.func @main(%x: tensor<{2**33}x{2**33}xf32>) {{ func.return }}",
+            "is more than memory can hold",
+        ),
         (ATEN.replace("relu.default", "rleu.default"), "nearest: "),
         (ATEN.replace("4x2xf32", "4x5xf32"), ":5:"),
     ],
