@@ -79,20 +79,20 @@ def chosen(*names: str) -> Optimise:
     return run
 
 
-_CLEAN = ("sroa", "instruction_combine", "simplify_cfg")
+_CLEAN = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
 PIPELINES = (
-    Pipeline("O1", standard(1), 3),
-    Pipeline("O1, selection 2", standard(1), 2),
-    Pipeline("O1, selection 1", standard(1), 1),
-    Pipeline("none", chosen(), 3),
-    Pipeline("none, selection 1", chosen(), 1),
-    Pipeline("none, selection 0", chosen(), 0),
+    Pipeline("inlining", chosen("always_inliner"), 3),
+    Pipeline("inlining, selection 2", chosen("always_inliner"), 2),
+    Pipeline("inlining, selection 1", chosen("always_inliner"), 1),
+    Pipeline("inlining, selection 0", chosen("always_inliner"), 0),
     Pipeline("clean-up", chosen(*_CLEAN), 3),
     Pipeline("clean-up and GVN", chosen(*_CLEAN, "new_gvn", "simplify_cfg"), 3),
+    Pipeline("O1", standard(1), 3),
     Pipeline("O2", standard(2), 3),
     Pipeline("O3", standard(3), 3),
     Pipeline("O3, vectorisers", standard(3, vectorize=True), 3),
 )
+"""The first is the one in use."""
 
 
 def scheduled_text(kernel: Kernel) -> tuple[str, bool, list[int]]:
