@@ -130,6 +130,51 @@ define internal {{ double, double, double }} @{_NAME}(double %x) noinline nounwi
 }}"""
 
 
+def _vector_text(vector: str, lanes: int) -> str:
+    """`reduce_pi` of each lane: a loop, because huge arguments are rare and code is not free."""
+    triple, vectors = "{ double, double, double }", f"{{ {vector}, {vector}, {vector} }}"
+    places = [f"  %m{k} = alloca {vector}, align 64" for k in range(4)]
+    stores = [
+        line
+        for k in range(3)
+        for line in (
+            f"  %v{k} = extractvalue {triple} %found, {k}",
+            f"  %p{k} = getelementptr double, ptr %m{k}, i64 %lane",
+            f"  store double %v{k}, ptr %p{k}",
+        )
+    ]
+    made = [
+        line
+        for k, before in enumerate(("poison", "%t0", "%t1"))
+        for line in (
+            f"  %w{k} = load {vector}, ptr %m{k}, align 64",
+            f"  %t{k} = insertvalue {vectors} {before}, {vector} %w{k}, {k}",
+        )
+    ]
+    return "\n".join(
+        [
+            f"define internal {vectors} @{_NAME}.{lanes}({vector} %x) noinline nounwind {{",
+            "entry:",
+            *places,
+            f"  store {vector} %x, ptr %m3, align 64",
+            "  br label %each",
+            "each:",
+            "  %lane = phi i64 [ 0, %entry ], [ %next, %each ]",
+            "  %place = getelementptr double, ptr %m3, i64 %lane",
+            "  %one = load double, ptr %place",
+            f"  %found = call {triple} @{_NAME}(double %one)",
+            *stores,
+            "  %next = add i64 %lane, 1",
+            f"  %more = icmp ult i64 %next, {lanes}",
+            "  br i1 %more, label %each, label %done",
+            "done:",
+            *made,
+            f"  ret {vectors} %t2",
+            "}",
+        ]
+    )
+
+
 def reduce_lanes(
     b: MathBuilder, x: Value, far: Value, usual: tuple[Value, Value, Value]
 ) -> list[Value]:
@@ -140,19 +185,11 @@ def reduce_lanes(
         "llvm.fma.f64", "declare double @llvm.fma.f64(double, double, double)"
     )
     safe = b.select(far, x, 2.0**30)
-    totals = [b.const(0.0)] * 3
-    for lane in range(max(b.count, 1)):
-        one = safe
-        if b.count:
-            one = b.emit("double", f"extractelement {safe.type} {safe.text}, i64 {lane}")
-        triple = "{ double, double, double }"
-        found = b.emit(triple, f"call {triple} @{_NAME}(double {one.text})")
-        parts = [b.emit("double", f"extractvalue {triple} {found.text}, {i}") for i in range(3)]
-        if b.count:
-            parts = [
-                b.emit(b.type, f"insertelement {b.type} {t.text}, double {p.text}, i64 {lane}")
-                for t, p in zip(totals, parts, strict=True)
-            ]
-        totals = parts
-    r, low, q = totals
+    name = _NAME
+    if b.count:
+        name = f"{_NAME}.{b.count}"
+        b.shared.helpers.setdefault(name, _vector_text(b.type, b.count))
+    triple = f"{{ {b.type}, {b.type}, {b.type} }}"
+    found = b.emit(triple, f"call {triple} @{name}({b.type} {safe.text})")
+    r, low, q = (b.emit(b.type, f"extractvalue {triple} {found.text}, {i}") for i in range(3))
     return [b.select(far, a, u) for a, u in zip((q, r, low), usual, strict=True)]
