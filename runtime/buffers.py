@@ -20,7 +20,7 @@ BLOCKS_PER_SIZE = 4
 SMALL_BYTES = 1 << 16
 """Below this size, more of them."""
 
-_HUGE_PAGE = 1 << 21
+_PAGE, _HUGE_PAGE = 1 << 12, 1 << 21
 _ADVISE_HUGE_PAGES = 14
 
 _lock = threading.Lock()
@@ -62,17 +62,25 @@ def live_bytes() -> int:
     return _live
 
 
-def block_layout(size: int) -> tuple[int, int, int]:
-    """(bytes with header, alignment, most to keep) of the blocks for outputs of `size` bytes.
+def block_layout(size: int) -> tuple[int, int, int, int]:
+    """Bytes in all, alignment, most to keep and bytes before the header, of blocks for outputs.
 
     Sizes have sixteen steps between two powers of two, so that outputs of about one size share
     blocks, and are whole cache lines; large ones are whole huge pages.
+
+    From `SMALL_BYTES` on data begins a page: a CPU takes a load for one of what it has just stored
+    if their places in a page are the same. Where results begin no later in a page than operands,
+    walks side by side meet that least (add of 8 MB: 160 us, and 200 us from 128 bytes on).
     """
     step = max(ALIGNMENT, 1 << max(size.bit_length() - 5, 0))
-    total = rounded(max(size, 1), step) + HEADER_BYTES
+    data = rounded(max(size, 1), step)
+    if size < SMALL_BYTES:
+        return data + HEADER_BYTES, ALIGNMENT, SLOTS, 0
+    total = rounded(data + _PAGE, _PAGE)
+    alignment = _PAGE
     if total >= 2 * _HUGE_PAGE:
-        return rounded(total, _HUGE_PAGE), _HUGE_PAGE, BLOCKS_PER_SIZE
-    return total, ALIGNMENT, SLOTS if size < SMALL_BYTES else BLOCKS_PER_SIZE
+        total, alignment = rounded(total, _HUGE_PAGE), _HUGE_PAGE
+    return total, alignment, BLOCKS_PER_SIZE, _PAGE - HEADER_BYTES
 
 
 def rounded(size: int, step: int) -> int:

@@ -235,11 +235,11 @@ def bucket(size: int) -> int:
     """
     from lamina.runtime.buffers import block_layout
 
-    total, alignment, count = block_layout(size)
+    total, alignment, count, lead = block_layout(size)
     with _bucket_lock:
         found = _buckets.get(total)
         if found is None:
-            found = _buckets[total] = structure("Bucket")(total, alignment, count)
+            found = _buckets[total] = structure("Bucket")(total, alignment, count, lead)
         return ctypes.addressof(found)
 
 

@@ -97,9 +97,10 @@ RECORDS: dict[str, Fields] = {
     # memory of one size that outputs gave back; slots are exchanged atomically, since deleters run
     # on any thread and without the GIL
     "Bucket": (
-        ("bytes", "i64"),  # of a block, with its header
+        ("bytes", "i64"),  # of a block, with its header and what stands before it
         ("alignment", "i64"),
         ("count", "i64"),  # slots in use
+        ("lead", "i64"),  # bytes of a block before its header
         ("slots", f"[{SLOTS} x ptr]"),
     ),
 }
