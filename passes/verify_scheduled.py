@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -49,6 +50,11 @@ class VerifyScheduledPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+
+        @cache
+        def may_be_shared(name: str) -> bool:
+            return name in kernels and is_shared(kernels[name].body.block)
+
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
@@ -57,7 +63,7 @@ class VerifyScheduledPass(ModulePass):
                 _verify_entry(function)
                 for inner in function.body.walk():
                     if isinstance(inner, TeamOp):
-                        _verify_team(inner, kernels)
+                        _verify_team(inner, may_be_shared)
             elif KERNEL in function.attributes:
                 _verify_kernel(function)
             else:
@@ -90,14 +96,13 @@ def _verify_entry(function: func.FuncOp) -> None:
             )
 
 
-def _verify_team(team: TeamOp, kernels: Mapping[str, func.FuncOp]) -> None:
+def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
     """Every thread runs what stands in a team, so only shared loops may write memory there."""
     for call in team.body.block.ops:
         if isinstance(call, SingleOp | BarrierOp):
             continue
         name = call.callee.root_reference.data if isinstance(call, func.CallOp) else call.name
-        kernel = kernels.get(name)
-        if kernel is None or not is_shared(kernel.body.block):
+        if not may_be_shared(name):
             raise DiagnosticException(
                 f"verify-scheduled: a team runs {name} on every thread, and it is no kernel of "
                 "parallel loops; loop.single runs it on one"
