@@ -1,7 +1,7 @@
 """erf, erfc, erfcx."""
 
 from lamina.codegen.vector_math import coefficients as c
-from lamina.codegen.vector_math import piecewise_tables
+from lamina.codegen.vector_math import piecewise_erf
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
 from lamina.codegen.vector_math.exponential import exp, exp_parts
@@ -25,7 +25,7 @@ def erf(b: MathBuilder, x: Value) -> Value:
     By pieces where numbers are looked up fast.
     """
     if has_lookup(b):
-        return odd_by_pieces(b, x, piecewise_tables.ERF)
+        return odd_by_pieces(b, x, piecewise_erf.ERF)
     magnitude = b.abs(x)
     if b.single:
         small = b.fma(x, b.horner(x * x, c.ERF32_SMALL), x)

@@ -1,7 +1,7 @@
 """Polynomials for `piecewise.py`, interval by interval.
 
-`python -m lamina.codegen.vector_math.fit_piecewise` writes `piecewise_tables.py`; needs mpmath,
-which the compiler itself does not.
+`python -m lamina.codegen.vector_math.fit_piecewise` writes `piecewise_erf.py` and its like, one for
+each function; needs mpmath, which the compiler itself does not.
 """
 
 import struct
@@ -68,20 +68,18 @@ def main() -> None:
     import mpmath as mp
 
     mp.mp.dps = 50
-    parts = [
-        '"""Polynomials by pieces; written by `fit_piecewise.py`, not by hand."""\n\n'
-        "from lamina.codegen.vector_math.piecewise import Pieces\n"
-    ]
+    head = '"""Polynomials by pieces; written by `fit_piecewise.py`, not by hand."""\n\n'
+    head += "from lamina.codegen.vector_math.piecewise import Pieces\n\n"
     for name, (function, step, limit, degree) in _functions().items():
         (high, low, *slopes), worst = pieces(function, step, degree)
         body = "".join(f"        {_row(row)},\n" for row in slopes)
-        parts.append(
+        text = (
             f"#: largest relative error 2^{float(mp.log(worst, 2)):.1f}\n"
             f"{name.upper()} = Pieces(\n"
             f"    step={step},\n    limit={limit},\n    high={_row(high)},\n    low={_row(low)},\n"
             f"    slopes=(\n{body}    ),\n)\n"
         )
-    (Path(__file__).parent / "piecewise_tables.py").write_text("\n".join(parts))
+        Path(__file__).with_name(f"piecewise_{name}.py").write_text(head + text)
 
 
 def _row(numbers: list[float]) -> str:

@@ -1,7 +1,7 @@
 """sinh, cosh, tanh and their inverses."""
 
 from lamina.codegen.vector_math import coefficients as c
-from lamina.codegen.vector_math import piecewise_tables
+from lamina.codegen.vector_math import piecewise_tanh
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.exponential import exp_parts, expm1_parts, reduce_ln2
@@ -15,7 +15,7 @@ def tanh(b: MathBuilder, x: Value) -> Value:
     By pieces where numbers are looked up fast.
     """
     if has_lookup(b):
-        return odd_by_pieces(b, x, piecewise_tables.TANH)
+        return odd_by_pieces(b, x, piecewise_tanh.TANH)
     magnitude = b.abs(x)
     n, r = reduce_ln2(b, b.at_most(magnitude, b.pick(10.0, 20.0)) * 2.0)
     power = b.power_of_two(n)

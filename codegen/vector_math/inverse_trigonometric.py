@@ -1,7 +1,7 @@
 """asin, acos, atan, atan2."""
 
 from lamina.codegen.vector_math import coefficients as c
-from lamina.codegen.vector_math import piecewise_tables
+from lamina.codegen.vector_math import piecewise_atan
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.piecewise import by_pieces, has_lookup
@@ -104,7 +104,7 @@ def atan2(b: MathBuilder, y: Value, x: Value) -> Value:
 def _atan_by_pieces(b: MathBuilder, x: Value) -> Value:
     y = b.abs(x)
     steep = y > 1.0
-    angle = by_pieces(b, b.select(steep, 1.0 / y, y), piecewise_tables.ATAN)
+    angle = by_pieces(b, b.select(steep, 1.0 / y, y), piecewise_atan.ATAN)
     turned = (PI_HALF_32[1] - angle) + PI_HALF_32[0]
     return b.copysign(b.select(steep, turned, angle), x)
 
@@ -116,7 +116,7 @@ def _atan2_by_pieces(b: MathBuilder, y: Value, x: Value) -> Value:
     # Alike: 45 degrees, at infinity too. Both 0: the angle of a quotient of 0.
     alike = b.select(large.equals(0.0), b.const(0.0), 1.0)
     quotient = b.select(small.equals(large), alike, small / large)
-    angle = by_pieces(b, quotient, piecewise_tables.ATAN)
+    angle = by_pieces(b, quotient, piecewise_atan.ATAN)
     behind = b.icmp("slt", b.as_bits(x), 0)
     # A quarter turn less the angle, or more if behind; half a turn less; or the angle.
     angle = b.select(b.xor(steep, behind), -angle, angle)
