@@ -22,7 +22,7 @@ LN2_PARTS_64 = (0.6931471803691238, 1.9082149292705877e-10)
 #: step, is exact where x is not small.
 LN2_SIXTEENTHS = (0.6931471824645996, -1.904654323148236e-09)
 SIXTEENTH_POWERS = tuple(2.0 ** (i / 16) for i in range(16))
-_NEAREST_SIXTEENTH = 1.5 * 2.0**19
+NEAREST_SIXTEENTH = 1.5 * 2.0**19
 """Added to a small f32 it leaves the nearest multiple of 1/16; the last four bits count them."""
 _MOST_R = 0.03
 """More than any remainder of half a sixteenth of ln2: only remainders of infinities are larger."""
@@ -49,8 +49,8 @@ def exp(b: MathBuilder, x: Value) -> Value:
 
 def _exp_by_sixteenths(b: MathBuilder, x: Value) -> Value:
     """e^x of f32 as 2^n 2^(i/16) e^r, i by lookup; `scale` takes the whole part of n + i/16."""
-    marked = b.fma(x, LOG2_E, _NEAREST_SIXTEENTH)
-    n = marked - _NEAREST_SIXTEENTH
+    marked = b.fma(x, LOG2_E, NEAREST_SIXTEENTH)
+    n = marked - NEAREST_SIXTEENTH
     high, low = LN2_SIXTEENTHS
     r = b.fma(n, -low, b.fma(n, -high, x))
     # Where n is infinite, r must not be NaN; where x is NaN, so is n.

@@ -15,14 +15,18 @@ INVERSE_LN10_32 = (0.4342944920063019, -1.0103049952192578e-08)
 LOG10_2_32 = (0.301025390625, 4.605039066518657e-06)
 
 
-def split(b: MathBuilder, x: Value) -> tuple[Value, Value]:
-    """(e, m): x = 2^e m with m in sqrt(1/2) .. sqrt(2), for positive finite x; e a whole float."""
+def split(b: MathBuilder, x: Value, least: int | None = None) -> tuple[Value, Value]:
+    """(e, m): x = 2^e m with m in sqrt(1/2) .. sqrt(2), for positive finite x; e a whole float.
+
+    With `least`, m begins at the float of these bits instead.
+    """
     smallest = b.pick(2.0**-126, 2.0**-1022)
     lift = b.mantissa + 1
     tiny = x < smallest
     bits = b.as_bits(b.select(tiny, x * 2.0**lift, x))
-    root_half = 0x3F3504F3 if b.single else 0x3FE6A09E667F3BCD
-    exponent = b.ashr(b.sub(bits, root_half), b.mantissa)
+    if least is None:
+        least = 0x3F3504F3 if b.single else 0x3FE6A09E667F3BCD
+    exponent = b.ashr(b.sub(bits, least), b.mantissa)
     m = b.as_float(b.sub(bits, b.shl(exponent, b.mantissa)))
     e = b.to_float(exponent)
     return b.select(tiny, e - float(lift), e), m

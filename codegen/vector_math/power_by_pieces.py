@@ -9,7 +9,8 @@ from math import log, log2
 
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
-from lamina.codegen.vector_math.exponential import SIXTEENTH_POWERS
+from lamina.codegen.vector_math.exponential import NEAREST_SIXTEENTH, SIXTEENTH_POWERS
+from lamina.codegen.vector_math.logarithm import INVERSE_LN2_32, split
 from lamina.codegen.vector_math.piecewise import looked_up
 
 LANES = 16
@@ -17,12 +18,10 @@ LANES = 16
 LEAST_M = 0x3F300000
 """The bits of 11/16, from where on m is: the sixteen intervals meet there."""
 INTERVALS_BELOW_ONE = range(6, 16)
-INVERSE_LN2 = (1.4426950216293335, 1.925963033500011e-08)
 LOG_SERIES = tuple((-1) ** k / (k + 3) for k in reversed(range(6)))
 """(ln(1 + t) - t + t^2 / 2) / t^3, to 2^-35 of t."""
 EXP2_SERIES = (log(2) ** 3 / 6, log(2) ** 2 / 2, log(2))
 """(2^r - 1) / r for |r| up to 1/32, to 2^-26.7 of 2^r."""
-_NEAREST_SIXTEENTH = 1.5 * 2.0**19
 _MOST_EXPONENT = 200.0
 """Exponents beyond this give 0 or infinity."""
 
@@ -55,21 +54,16 @@ def pow_by_pieces(b: MathBuilder, x: Value, y: Value) -> Value:
 
 def _log2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
     """log2 x as high + low, to some 33 bits."""
-    tiny = x < 2.0**-126
-    bits = b.as_bits(b.select(tiny, x * 2.0**24, x))
-    exponent = b.ashr(b.sub(bits, LEAST_M), b.mantissa)
-    m = b.as_float(b.sub(bits, b.shl(exponent, b.mantissa)))
-    e = b.to_float(exponent)
-    e = b.select(tiny, e - 24.0, e)
-    interval = b.ashr(bits, b.mantissa - 4)
+    e, m = split(b, x, LEAST_M)
+    interval = b.ashr(b.as_bits(m), b.mantissa - 4)
 
     t = b.fma(m, looked_up(b, interval, INVERSES), -1.0)
     square, square_low = two_product(b, t, t)
     natural, rest = fast_two_sum(b, t, square * -0.5)
     rest = b.fma(square_low, -0.5, rest)
     rest = b.fma(square * t, b.horner(t, LOG_SERIES), rest)
-    scaled, scaled_low = two_product(b, natural, INVERSE_LN2[0])
-    scaled_low = b.fma(rest, INVERSE_LN2[0], b.fma(natural, INVERSE_LN2[1], scaled_low))
+    scaled, scaled_low = two_product(b, natural, INVERSE_LN2_32[0])
+    scaled_low = b.fma(rest, INVERSE_LN2_32[0], b.fma(natural, INVERSE_LN2_32[1], scaled_low))
 
     high, error = fast_two_sum(b, e + looked_up(b, interval, LOG_HIGH), scaled)
     return high, error + (scaled_low + looked_up(b, interval, LOG_LOW))
@@ -77,8 +71,8 @@ def _log2(b: MathBuilder, x: Value) -> tuple[Value, Value]:
 
 def _exp2(b: MathBuilder, x: Value, low: Value) -> Value:
     """2^(x + low)."""
-    marked = x + _NEAREST_SIXTEENTH
-    n = marked - _NEAREST_SIXTEENTH
+    marked = x + NEAREST_SIXTEENTH
+    n = marked - NEAREST_SIXTEENTH
     r = (x - n) + low
     power = looked_up(b, b.as_bits(marked), SIXTEENTH_POWERS)
     return b.scale(b.fma(power * r, b.horner(r, EXP2_SERIES), power), n)
