@@ -2,15 +2,16 @@
 
 `python -m bench.compile_time` compiles chains of 10, 100, 1000 and 10000 aten ops and prints
 microseconds an op for each step, the best of some runs; linear compile time means flat rows. The
-last row leaves out what a program of one op takes. `--encoder LAYERS` profiles a transformer
-encoder as torch.export gives it instead. Nothing comes from the disk cache.
+last row leaves out what a program of one op takes. `--functions`: half of the ops are functions
+like exp and sin. `--encoder LAYERS` profiles a transformer encoder as torch.export gives it
+instead. Nothing comes from the disk cache.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ModuleOp
@@ -25,7 +26,12 @@ from lamina.runtime.layers import layer_of, parse
 
 CHAINS = {1: 20, 10: 20, 100: 5, 1000: 2, 10000: 1}
 """Ops in a chain, and how often it is compiled."""
-_OPS = ("add.Tensor", "mul.Tensor", "sub.Tensor", "maximum.default", "minimum.default")
+_ARITHMETIC = ("add.Tensor", "mul.Tensor", "sub.Tensor", "maximum.default", "minimum.default")
+_FUNCTIONS = (
+    *("add.Tensor", "sigmoid.default", "mul.Tensor", "tanh.default", "sub.Tensor"),
+    *("relu.default", "exp.default", "neg.default", "div.Tensor", "sin.default"),
+)
+_UNARY = frozenset({"sigmoid", "tanh", "relu", "exp", "neg", "sin"})
 
 
 class Times:
@@ -47,13 +53,15 @@ class Times:
         return sum(self.seconds.values())
 
 
-def chain(length: int) -> str:
-    """A program of `length` pointwise ops, each on the result before and an input."""
+def chain(length: int, ops: Sequence[str] = _ARITHMETIC) -> str:
+    """A program of `length` pointwise ops, each on the result before (and an input)."""
     kind = "tensor<64x64xf32>"
     lines = [f"func.func @main(%v0: {kind}, %b: {kind}) -> {kind} {{"]
     for i in range(length):
-        op = f"aten.{_OPS[i % len(_OPS)]}(%v{i}, %b)"
-        lines.append(f"  %v{i + 1} = {op} : ({kind}, {kind}) -> {kind}")
+        op = ops[i % len(ops)]
+        operands = [f"%v{i}"] if op.partition(".")[0] in _UNARY else [f"%v{i}", "%b"]
+        kinds = ", ".join([kind] * len(operands))
+        lines.append(f"  %v{i + 1} = aten.{op}({', '.join(operands)}) : ({kinds}) -> {kind}")
     return "\n".join([*lines, f"  func.return %v{length} : {kind}", "}"])
 
 
@@ -72,10 +80,10 @@ def profile(module: ModuleOp, times: Times) -> None:
             load_object(code, ["lamina_main"], target, emitted.needs_openmp)
 
 
-def profile_chain(length: int) -> Times:
+def profile_chain(length: int, ops: Sequence[str] = _ARITHMETIC) -> Times:
     """Times of one chain."""
     times = Times()
-    text = chain(length)
+    text = chain(length, ops)
     with times.of("parse"):
         module = parse(text)
     profile(module, times)
@@ -99,16 +107,16 @@ def profile_encoder(layers: int) -> Times:
     return times
 
 
-def best_of(length: int, runs: int) -> dict[str, float]:
+def best_of(length: int, runs: int, ops: Sequence[str] = _ARITHMETIC) -> dict[str, float]:
     """Seconds of each step of one chain, the least of some runs."""
-    found = [profile_chain(length).seconds for _ in range(runs)]
+    found = [profile_chain(length, ops).seconds for _ in range(runs)]
     return {step: min(run[step] for run in found) for step in found[0]}
 
 
-def report_chains() -> None:
+def report_chains(ops: Sequence[str]) -> None:
     """Prints microseconds an op of each step, a column for each length."""
-    profile_chain(1)  # loads passes and LLVM
-    one, *runs = [best_of(length, repeats) for length, repeats in CHAINS.items()]
+    profile_chain(len(ops), ops)  # loads passes and LLVM
+    one, *runs = [best_of(length, repeats, ops) for length, repeats in CHAINS.items()]
     _, *lengths = CHAINS
     totals = [sum(run.values()) for run in runs]
     rows = {
@@ -136,11 +144,12 @@ def main() -> None:
     """Reads the options and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoder", type=int, metavar="LAYERS")
+    parser.add_argument("--functions", action="store_true")
     options = parser.parse_args()
     if options.encoder:
         report_encoder(options.encoder)
     else:
-        report_chains()
+        report_chains(_FUNCTIONS if options.functions else _ARITHMETIC)
 
 
 if __name__ == "__main__":

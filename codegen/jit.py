@@ -18,7 +18,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
-CODEGEN_VERSION = 4
+CODEGEN_VERSION = 5
 
 #: What LLVM may call on its own account, and what waiting threads call.
 _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")

@@ -55,6 +55,10 @@ _FUNCTIONS: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
 }
 
+#: Calls of vector functions that LLVM inlines in a function; any further stay calls. They cost 3 %
+#: of the time where many are, and the code of a chain of functions grows with its length only.
+INLINED_CALLS = 16
+
 
 def _float_operands(w: FunctionWriter, op: Operation) -> list[str]:
     if isinstance(types.element_of(op.results[0].type), BFloat16Type):
@@ -92,7 +96,10 @@ def _function(w: FunctionWriter, op: Operation) -> None:
 def call_function(w: FunctionWriter, stem: str, type_: str, operands: list[str]) -> str:
     """Calls one of our vector functions on f32 or f64 scalars or vectors of any lane count."""
     name = vector_math.require(w.module, stem, type_)
-    return w.call(name, type_, ", ".join(f"{type_} {operand}" for operand in operands))
+    w.vector_calls += 1
+    ending = "" if w.vector_calls <= INLINED_CALLS else " noinline"
+    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
+    return w.emit(f"call {type_} @{name}({arguments}){ending}")
 
 
 def _special(w: FunctionWriter, op: SpecialOp) -> None:

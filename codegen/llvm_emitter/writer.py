@@ -86,6 +86,7 @@ class FunctionWriter:
         self.attributes: dict[SSAValue, str] = {}
         self.counter = 0
         self.teams = 0
+        self.vector_calls = 0
         self.team = ALONE
         self.streams = False
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
-from lamina.codegen.vector_math.builder import MathBuilder, Shared, Value
-from lamina.codegen.vector_math.special_builder import SpecialBuilder
+from lamina.codegen.vector_math.builder import Shared, Value
+from lamina.codegen.vector_math.special_builder import SpecialBuilder, call
 
 if TYPE_CHECKING:
     from lamina.codegen.llvm_emitter.writer import ModuleWriter
@@ -84,6 +84,15 @@ SPECIAL: dict[str, tuple[str, int]] = {
     "zeta": ("zeta", 2),
 }
 
+#: f64 steps of f32 functions, each a function of its own: code of that size is not inlined.
+STEPS: dict[str, tuple[str, int]] = {
+    "cos_for_single": ("trigonometric", 1),
+    "sin_for_single": ("trigonometric", 1),
+    "tan_for_single": ("trigonometric", 1),
+}
+
+_ALL = FUNCTIONS | SPECIAL | STEPS
+
 IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer"})
 
 
@@ -106,7 +115,7 @@ def require(writer: "ModuleWriter", stem: str, type_: str) -> str:
 @cache
 def function_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
     """(definition, what else it needs) of one function for one type and target."""
-    _, operands = FUNCTIONS.get(stem) or SPECIAL[stem]
+    _, operands = _ALL[stem]
     builder = SpecialBuilder(type_, target)
     given = [Value(builder, type_, f"%x{i}") for i in range(operands)]
     result = build(stem, builder, *given)
@@ -124,18 +133,13 @@ def function_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
 
 def build(stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
     """What function `stem` computes, appended to a builder."""
-    module, _ = FUNCTIONS.get(stem) or SPECIAL[stem]
+    module, _ = _ALL[stem]
     if stem in SPECIAL and builder.single and module not in IN_OWN_PRECISION:
-        return builder.in_double(partial(_call, stem), *operands)
+        return builder.in_double(partial(call, stem), *operands)
     function: Callable[..., Value] = getattr(
         import_module(f"lamina.codegen.vector_math.{module}"), stem
     )
     return function(builder, *operands)
-
-
-def _call(stem: str, builder: MathBuilder, *operands: Value) -> Value:
-    assert isinstance(builder, SpecialBuilder)
-    return builder.apply(stem, *operands)
 
 
 def _outlined(target: Target) -> str:

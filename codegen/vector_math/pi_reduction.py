@@ -6,6 +6,14 @@ from lamina.codegen.vector_math.builder import MathBuilder, Value
 
 _NAME = "lamina.reduce_pi"
 _WORDS = 24
+#: Arguments are hardly ever huge: what LLVM saves on this code, every program with a sine saves.
+_RARE = "noinline optnone nounwind"
+
+_DECLARATIONS = {
+    "llvm.ctlz.i64": "declare i64 @llvm.ctlz.i64(i64, i1)",
+    "llvm.fma.f64": "declare double @llvm.fma.f64(double, double, double)",
+    "llvm.fshl.i64": "declare i64 @llvm.fshl.i64(i64, i64, i64)",
+}
 
 #: pi / 2 as two doubles.
 _HIGH, _LOW = "0x3FF921FB54442D18", "0x3C91A62633145C07"
@@ -39,12 +47,13 @@ def _text() -> str:
     """`{r, r_low, q} reduce_pi(x)`: |x| at least 2, x = (q + 4 k) pi/2 + r.
 
     x = m 2^e. Of 2/pi only 192 bits matter: those before give multiples of 4 with m 2^e, those
-    after are beyond the precision. The product modulo 2^192 is q in two bits, and a fraction.
+    after are beyond the precision. The product modulo 2^192 is q in two bits, and a fraction; its
+    first word is not 0, as no double is nearer to a multiple of pi/2 than 2^-61.
     """
     words = ", ".join(f"i64 {word - 2**64 if word >= 2**63 else word}" for word in _two_over_pi())
     return f"""@{_NAME}.table = internal constant [{_WORDS} x i64] [{words}]
 
-define internal {{ double, double, double }} @{_NAME}(double %x) noinline nounwind {{
+define internal {{ double, double, double }} @{_NAME}(double %x) {_RARE} {{
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
   %biased = and i64 %shifted, 2047
@@ -61,37 +70,45 @@ define internal {{ double, double, double }} @{_NAME}(double %x) noinline nounwi
   %w1 = load i64, ptr %p1
   %w2 = load i64, ptr %p2
   %w3 = load i64, ptr %p3
-  %e0 = zext i64 %w0 to i256
-  %e1 = zext i64 %w1 to i256
-  %e2 = zext i64 %w2 to i256
-  %e3 = zext i64 %w3 to i256
-  %s0 = shl i256 %e0, 192
-  %s1 = shl i256 %e1, 128
-  %s2 = shl i256 %e2, 64
-  %o0 = or i256 %s0, %s1
-  %o1 = or i256 %s2, %e3
-  %window = or i256 %o0, %o1
-  %wide_bit = zext i64 %bit to i256
-  %aligned = shl i256 %window, %wide_bit
-  %top_window = lshr i256 %aligned, 64
-  %bits192 = trunc i256 %top_window to i192
-  %m192 = zext i64 %m to i192
-  %product = mul i192 %bits192, %m192
-  %quarter = lshr i192 %product, 190
-  %q2 = trunc i192 %quarter to i64
-  %signed = shl i192 %product, 2
-  %below = icmp slt i192 %signed, 0
+  %a0 = call i64 @llvm.fshl.i64(i64 %w0, i64 %w1, i64 %bit)
+  %a1 = call i64 @llvm.fshl.i64(i64 %w1, i64 %w2, i64 %bit)
+  %a2 = call i64 @llvm.fshl.i64(i64 %w2, i64 %w3, i64 %bit)
+  %wide_m = zext i64 %m to i128
+  %wide1 = zext i64 %a1 to i128
+  %wide2 = zext i64 %a2 to i128
+  %product2 = mul i128 %wide2, %wide_m
+  %carry2 = lshr i128 %product2, 64
+  %times1 = mul i128 %wide1, %wide_m
+  %product1 = add i128 %times1, %carry2
+  %carry1 = lshr i128 %product1, 64
+  %more0 = trunc i128 %carry1 to i64
+  %times0 = mul i64 %a0, %m
+  %b0 = add i64 %times0, %more0
+  %b1 = trunc i128 %product1 to i64
+  %b2 = trunc i128 %product2 to i64
+  %q2 = lshr i64 %b0, 62
+  %s0 = call i64 @llvm.fshl.i64(i64 %b0, i64 %b1, i64 2)
+  %s1 = call i64 @llvm.fshl.i64(i64 %b1, i64 %b2, i64 2)
+  %s2 = shl i64 %b2, 2
+  %below = icmp slt i64 %s0, 0
   %up = zext i1 %below to i64
   %q = add i64 %q2, %up
-  %negated = sub i192 0, %signed
-  %magnitude = select i1 %below, i192 %negated, i192 %signed
-  %zeros192 = call i192 @llvm.ctlz.i192(i192 %magnitude, i1 false)
-  %normal = shl i192 %magnitude, %zeros192
-  %zeros = trunc i192 %zeros192 to i64
-  %first192 = lshr i192 %normal, 128
-  %first = trunc i192 %first192 to i64
-  %second192 = lshr i192 %normal, 64
-  %second = trunc i192 %second192 to i64
+  %rest2 = icmp ne i64 %s2, 0
+  %borrow2 = zext i1 %rest2 to i64
+  %s12 = or i64 %s1, %s2
+  %rest1 = icmp ne i64 %s12, 0
+  %borrow1 = zext i1 %rest1 to i64
+  %n2 = sub i64 0, %s2
+  %minus1 = sub i64 0, %s1
+  %n1 = sub i64 %minus1, %borrow2
+  %minus0 = sub i64 0, %s0
+  %n0 = sub i64 %minus0, %borrow1
+  %f0 = select i1 %below, i64 %n0, i64 %s0
+  %f1 = select i1 %below, i64 %n1, i64 %s1
+  %f2 = select i1 %below, i64 %n2, i64 %s2
+  %zeros = call i64 @llvm.ctlz.i64(i64 %f0, i1 false)
+  %first = call i64 @llvm.fshl.i64(i64 %f0, i64 %f1, i64 %zeros)
+  %second = call i64 @llvm.fshl.i64(i64 %f1, i64 %f2, i64 %zeros)
   %high_bits = lshr i64 %first, 11
   %rest = and i64 %first, 2047
   %rest_up = shl i64 %rest, 42
@@ -153,7 +170,7 @@ def _vector_text(vector: str, lanes: int) -> str:
     ]
     return "\n".join(
         [
-            f"define internal {vectors} @{_NAME}.{lanes}({vector} %x) noinline nounwind {{",
+            f"define internal {vectors} @{_NAME}.{lanes}({vector} %x) {_RARE} {{",
             "entry:",
             *places,
             f"  store {vector} %x, ptr %m3, align 64",
@@ -180,10 +197,8 @@ def reduce_lanes(
 ) -> list[Value]:
     """(q, r, r_low) of every lane where `far` holds; `usual` elsewhere."""
     b.shared.helpers.setdefault(_NAME, _text())
-    b.shared.declarations.setdefault("llvm.ctlz.i192", "declare i192 @llvm.ctlz.i192(i192, i1)")
-    b.shared.declarations.setdefault(
-        "llvm.fma.f64", "declare double @llvm.fma.f64(double, double, double)"
-    )
+    for name, text in _DECLARATIONS.items():
+        b.shared.declarations.setdefault(name, text)
     safe = b.select(far, x, 2.0**30)
     name = _NAME
     if b.count:

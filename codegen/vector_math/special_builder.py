@@ -15,10 +15,10 @@ State = list[Value]
 
 
 class SpecialBuilder(MathBuilder):
-    """Builds special functions; they call elementary ones as functions of their own."""
+    """Builds special functions; they call elementary ones as functions of their own (`apply`)."""
 
     def apply(self, stem: str, *operands: Value) -> Value:
-        """Calls function `stem` of this folder on values of this builder's type."""
+        """Calls function `stem` of this folder, a function of its own, on values of this type."""
         from lamina.codegen.vector_math import function_name, function_text
 
         text, shared = function_text(stem, self.type, self.target)
@@ -113,3 +113,9 @@ class SpecialBuilder(MathBuilder):
     def _name(self, type_: str) -> Value:
         self.shared.counter += 1
         return Value(self, type_, f"%m{self.shared.counter}")
+
+
+def call(stem: str, b: MathBuilder, *operands: Value) -> Value:
+    """`SpecialBuilder.apply` for what is given a builder of the general type, as by `in_double`."""
+    assert isinstance(b, SpecialBuilder)
+    return b.apply(stem, *operands)

@@ -5,13 +5,13 @@ Up to 2^20 (f32: 2^22) r comes from x - q pi/2 in two or three parts (Cody and W
 2^15, x = q pi + r with |r| <= pi/2: one polynomial, and no choice between two.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product, two_sum
 from lamina.codegen.vector_math.pi_reduction import reduce_lanes
+from lamina.codegen.vector_math.special_builder import call
 
 TWO_OVER_PI = 0.6366197723675814
 PI_HALF_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -103,9 +103,9 @@ def _tangent(b: MathBuilder, x: Value, short: bool) -> Value:
 
 def _single(b: MathBuilder, x: Value, shift: int) -> Value:
     """sin(x + shift pi/2) in f32; by way of f64 where a lane is beyond 2^15."""
-    in_double = partial(_wave, shift=shift, short=True)
     if not b.fused:
-        return b.in_double(in_double, x)
+        return b.in_double(partial(_wave, shift=shift, short=True), x)
+    in_double = partial(call, "cos_for_single" if shift else "sin_for_single")
     size = b.abs(x)
     far = b.xor(size < 2.0**15, True)
     near = _cos_single(b, size) if shift else _sin_single(b, x, size)
@@ -153,10 +153,19 @@ def _signed(b: MathBuilder, value: Value, sign: Value) -> Value:
     return b.as_float(b.xor(b.as_bits(value), sign))
 
 
-def _either(b: MathBuilder, x: Value, function: Callable[..., Value]) -> Value:
-    if b.single:
-        return b.in_double(partial(function, short=True), x)
-    return function(b, x, short=False)
+def sin_for_single(b: MathBuilder, x: Value) -> Value:
+    """The sine in f64, good enough for an f32 result."""
+    return _wave(b, x, 0, short=True)
+
+
+def cos_for_single(b: MathBuilder, x: Value) -> Value:
+    """The cosine in f64, good enough for an f32 result."""
+    return _wave(b, x, 1, short=True)
+
+
+def tan_for_single(b: MathBuilder, x: Value) -> Value:
+    """The tangent in f64, good enough for an f32 result."""
+    return _tangent(b, x, short=True)
 
 
 def sin(b: MathBuilder, x: Value) -> Value:
@@ -174,5 +183,8 @@ def cos(b: MathBuilder, x: Value) -> Value:
 
 def tan(b: MathBuilder, x: Value) -> Value:
     """The tangent; NaN at infinity; -0 at -0."""
-    result = _either(b, x, _tangent)
+    if b.single:
+        result = b.in_double(partial(call, "tan_for_single"), x)
+    else:
+        result = _tangent(b, x, short=False)
     return b.select(b.abs(x) < b.pick(2.0**-13, 2.0**-28), x, result)
