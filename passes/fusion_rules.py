@@ -16,7 +16,14 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion_cost import value_bytes
 from lamina.passes.fusion_estimate import Estimate
 from lamina.passes.fusion_override import override
-from lamina.passes.kernel_model import THREADS, estimate_product, estimate_rows
+from lamina.passes.kernel_model import (
+    THREADS,
+    estimate_far_panels,
+    estimate_product,
+    estimate_rows,
+    repacked_bytes,
+    row_tasks,
+)
 
 ROWS = "lamina.rows"
 """Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
@@ -157,7 +164,7 @@ def _pays(
 ) -> Refusal | None:
     """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
     kept_bytes = sum(value_bytes(value) for value in dict.fromkeys(v for _, v in edges))
-    if not forced and (refusal := idle_threads((*members, op), parallel, kept_bytes, machine)):
+    if not forced and (refusal := rows_cost((*members, op), parallel, kept_bytes, machine)):
         return refusal
     contractions = sum(is_product(m) for m in members)
     if not is_product(op):
@@ -180,17 +187,26 @@ def _pays(
     )
 
 
-def idle_threads(
+def rows_cost(
     nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
 ) -> Refusal | None:
-    """Why nests had better not share so few rows, if what their kernel spares costs less."""
-    if rows >= THREADS:
-        return None
-    thought = estimate_rows(nests, rows, spared, machine)
-    if thought.pays:
-        return None
-    return Refusal(
-        f"together they have only {rows} rows to run in parallel: "
-        + thought.compare("work of idle threads", "storing and waiting"),
-        thought,
-    )
+    """Why nests had better not share these rows, if what their kernel spares costs less."""
+    tasks = row_tasks(nests, rows)
+    if tasks < THREADS:
+        thought = estimate_rows(nests, tasks, spared, machine)
+        if not thought.pays:
+            blocks = "" if tasks == rows else f", {tasks} blocks for matrix products"
+            return Refusal(
+                f"together they have only {rows} rows to run in parallel{blocks}: "
+                + thought.compare("work of idle threads", "storing and waiting"),
+                thought,
+            )
+    if panels := repacked_bytes(nests):
+        thought = estimate_far_panels(panels, spared, machine)
+        if not thought.pays:
+            return Refusal(
+                "each thread would read all of an operand that threads packed just before: "
+                + thought.compare(f"fetching {panels} bytes", "storing and waiting"),
+                thought,
+            )
+    return None

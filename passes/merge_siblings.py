@@ -28,7 +28,7 @@ from lamina.passes.fusion_rules import (
     MAX_ROW_BYTES,
     Refusal,
     edge_rows,
-    idle_threads,
+    rows_cost,
 )
 from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
 from lamina.passes.nest_merging import merge_nests
@@ -235,7 +235,7 @@ def _refusal(
     arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
     if len(arrays) > MAX_ARRAYS:
         return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")
-    return idle_threads(nests, parallel, shared, machine)
+    return rows_cost(nests, parallel, shared, machine)
 
 
 def scratch_bytes(nest: GenericOp) -> int:

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.passes.kernel_model import PRODUCT_ROWS, THREADS
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.panel_product import PanelProduct
@@ -39,7 +40,8 @@ def schedule_product_kernel(
     rows = extents[-1] if blocked else 1
     outer = extents[:-1] if blocked else extents
     bits = _bits(products)
-    block = _block_rows(rows, stages, products, target, bits, panel_mode=panel_mode)
+    most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(outer) * rows)
+    block = _block_rows(rows, stages, products, target, bits, most, panel_mode=panel_mode)
     builder = PanelProduct if panel_mode else RowProduct
     kernel = builder(stages, products, memory, target, outputs, blocked, rows, block, bits)
     blocks = -(-rows // block)
@@ -135,24 +137,29 @@ def _bits(products: dict[Stage, Contraction]) -> int:
     return stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def _shared_rows(rows: int) -> int:
+    """Rows of a task that takes whole rows: fewer where threads would find no work."""
+    return max(PRODUCT_ROWS, min(ROW_MODE_ROWS, -(-rows // THREADS)))
+
+
 def _block_rows(
     rows: int,
     stages: list[Stage],
     products: dict[Stage, Contraction],
     target: Target,
     bits: int,
+    most: int,
     *,
     panel_mode: bool,
 ) -> int:
     """Rows per task, balanced over the blocks; scratch of a block fits half the L2 cache."""
-    wanted = PANEL_MODE_ROWS if panel_mode else ROW_MODE_ROWS
     widest = 1
     for stage, shape in products.items():
         summed = shape.size(shape.summed)
         columns = 0 if panel_mode else stage.extents[shape.inner_column]
         widest = max(widest, summed + columns)
     fitting = target.l2_bytes // 2 // (widest * bits // 8)
-    wanted = max(1, min(wanted, max(8, fitting), rows))
+    wanted = max(1, min(most, max(8, fitting), rows))
     blocks = -(-rows // wanted)
     block = -(-rows // blocks)
     smallest = min(choose_tile(c.panel or 1, bits, block, target).rows for c in products.values())

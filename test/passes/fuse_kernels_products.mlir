@@ -1,0 +1,100 @@
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"},fuse-kernels{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// Threads share out the rows of a kernel whose product is followed by something on whole rows, in blocks
+// of sixteen: here there are eight.
+func.func @main(%a: tensor<128x256xf32>, %b: tensor<1024x256xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<128xf32> {
+  %p = loop.generic (m, n, k) in [128, 1024, 256] reads(%a[m, k] : tensor<128x256xf32>, %b[n, k] : tensor<1024x256xf32>) writes([m, n] add : tensor<128x1024xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [128, 1024] reads(%p[m, n] : tensor<128x1024xf32>) writes([m] max : tensor<128xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<128xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.op = "product"
+// CHECK:         lamina.op = "amax"
+// CHECK-NOT:     lamina.not_fused = "product -> amax
+// CHECK:         func.return
+
+// -----
+
+// With two blocks, other threads would have nothing to do; the product alone has columns to share out.
+func.func @main(%a: tensor<32x256xf32>, %b: tensor<1024x256xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<32xf32> {
+  %p = loop.generic (m, n, k) in [32, 1024, 256] reads(%a[m, k] : tensor<32x256xf32>, %b[n, k] : tensor<1024x256xf32>) writes([m, n] add : tensor<32x1024xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [32, 1024] reads(%p[m, n] : tensor<32x1024xf32>) writes([m] max : tensor<32xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<32xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.not_fused = "{{.*}}product -> amax: together they have only 32 rows to run in parallel, 2 blocks for matrix products: work of idle threads takes
+
+// -----
+
+// The operand is packed in the call: the threads that packed it have its columns.
+func.func @main(%a: tensor<128x256xf32>, %b: tensor<1024x256xf32>) -> tensor<128xf32> {
+  %p = loop.generic (m, n, k) in [128, 1024, 256] reads(%a[m, k] : tensor<128x256xf32>, %b[n, k] : tensor<1024x256xf32>) writes([m, n] add : tensor<128x1024xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [128, 1024] reads(%p[m, n] : tensor<128x1024xf32>) writes([m] max : tensor<128xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<128xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.not_fused = "{{.*}}product -> amax: each thread would read all of an operand that threads packed just before: fetching 1048576 bytes takes
+
+// -----
+
+// What is pointwise runs panel by panel, and takes nothing from the threads.
+func.func @main(%a: tensor<32x256xf32>, %b: tensor<1024x256xf32>) -> tensor<32x1024xf32> {
+  %p = loop.generic (m, n, k) in [32, 1024, 256] reads(%a[m, k] : tensor<32x256xf32>, %b[n, k] : tensor<1024x256xf32>) writes([m, n] add : tensor<32x1024xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [32, 1024] reads(%p[m, n] : tensor<32x1024xf32>) writes([m, n] store : tensor<32x1024xf32>) attributes {lamina.op = "neg"} {
+  ^bb0(%x: f32):
+    %v = arith.negf %x : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x1024xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.op = "product"
+// CHECK:         lamina.op = "neg"
+// CHECK-NOT:     product -> neg
+// CHECK:         func.return
+
+// -----
+
+// With no more columns than rows, the rows are what is shared out anyway.
+func.func @main(%a: tensor<128x256xf32>, %b: tensor<128x256xf32>) -> tensor<128xf32> {
+  %p = loop.generic (m, n, k) in [128, 128, 256] reads(%a[m, k] : tensor<128x256xf32>, %b[n, k] : tensor<128x256xf32>) writes([m, n] add : tensor<128x128xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [128, 128] reads(%p[m, n] : tensor<128x128xf32>) writes([m] max : tensor<128xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<128xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.op = "product"
+// CHECK:         lamina.op = "amax"
+// CHECK-NOT:     product -> amax
+// CHECK:         func.return
