@@ -111,7 +111,7 @@ class GraphImporter:
         name = f"{target._opname}.{target._overloadname}"
         if name in _PROVEN_AT_EXPORT:
             return None
-        implementation = implementation_of(target)
+        implementation = implementation_of(node)
         if implementation is not None:
             return self._inlined(node, implementation, env)
         op_class = self._op_classes.get(target)

@@ -2,7 +2,8 @@
 
 Primitives in the middle of an exported program, quantization as torch.ao writes it, and a few ops
 that torch registers for its own layers have a Python function behind them. It is traced with the
-types of the node's arguments, and the graph takes the node's place.
+types of the node's arguments, and the graph takes the node's place. So it is with ops that choose
+what they give by the strides of a tensor, which the IR does not have.
 """
 
 from __future__ import annotations
@@ -11,14 +12,21 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from torch import fx
+import torch
+from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 _QUANTIZATION = "torch.ao.quantization.fx._decomposed"
 
 
-def implementation_of(target: Any) -> Callable[..., Any] | None:
-    """The function behind an overload of the namespaces that are inlined; None for all others."""
+def implementation_of(node: fx.Node) -> Callable[..., Any] | None:
+    """The function behind the overload that a node calls, if it is inlined; else None."""
+    target: Any = node.target
+    by_strides = _BY_STRIDES.get(target)
+    if by_strides is not None:
+        examples = [source.meta["val"] for source in node.all_input_nodes]
+        contiguous = all(example.is_contiguous() for example in examples)
+        return None if contiguous or examples[0].is_complex() else by_strides
     if target.namespace == "prims":
         return getattr(target, "impl_aten", None)
     if target.namespace == "quantized_decomposed":
@@ -57,3 +65,29 @@ def traced(
 def _plain(args: Any) -> Sequence[Any]:
     """Lists as lists: fx keeps them in a class of its own."""
     return [list(value) if isinstance(value, list) else value for value in args]
+
+
+# Determinants come with factors of the transpose if the matrix is contiguous, else of the matrix.
+
+
+def _det(a: Tensor) -> tuple[Tensor, ...]:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(a)
+    determinant, _, _ = torch.ops.aten._linalg_det(_row_major(a))
+    return determinant, factors, pivots
+
+
+def _slogdet(a: Tensor) -> tuple[Tensor, ...]:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(a)
+    sign, logarithm, _, _ = torch.ops.aten._linalg_slogdet(_row_major(a))
+    return sign, logarithm, factors, pivots
+
+
+def _row_major(a: Tensor) -> Tensor:
+    return a.clone(memory_format=torch.contiguous_format)
+
+
+_BY_STRIDES: dict[object, Callable[..., Any]] = {
+    torch.ops.aten._linalg_det.default: _det,
+    torch.ops.aten._linalg_slogdet.default: _slogdet,
+}
+"""What stands for an op where a real operand is not contiguous."""

@@ -309,10 +309,19 @@ def _determinant(factors: Array, pivots: Array) -> tuple[Array, Array]:
     return np.diagonal(factors, axis1=-2, axis2=-1), np.where(swaps % 2, -1, 1)
 
 
+def _square_factors(a: Array) -> list[Array]:
+    """LU factors and pivots, of the transpose where torch takes it: of real, contiguous matrices.
+
+    Derivatives solve by these factors and know which ones they are.
+    """
+    factored = a if np.iscomplexobj(a) else a.swapaxes(-1, -2)
+    return lu_factor_ex(factored, pivot=True)[:2]
+
+
 @kernel("det_factors")
 def det_factors(a: Array) -> list[Array]:
-    """The determinant, with LU factors and pivots."""
-    factors, pivots, _ = lu_factor_ex(a, pivot=True)
+    """The determinant, with LU factors and pivots as `aten._linalg_det` gives them."""
+    factors, pivots = _square_factors(a)
     diagonal, sign = _determinant(factors, pivots)
     return [(diagonal.prod(-1) * sign).astype(a.dtype), factors, pivots]
 
@@ -326,7 +335,7 @@ def det(a: Array) -> Array:
 @kernel("slogdet_factors")
 def slogdet_factors(a: Array) -> list[Array]:
     """Sign and logarithm of the absolute value of the determinant, with LU factors and pivots."""
-    factors, pivots, _ = lu_factor_ex(a, pivot=True)
+    factors, pivots = _square_factors(a)
     diagonal, swaps = _determinant(factors, pivots)
     size = abs(diagonal)
     signs = np.divide(diagonal, size, out=np.zeros_like(diagonal), where=size != 0)

@@ -63,3 +63,32 @@ def test_a_users_op_is_refused_by_name() -> None:
     program = torch.export.export(_Program(lambda x: twice(x)), (torch.randn(3),), strict=False)
     with pytest.raises(UnsupportedError, match=r"lamina_inlined_test\.twice.*: a custom op"):
         lamina.compile(program, cache=False)
+
+
+@pytest.mark.parametrize("op", ["_linalg_det", "_linalg_slogdet"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_factors_of_a_determinant_depend_on_strides(
+    op: str, dtype: torch.dtype, transposed: bool
+) -> None:
+    def function(x: torch.Tensor) -> Any:
+        return getattr(torch.ops.aten, op)(x.mT if transposed else x)
+
+    x = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(1), dtype=dtype)
+    program = torch.export.export(_Program(function), (x,), strict=False)
+    given = lamina.compile(program, cache=False)(x)
+    torch.testing.assert_close(tuple(given), tuple(function(x)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("function", [torch.linalg.det, lambda x: torch.linalg.slogdet(x)[1]])
+@pytest.mark.parametrize("view", [torch.clone, torch.t])
+def test_forward_derivatives_of_determinants(
+    function: Callable[..., Any], view: Callable[..., Any]
+) -> None:
+    def derivative(x: torch.Tensor, t: torch.Tensor) -> Any:
+        return torch.func.jvp(lambda y: function(view(y)), (x,), (t,))
+
+    x = torch.randn(4, 4, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        given = torch.compile(derivative, backend="lamina")(x, x.cos())
+    torch.testing.assert_close(given, derivative(x, x.cos()), rtol=1e-4, atol=1e-4)
