@@ -22,6 +22,7 @@ from lamina.passes.kernel_model import (
     estimate_product,
     estimate_rows,
     repacked_bytes,
+    row_products,
     row_tasks,
 )
 
@@ -107,7 +108,8 @@ def align_rows(
     marks = [override(value.owner) for _, value in edges]
     if "never" in marks:
         return Refusal('lamina.fuse = "never"')
-    too_long = _row_too_long(edges, parallel)
+    own = {m: [rows[m][place] for place in kept] for m in members}
+    too_long = _row_too_long(edges, parallel) or _product_row_too_long((*members, op), own)
     if too_long is not None:
         return too_long
     refusal = _pays(members, op, edges, parallel, machine, forced="always" in marks)
@@ -121,6 +123,26 @@ def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refus
         row = value_bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
+    return None
+
+
+def _product_row_too_long(
+    nests: Sequence[GenericOp], rows: Mapping[GenericOp, Sequence[int]]
+) -> Refusal | None:
+    """A kernel of whole rows keeps all contiguous columns of its products, row or not.
+
+    `rows` has the dimensions of all nests but the last that are rows of the kernel.
+    """
+    for shape in row_products(nests):
+        if (own := rows.get(shape.op)) is None:
+            continue
+        apart = prod(shape.op.extents[d] for d in own if d != shape.inner_column)
+        row = value_bytes(shape.op.res[0]) // max(1, apart)
+        if row > MAX_PRODUCT_ROW_BYTES:
+            return Refusal(
+                f"a row of the matrix product takes {row} bytes of scratch, more than "
+                f"{MAX_PRODUCT_ROW_BYTES}"
+            )
     return None
 
 

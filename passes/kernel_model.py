@@ -57,7 +57,7 @@ def _traffic(nests: Sequence[GenericOp]) -> int:
 def row_tasks(nests: Sequence[GenericOp], rows: int) -> int:
     """How many threads find work where nests share `rows` rows: products take blocks of them."""
     tasks = rows
-    for shape in _row_products(nests):
+    for shape in row_products(nests):
         own = max(1, min(rows, shape.size(shape.rows)))
         tasks = min(tasks, rows // own * -(-own // PRODUCT_ROWS))
     return tasks
@@ -71,14 +71,14 @@ def repacked_bytes(nests: Sequence[GenericOp]) -> int:
     """
     return sum(
         value_bytes(shape.op.inputs[shape.b])
-        for shape in _row_products(nests)
+        for shape in row_products(nests)
         if REPACKED in shape.op.attributes
         and shape.size(shape.batch) == 1
         and shape.size(shape.columns) > shape.size(shape.rows)
     )
 
 
-def _row_products(nests: Sequence[GenericOp]) -> list[Contraction]:
+def row_products(nests: Sequence[GenericOp]) -> list[Contraction]:
     """The products of a kernel, if another nest of it needs whole rows."""
     shapes = [Contraction.of(nest) for nest in nests]
     products = [shape for shape in shapes if shape is not None]

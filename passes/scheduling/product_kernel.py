@@ -16,7 +16,7 @@ from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.passes.kernel_model import PRODUCT_ROWS, THREADS
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory
-from lamina.passes.scheduling.panel_product import PanelProduct
+from lamina.passes.scheduling.panel_product import TASKS, PanelProduct
 from lamina.passes.scheduling.product import choose_tile
 from lamina.passes.scheduling.row_kernel import PARALLEL_WORK, work
 from lamina.passes.scheduling.row_product import RowProduct
@@ -26,6 +26,8 @@ from lamina.passes.scheduling.stages import Stage
 PANEL_MODE_ROWS = 64
 ROW_MODE_ROWS = 32
 """Rows per task: enough to reuse a panel from cache, few enough to give every thread tasks."""
+MAX_BLOCK_BYTES = 512 * 1024
+"""Whole rows of a block are on the stack of the thread that computes them."""
 
 
 def schedule_product_kernel(
@@ -33,34 +35,40 @@ def schedule_product_kernel(
 ) -> None:
     """Emit the whole kernel."""
     products = {s: c for s in stages if (c := Contraction.of(s.op)) and c.panel is not None}
-    panel_mode = _keep_row_dims(stages, products)
+    columns = _order_rows(stages, products)
+    panel_mode = _by_panels(stages, products)
     outputs = outputs_of(stages)
     extents = [stages[0].extents[d] for d in stages[0].rows]
     blocked = _has_blocked_rows(stages, products)
-    rows = extents[-1] if blocked else 1
-    outer = extents[:-1] if blocked else extents
+    rows = extents.pop() if blocked else 1
     bits = _bits(products)
-    most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(outer) * rows)
+    most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(extents) * rows)
     block = _block_rows(rows, stages, products, target, bits, most, panel_mode=panel_mode)
+    blocks = -(-rows // block)
+    if len(stages) == 1 and _has_tasks(products, prod(extents[columns:]) * blocks):
+        _loop_over_columns(stages[0], columns)
+        extents, columns = extents[columns:], 0
     builder = PanelProduct if panel_mode else RowProduct
     kernel = builder(stages, products, memory, target, outputs, blocked, rows, block, bits)
-    blocks = -(-rows // block)
-    splits = kernel.column_tasks(prod(outer) * blocks)
-    count = prod(outer) * blocks * splits
+    splits = kernel.column_tasks(prod(extents) * blocks)
+    wide, outer = extents[:columns], extents[columns:]
+    count = prod(extents) * blocks * splits
     columns_first = panel_mode and _shares_columns(products)
 
     def task(inner: Emitter, number: Index) -> None:
         if columns_first:
-            split, *outer_position, block_number = inner.split(number, [splits, *outer, blocks])
+            *at, block_number = inner.split(number, [*wide, splits, *outer, blocks])
+            column_at, split, outer_at = at[:columns], at[columns], at[columns + 1 :]
         else:
-            *outer_position, block_number, split = inner.split(number, [*outer, blocks, splits])
+            *at, split = inner.split(number, [*outer, blocks, *wide, splits])
+            outer_at, block_number = at[: len(outer)], at[len(outer)]
+            column_at = at[len(outer) + 1 :]
         low = inner.times(block_number, block)
         high = inner.least(inner.plus(low, block), rows)
         if rows % block == 0:
             high = inner.plus(low, block)
-        envs: dict[Stage, Env] = {
-            s: dict(zip(s.rows, outer_position, strict=False)) for s in stages
-        }
+        position = [*column_at, *outer_at]
+        envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
         kernel.task(inner, envs, (low, high), split, splits)
 
     if memory.forks and count > 1 and work(stages) >= PARALLEL_WORK:
@@ -86,27 +94,52 @@ def _shares_columns(products: dict[Stage, Contraction]) -> bool:
     return shape.size(shape.columns) > shape.size(shape.rows)
 
 
-def _keep_row_dims(stages: list[Stage], products: dict[Stage, Contraction]) -> bool:
-    """Make column dims inner (in place); whether the kernel can go panel by panel."""
-    keep = len(stages[0].rows)
-    for stage, shape in products.items():
-        for place, dim in enumerate(stage.rows):
-            if dim in shape.columns:
-                keep = min(keep, place)
+def _order_rows(stages: list[Stage], products: dict[Stage, Contraction]) -> int:
+    """Put outer columns in front of the rows, and make the contiguous ones inner (in place).
+
+    Gives how many rows are outer columns of a product. The last row is what tiles go along.
+    """
+    places = range(len(stages[0].rows))
+    inner = [
+        p for p in places if any(s.rows[p] == shape.inner_column for s, shape in products.items())
+    ]
+    outer = [
+        p
+        for p in places
+        if p not in inner and any(s.rows[p] in shape.columns for s, shape in products.items())
+    ]
+    rest = [p for p in places if p not in inner and p not in outer]
     for stage in stages:
-        moved = stage.rows[keep:]
-        stage.rows = stage.rows[:keep]
-        stage.inner = moved + stage.inner
+        stage.inner = tuple(stage.rows[p] for p in inner) + stage.inner
+        stage.rows = tuple(stage.rows[p] for p in (*outer, *rest))
+    return len(outer)
+
+
+def _loop_over_columns(stage: Stage, columns: int) -> None:
+    """Let each task of a lone product walk its outer columns, the first of its rows (in place)."""
+    stage.inner = stage.rows[:columns] + stage.inner
+    stage.rows = stage.rows[columns:]
+
+
+def _has_tasks(products: dict[Stage, Contraction], others: int) -> bool:
+    """Whether a product has tasks enough without its outer columns.
+
+    It is better to walk those within a task, which keeps the block of rows near.
+    """
+    stage, shape = next(iter(products.items()))
+    return others * -(-stage.extents[shape.inner_column] // (shape.panel or 1)) >= TASKS
+
+
+def _by_panels(stages: list[Stage], products: dict[Stage, Contraction]) -> bool:
+    """Whether the kernel can go panel by panel."""
     if len(products) != 1:
         return False
     product, shape = next(iter(products.items()))
-    if stages[0] is not product:
+    if len(stages) == 1:
+        return True
+    if stages[0] is not product or not all(s.is_pointwise for s in stages[1:]):
         return False
-    columns = {d for d in shape.columns if product.extents[d] != 1}
-    kept_inner = [d for d in product.inner if d not in product.reduced]
-    if set(kept_inner) != columns or len(columns) > 1:
-        return len(stages) == 1
-    if not all(s.is_pointwise for s in stages[1:]):
+    if any(product.extents[d] != 1 for d in _kept_inner(product) if d != shape.inner_column):
         return False
     if any(s.inner_extents != (product.extents[shape.inner_column],) for s in stages[1:]):
         return False
@@ -123,6 +156,10 @@ def _columns_stay_apart(stages: list[Stage], columns: dict[Stage, tuple[int, ...
                 if any(match_order(columns[before], write, r) != own for r in reads):
                     return False
     return True
+
+
+def _kept_inner(stage: Stage) -> list[int]:
+    return [d for d in stage.inner if d not in stage.reduced]
 
 
 def _has_blocked_rows(stages: list[Stage], products: dict[Stage, Contraction]) -> bool:
@@ -153,13 +190,14 @@ def _block_rows(
     panel_mode: bool,
 ) -> int:
     """Rows per task, balanced over the blocks; scratch of a block fits half the L2 cache."""
-    widest = 1
+    widest, longest = 1, 0
     for stage, shape in products.items():
         summed = shape.size(shape.summed)
-        columns = 0 if panel_mode else stage.extents[shape.inner_column]
-        widest = max(widest, summed + columns)
+        kept = 0 if panel_mode else prod(stage.extents[d] for d in _kept_inner(stage))
+        widest, longest = max(widest, summed + kept), max(longest, kept)
     fitting = target.l2_bytes // 2 // (widest * bits // 8)
-    wanted = max(1, min(most, max(8, fitting), rows))
+    on_stack = MAX_BLOCK_BYTES // max(1, longest * bits // 8)
+    wanted = max(1, min(most, max(8, fitting), on_stack, rows))
     blocks = -(-rows // wanted)
     block = -(-rows // blocks)
     smallest = min(choose_tile(c.panel or 1, bits, block, target).rows for c in products.values())

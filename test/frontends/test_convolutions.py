@@ -1,0 +1,38 @@
+"""Convolutions of the sizes that networks have, with what follows them, against eager mode."""
+
+import pytest
+import torch
+from torch import nn
+
+import lamina
+
+LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    "several images": (nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU()), (8, 16, 56, 56)),
+    "large image": (nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU()), (1, 3, 224, 224)),
+    "batch norm": (nn.Sequential(nn.Conv2d(3, 24, 7, 2, 3), nn.BatchNorm2d(24)), (2, 3, 97, 131)),
+    "norm of images": (nn.Sequential(nn.Conv2d(8, 8, 3), nn.InstanceNorm2d(8)), (3, 8, 100, 120)),
+    "norm of groups": (nn.Sequential(nn.Conv2d(8, 16, 3), nn.GroupNorm(4, 16)), (4, 8, 64, 64)),
+    "softmax of channels": (nn.Sequential(nn.Conv2d(8, 6, 3), nn.Softmax(1)), (4, 8, 66, 70)),
+    "softmax of long rows": (nn.Sequential(nn.Conv2d(4, 3, 1), nn.Softmax(-1)), (2, 4, 3, 20_001)),
+    "pooled": (nn.Sequential(nn.Conv2d(4, 12, 3), nn.ReLU(), nn.MaxPool2d(2)), (4, 4, 34, 34)),
+    "one channel": (nn.Sequential(nn.Conv2d(8, 1, 3, dilation=2), nn.Sigmoid()), (3, 8, 57, 61)),
+    "depthwise": (nn.Sequential(nn.Conv2d(12, 12, 3, groups=12), nn.Hardswish()), (4, 12, 60, 60)),
+    "grouped": (nn.Sequential(nn.Conv2d(12, 24, 3, groups=3), nn.ReLU()), (4, 12, 30, 30)),
+    "transposed": (nn.Sequential(nn.ConvTranspose2d(8, 4, 4, 2, 1), nn.ReLU()), (4, 8, 40, 40)),
+    "one dimension": (nn.Sequential(nn.Conv1d(20, 32, 3, 2), nn.GELU()), (2, 20, 3000)),
+    "three dimensions": (nn.Sequential(nn.Conv3d(3, 5, 3), nn.LayerNorm(18)), (2, 3, 16, 20, 20)),
+    "narrow images": (nn.Sequential(nn.Conv2d(64, 80, 3, padding=1), nn.ReLU()), (2, 64, 7, 7)),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layer(layer: str) -> None:
+    module, shape = LAYERS[layer]
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    module = module.eval()
+    with torch.no_grad():
+        wanted = module(x)
+        got = lamina.compile(torch.export.export(module, (x,)), cache=False)(x)
+    scale = wanted.abs().max().item()
+    torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5 * scale)

@@ -1,0 +1,55 @@
+// RUN: lamina-opt %s --from loop --to scheduled --split-input-file | filecheck %s
+
+// Four images of 32 lines, eight channels, and what is pointwise after: each line of an image is a task,
+// whose results wait in a panel of scratch for all channels.
+func.func @main(%x: tensor<4x4x34x34xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<4x8x32x32xf32> {
+  %p = loop.generic (n, c, y, x, k, j, i) in [4, 8, 32, 32, 4, 3, 3] reads(%x[n, k, y + j, x + i] : tensor<4x4x34x34xf32>, %w[c, k, j, i] : tensor<8x4x3x3xf32>) writes([n, c, y, x] add : tensor<4x8x32x32xf32>) attributes {lamina.op = "convolution"} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (n, c, y, x) in [4, 8, 32, 32] reads(%p[n, c, y, x] : tensor<4x8x32x32xf32>) writes([n, c, y, x] store : tensor<4x8x32x32xf32>) attributes {lamina.op = "neg"} {
+  ^bb0(%a: f32):
+    %v = arith.negf %a : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x8x32x32xf32>
+}
+// CHECK:         func.func private @kernel_1
+// CHECK-DAG:     [[TASKS:%\S+]] = arith.constant 128 : index
+// CHECK:         "scf.parallel"({{%\S+}}, [[TASKS]], {{%\S+}})
+// CHECK:         memref.alloca() {{.*}}: memref<256xf32>
+// CHECK:         vector.store
+// CHECK:         arith.negf
+
+// -----
+
+// One image with one panel a line: without its lines, there would be one task.
+func.func @main(%x: tensor<1x8x18x18xf32>, %w: tensor<32x8x3x3xf32>) -> tensor<1x32x16x16xf32> {
+  %p = loop.generic (n, c, y, x, k, j, i) in [1, 32, 16, 16, 8, 3, 3] reads(%x[n, k, y + j, x + i] : tensor<1x8x18x18xf32>, %w[c, k, j, i] : tensor<32x8x3x3xf32>) writes([n, c, y, x] add : tensor<1x32x16x16xf32>) attributes {lamina.op = "convolution"} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %p : tensor<1x32x16x16xf32>
+}
+// CHECK:         func.func private @kernel_1
+// CHECK-DAG:     [[TASKS:%\S+]] = arith.constant 16 : index
+// CHECK:         "scf.parallel"({{%\S+}}, [[TASKS]], {{%\S+}})
+
+// -----
+
+// With a thousand channels there are blocks of them, and each task walks all lines.
+func.func @main(%x: tensor<1x8x9x9xf32>, %w: tensor<1024x8x3x3xf32>) -> tensor<1x1024x7x7xf32> {
+  %p = loop.generic (n, c, y, x, k, j, i) in [1, 1024, 7, 7, 8, 3, 3] reads(%x[n, k, y + j, x + i] : tensor<1x8x9x9xf32>, %w[c, k, j, i] : tensor<1024x8x3x3xf32>) writes([n, c, y, x] add : tensor<1x1024x7x7xf32>) attributes {lamina.op = "convolution"} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %p : tensor<1x1024x7x7xf32>
+}
+// CHECK:         func.func private @kernel_1
+// CHECK-DAG:     [[TASKS:%\S+]] = arith.constant 16 : index
+// CHECK-DAG:     [[LINES:%\S+]] = arith.constant 7 : index
+// CHECK:         "scf.parallel"({{%\S+}}, [[TASKS]], {{%\S+}})
+// CHECK:         scf.for {{%\S+}} = {{%\S+}} to [[LINES]]
