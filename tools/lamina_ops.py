@@ -10,16 +10,17 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from lamina.dialects.context import Context, load_dialect
-from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
+from lamina.dialects.context import load_dialect
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
-from lamina.dialects.source import describe_location, nearest
+from lamina.dialects.source import nearest
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.tools.op_trials import DTYPES, Trial, example, try_op
+from lamina.tools.program_check import blockers
 from lamina.tools.reporting import run_tool
+from lamina.tools.tolerant_parser import parse_tolerantly
 
 LAYERS = ("aten", "core_aten", "prims")
 """Layers whose ops come from tables."""
@@ -139,54 +140,10 @@ def why(name: str) -> list[str]:
 def load(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
     """The program in a file, textual IR or what torch.export saved; and what is no op of ours."""
     if path.suffix != _IMPORTED:
-        from lamina.runtime.layers import parse
-
-        return parse(path.read_bytes(), name=str(path)), []
+        return parse_tolerantly(path.read_bytes(), str(path)), []
     from lamina.frontends.saved_program import import_saved
 
     return import_saved(path)
-
-
-def blockers(module: ModuleOp) -> list[str]:
-    """A message for each op that cannot go down, with its place; and for mutation that cannot.
-
-    Each op is tried on its own, equal ones once, so that one blocker does not hide the next.
-    """
-    found: list[str] = []
-    whole = module.clone()
-    try:
-        run_pipeline(whole, pipeline(stop="functional"), Context())
-    except UnsupportedError as error:
-        found.append(str(error))
-    except LaminaError as error:
-        raise InputError(str(error)) from error
-    tried: dict[str, Trial] = {}
-    for op in module.walk():
-        if not isinstance(op, SchemaOp):
-            continue
-        key = _key(op)
-        if key not in tried:
-            tried[key] = try_op(op)
-        error = tried[key].error
-        if error is None:
-            continue
-        reason = (tried[key].reason or "").removeprefix(f"{op.name}: ")
-        message = [f"{op.name}: {reason}"]
-        place = describe_location(op.location) or ""
-        message += [f"  at: {place}"] if place else []
-        message += [f"  use instead: {tried[key].nearest}"] if tried[key].nearest else []
-        text = "\n".join(message)
-        known = any(other.startswith(f"{op.name}: ") and place in other for other in found)
-        if not known:
-            found.append(text)
-    return found
-
-
-def _key(op: SchemaOp) -> str:
-    """The same for ops of one name, types and constants."""
-    properties = sorted((name, str(value)) for name, value in op.properties.items())
-    types = [str(value.type) for value in (*op.operands, *op.results)]
-    return f"{op.name} {types} {properties}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+"""The calls of extern kernels in a program, looked up before anything is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+
+from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.loop.extern import ExternOp
+from lamina.passes.refusal import place_of
+from lamina.runtime.entry import element_name
+from lamina.runtime.extern_kernels.registry import find_kernel
+
+
+def refused_calls(module: ModuleOp) -> Iterator[UnsupportedError]:
+    """An error for each `loop.extern` whose kernel nobody registered, or does not take its dtypes.
+
+    The operands are tensors: `module` stands at the loop layer.
+    """
+    for call in module.walk():
+        if not isinstance(call, ExternOp):
+            continue
+        types = [value.type for value in call.inputs]
+        dtypes = [element_name(kind.element_type) for kind in types if isinstance(kind, TensorType)]
+        try:
+            find_kernel(call.kernel.data, dtypes)
+        except UnsupportedError as error:
+            yield UnsupportedError(
+                call.name,
+                error.reason,
+                types=[str(kind) for kind in types],
+                location=place_of(call),
+                nearest=error.nearest,
+            )

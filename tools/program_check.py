@@ -1,0 +1,268 @@
+"""All that stops a program: the compiler's own passes, run again past each refusal.
+
+An op that is refused gives way to a stand-in (a new tensor of the types of its results), and the
+whole program is tried again. So an op is judged where it stands, with the aliases and views around
+it. Ops that neither alias nor write are tried alone before: equal ones once, and in one go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FunctionType,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from lamina.dialects.context import Context
+from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.source import describe_location
+from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
+from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.runtime.entry import function_named
+from lamina.runtime.extern_kernels.calls import refused_calls
+from lamina.runtime.layers import layer_of
+from lamina.tools.op_trials import Trial, try_op
+from lamina.tools.program_removal import Removal
+from lamina.tools.tolerant_parser import UnknownOp
+
+_MARK = "<op>"
+_MARKED = re.compile(rf"{_MARK}:(\d+):\d+(?:: error: )?")
+"""Where ops of a program under trial stand: their number in the program."""
+
+_MOST_ROUNDS = 500
+_BEFORE_LOOPS = ("loop", "fused", "scheduled", "llvm")
+
+Location = str | None
+
+
+@dataclass
+class _Check:
+    """One program, which shrinks while its blockers are found."""
+
+    module: ModuleOp
+    order: dict[str, int]
+    found: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+
+    @cached_property
+    def removal(self) -> Removal:
+        """How ops are taken out of the program."""
+        return Removal(self.module, self.refuse, self._check_body)
+
+    def _check_body(self, block: Block) -> None:
+        for place, message in _of_body(block, self.order):
+            self.found.setdefault((place, message), message)
+
+    def report(self, op: Operation, message: str) -> None:
+        """Note what stops an op, in the order of the program."""
+        self.found.setdefault((self.order.get(_place(op) or "", len(self.order)), message), message)
+
+    def refuse(self, op: Operation, error: LaminaError) -> None:
+        """Note an error about an op of the program."""
+        self.report(op, str(_at(op, error)))
+
+
+def blockers(module: ModuleOp) -> list[str]:
+    """A message for all that keeps a program from being compiled, in its order.
+
+    Each names the op, why, and its place. The module stays as it is.
+    """
+    order: dict[str, int] = {}
+    for op in module.walk():
+        order.setdefault(_place(op) or "", len(order))
+    check = _Check(module.clone(), order)
+    _keep_locations(module, check.module)
+    main = function_named(check.module, "main")
+    if main is None:
+        reason = "there is no function @main to compile"
+        check.found[-1, reason] = reason
+    _unknown_ops(check)
+    _open_arguments(check)
+    _single_ops(check)
+    _whole_program(check)
+    return [message for _, message in sorted(check.found.items(), key=lambda item: item[0][0])]
+
+
+def _place(op: Operation) -> Location:
+    place = describe_location(op.location)
+    return place.removesuffix(":0") if place else None
+
+
+def _keep_locations(source: Operation, copy: Operation) -> None:
+    for op, other in zip(source.walk(), copy.walk(), strict=True):
+        other.location = op.location
+
+
+def _at(op: Operation, error: LaminaError) -> LaminaError:
+    """The error, about the op of the program that it comes from."""
+    if not isinstance(error, UnsupportedError):
+        text = _MARKED.sub("", str(error))
+        place = _place(op)
+        named = text if text.startswith(f"{op.name}:") else f"{op.name}: {text}"
+        return LaminaError(named + (f"\n  at: {place}" if place else ""))
+    about = error.op == op.name or error.op.partition(".")[2] == op.name.partition(".")[2]
+    about = about or error.op == "loop.extern"
+    return UnsupportedError(
+        op.name,
+        error.reason if about else f"{error.op}: {error.reason}",
+        types=[str(operand.type) for operand in op.operands],
+        location=_place(op),
+        nearest=error.nearest,
+    )
+
+
+# What the text alone tells
+
+
+def _unknown_ops(check: _Check) -> None:
+    for op in list(check.module.walk()):
+        if isinstance(op, UnknownOp):
+            near = ", ".join(op.hint) or None
+            check.refuse(op, UnsupportedError(op.name, "no such op", nearest=near))
+            check.removal.remove(op)
+
+
+def _open_arguments(check: _Check) -> None:
+    """Arguments of unknown sizes; what is computed from them is only looked up."""
+    main = function_named(check.module, "main")
+    if main is None or not main.body.blocks:
+        return
+    dynamic = [value for value in main.body.block.args if is_dynamic(value.type)]
+    for value in dynamic:
+        error = UnsupportedError(
+            main.name,
+            f"argument {value.index} of type {value.type} has a dynamic dimension",
+            nearest="static argument types; sizes that depend on data may arise inside",
+        )
+        check.report(main, str(_without_types(main, error)))
+    for value in reversed(dynamic):
+        check.removal.remove_argument(value, _without_any_lowering)
+
+
+def _without_types(op: Operation, error: UnsupportedError) -> UnsupportedError:
+    return UnsupportedError(op.name, error.reason, location=_place(op), nearest=error.nearest)
+
+
+def _without_any_lowering(op: Operation) -> UnsupportedError | None:
+    name = op.name.removeprefix("aten.")
+    reason = DECOMPOSITIONS.limitations().get(name)
+    if reason is None or name in DECOMPOSITIONS.table():
+        return None
+    return UnsupportedError(op.name, reason)
+
+
+# Ops on their own
+
+
+def _single_ops(check: _Check) -> None:
+    """Try each op that neither aliases nor writes by itself; equal ones once."""
+    tried: dict[str, Trial] = {}
+    for op in list(check.module.walk()):
+        if not isinstance(op, SchemaOp) or op.parent is None or not _stands_alone(op):
+            continue
+        key = _key(op)
+        if key not in tried:
+            tried[key] = try_op(op)
+        error = tried[key].error
+        if error is not None:
+            check.refuse(op, error)
+            check.removal.remove(op)
+
+
+def _stands_alone(op: SchemaOp) -> bool:
+    values = (*op.operands, *op.results)
+    if any(is_dynamic(value.type) or is_number(value.type) for value in values):
+        return False
+    if "dynamic_output_shape" in op.schema.tags:
+        return False
+    return not any(argument.alias is not None for argument in op.schema.args)
+
+
+def _key(op: Operation) -> str:
+    """The same for ops of one name, types and constants."""
+    properties = sorted((name, str(value)) for name, value in op.properties.items())
+    types = [str(value.type) for value in (*op.operands, *op.results)]
+    return f"{op.name} {types} {properties}"
+
+
+# The whole program, again and again
+
+
+def _whole_program(check: _Check) -> None:
+    for _ in range(_MOST_ROUNDS):
+        trial = check.module.clone()
+        ops = list(check.module.walk())
+        for number, op in enumerate(trial.walk()):
+            op.location = FileLineColLoc(StringAttr(_MARK), IntAttr(number), IntAttr(1))
+        error = _lowered(trial, lambda module, ops=ops: _extern_calls(module, ops, check))
+        if error is None:
+            return
+        culprit = _culprit(error, ops)
+        if culprit is None:
+            check.found[-1, str(error)] = _MARKED.sub("", str(error))
+            return
+        check.refuse(culprit, error)
+        if not check.removal.remove(culprit):
+            return
+
+
+def _lowered(module: ModuleOp, at_loops: Callable[[ModuleOp], None]) -> LaminaError | None:
+    """Take a module down to the scheduled layer; what stopped it."""
+    start = layer_of(module)
+    if start in _BEFORE_LOOPS[1:]:
+        return None
+    try:
+        if start != "loop":
+            run_pipeline(module, pipeline(start=start, stop="loop"), Context())
+        at_loops(module)
+        run_pipeline(module, pipeline(start="loop", stop="scheduled"), Context())
+    except LaminaError as error:
+        return error
+    except (DiagnosticException, VerifyException) as error:
+        return LaminaError(str(error))
+    except Exception as error:  # a bug of ours at one op must not hide what stops others
+        notes = " ".join(getattr(error, "__notes__", []))
+        place = _MARKED.search(notes)
+        mark = place.group() if place else ""
+        return LaminaError(f"{mark}internal error: {type(error).__name__}: {error}")
+    return None
+
+
+def _culprit(error: LaminaError, ops: list[Operation]) -> Operation | None:
+    place = error.location if isinstance(error, UnsupportedError) else str(error)
+    found = _MARKED.search(place or "")
+    return ops[int(found[1])] if found else None
+
+
+def _extern_calls(module: ModuleOp, ops: list[Operation], check: _Check) -> None:
+    """All calls of kernels that nobody registered, or with dtypes that they do not take."""
+    for error in refused_calls(module):
+        culprit = _culprit(error, ops)
+        if culprit is not None:
+            check.refuse(culprit, error)
+
+
+def _of_body(block: Block, order: dict[str, int]) -> Iterator[tuple[int, str]]:
+    body = Region(Block(arg_types=[argument.type for argument in block.args]))
+    mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, body.block.args, strict=True))
+    for op in block.ops:
+        copy = op.clone(mapping)
+        _keep_locations(op, copy)
+        end = op is block.last_op
+        body.block.add_op(ReturnOp(*copy.operands) if end else copy)
+    end_types = [value.type for value in body.block.last_op.operands]  # pyright: ignore
+    kinds = FunctionType.from_lists(list(body.block.arg_types), end_types)
+    check = _Check(ModuleOp([FuncOp("main", kinds, body)]), order)
+    _whole_program(check)
+    return ((place, message) for (place, _), message in check.found.items())
