@@ -26,6 +26,7 @@ from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
+from lamina.runtime.overlap import check_bound, check_overlap
 from lamina.runtime.random_state import make_state, shared_state
 
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
@@ -79,7 +80,8 @@ class Compiled:
 
     Call it with NumPy arrays or torch tensors (contiguous, of exactly the shapes and dtypes that
     the program has) and it gives back the same kind, in fresh memory. Buffers and arguments that
-    the program mutates are written in place. Calls from several threads run one after another.
+    the program mutates are written in place; they must not overlap other arguments. Calls from
+    several threads run one after another.
 
     Raises ArgumentError when an argument does not fit, and ExecutionError when a check at run time
     fails, for example an index out of range.
@@ -229,6 +231,9 @@ class CheckedCall:
     def __init__(self, bound: BoundProgram, layout: Layout) -> None:
         self._layout = layout
         self._inputs = [(i, slot) for i, slot in enumerate(bound.slots) if slot.kind == "input"]
+        self._slots = bound.slots
+        # Boxed calls come from AOTAutograd, which merges arguments that overlap.
+        self._ranges = bound.ranges if layout.boxed is None else ()
         self._mutated = {target for _, target, _ in bound.copies}
         self._template = bound.template
         self._record, self._kept = bound.record(layout, self._never)
@@ -246,6 +251,8 @@ class CheckedCall:
         pointers = type(self._template)(*self._template)
         for (index, read), value in zip(readers, values, strict=True):
             pointers[index] = read(value)
+        if self._ranges:
+            check_overlap(self._slots, self._ranges, list(pointers))
         return native_calls().complete(_content(self._record), pointers, name == "torch")
 
     def _make_readers(self, name: str) -> list[tuple[int, Reader]]:
@@ -303,6 +310,8 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
         for index, slot in enumerate(slots)
         if slot.kind == "mutation"
     ]
+
+    check_bound(slots, {target for _, target, _ in copies}, pointers)
 
     # A lock of its own is needed where there is no GIL, as in free-threaded builds.
     keeps_gil = program.is_short and getattr(sys, "_is_gil_enabled", lambda: True)()

@@ -12,6 +12,7 @@ from lamina.runtime.dispatch.native import Lock, bucket, native_calls
 from lamina.runtime.dispatch.records import structure
 from lamina.runtime.dynamic_results import cutting
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
+from lamina.runtime.overlap import Range, watched_ranges
 
 _DLPACK_CODES = {"i": 0, "ui": 1, "f": 2, "bf": 4, "complex<f": 5}
 _ONE_LANE = 1 << 16
@@ -38,6 +39,9 @@ class BoundProgram:
 
     def __post_init__(self) -> None:
         mutated = {target for _, target, _ in self.copies}
+        self.ranges: Sequence[Range] = watched_ranges(self.slots, mutated)
+        ranges = [(r.pointer, 0, r.bytes, int(r.written)) for r in self.ranges]
+        self._ranges = (structure("Range") * max(len(ranges), 1))(*ranges)
         copies = [(target, source, size) for source, target, size in self.copies]
         self._lock = None if self.keeps_gil else Lock()
         self.template = (ctypes.c_void_p * max(len(self.pointers), 1))(*self.pointers)
@@ -54,7 +58,14 @@ class BoundProgram:
             kind: (structure("Value") * max(len(values), 1))(*values)
             for kind, values in self._values.items()
         }
-        self.kept += [self.template, self._copies, self._tables, self._lock, self.failed]
+        self.kept += [
+            self.template,
+            self._copies,
+            self._ranges,
+            self._tables,
+            self._lock,
+            self.failed,
+        ]
 
     def function(self, layout: Layout, slow: Callable[..., Any]) -> Any:
         """The builtin function that calls the program, and `slow` for calls that do not fit."""
@@ -81,12 +92,14 @@ class BoundProgram:
             inputs=ctypes.addressof(self._tables["input"]),
             outputs=ctypes.addressof(self._tables["output"]),
             copies=ctypes.addressof(self._copies),
+            ranges=ctypes.addressof(self._ranges),
             boxed=ctypes.addressof(boxed) if boxed is not None else None,
             layout=ctypes.addressof(table),
             pointer_count=len(self.pointers),
             input_count=len(self._values["input"]),
             output_count=len(self._values["output"]),
             copy_count=len(self.copies),
+            range_count=len(self.ranges) if boxed is None else 0,
             boxed_count=layout.boxed_count,
             result_count=len(entries),
             form=FORMS[layout.form],

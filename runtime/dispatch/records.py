@@ -80,12 +80,14 @@ RECORDS: dict[str, Fields] = {
         ("inputs", "ptr"),
         ("outputs", "ptr"),
         ("copies", "ptr"),  # after the run
+        ("ranges", "ptr"),  # memory that must not be shared; none if nothing is written
         ("boxed", "ptr"),  # the place of each input in a list of arguments
         ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
         ("pointer_count", "i32"),
         ("input_count", "i32"),
         ("output_count", "i32"),
         ("copy_count", "i32"),
+        ("range_count", "i32"),
         ("boxed_count", "i32"),  # length of the list of arguments
         ("result_count", "i32"),
         ("form", "i32"),  # 0: the only result itself, 1: a tuple, 2: a list
@@ -94,6 +96,9 @@ RECORDS: dict[str, Fields] = {
     ),
     # the new value of a mutated input, carried back after the run
     "Copy": (("target", "i32"), ("source", "i32"), ("bytes", "i64")),
+    # memory of an argument, and where it is in a call; `written` is 1 or 0
+    "Range": (("pointer", "i32"), ("unused", "i32"), ("bytes", "i64"), ("written", "i64")),
+    "Span": (("start", "i64"), ("end", "i64"), ("written", "i64")),
     # memory of one size that outputs gave back; slots are exchanged atomically, since deleters run
     # on any thread and without the GIL
     "Bucket": (
@@ -137,6 +142,7 @@ FUNCTIONS: dict[str, str] = {
     "aligned_alloc": "ptr (i64, i64)",
     "free": "void (ptr)",
     "madvise": "i32 (ptr, i64, i32)",
+    "qsort": "void (ptr, i64, i64, ptr)",
     # LLVM's
     "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
     "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",
@@ -154,7 +160,7 @@ ENTRIES = (
     *COUNTERS,
 )
 
-_SOURCES = ("memory.ll.in", "arguments.ll.in", "call.ll.in", "interrupt.ll.in")
+_SOURCES = ("memory.ll.in", "arguments.ll.in", "overlap.ll.in", "call.ll.in", "interrupt.ll.in")
 _FIELD = re.compile(
     r"^  (?:(?P<name>%[\w.]+) = (?P<verb>get|at)|set) (?P<field>\w+(?:\.\w+)+) (?P<base>[%@][\w.]+)"
     r"(?:, (?P<value>\S+))?"
