@@ -21,8 +21,9 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.parser import Parser, ParserState
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
@@ -257,7 +258,19 @@ def first_invalid(module: Operation) -> tuple[Operation, str] | None:
         try:
             operation.verify()  # nested again: a region is verified by the op around it
         except DiagnosticException as error:
-            return operation, str(error)
+            return _redefinition(operation) or operation, str(error)
+    return None
+
+
+def _redefinition(table: Operation) -> Operation | None:
+    """The first op of a symbol table whose name an op before it has."""
+    seen: set[Attribute] = set()
+    for operation in table.walk() if table.has_trait(SymbolTable) else ():
+        name = operation.properties.get("sym_name")
+        if name is not None and operation.parent_op() is table:
+            if name in seen:
+                return operation
+            seen.add(name)
     return None
 
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from math import prod
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.passes.dominance import verify_dominance
-from lamina.passes.refusal import invalid
+from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.refusal import invalid, unsupported
 
 SURROUNDINGS = ("builtin", "func", "arith", "control")
 """What holds programs together, branches and loops, and computes with sizes, at every layer."""
 
 MOST_ELEMENTS = 2**59
 """In one tensor: sixteen bytes each are as many bytes as an i64 counts."""
+
+
+_INLINED = "the ops of the function in the place of its call"
 
 
 def verify_layer(
@@ -32,12 +37,14 @@ def verify_layer(
     """
     module.verify()
     verify_dominance(module)
+    verify_entries(module, layer.replace("-", "_"))
     addressable: set[Attribute] = set()
     for op in module.walk():
         for value in (*op.results, *_arguments(op)):
             if value.type not in addressable:
                 _check_addressable(op, value.type)
                 addressable.add(value.type)
+        _refuse_calls(op)
         dialect = op.name.partition(".")[0]
         if dialect in dialects:
             check(op)
@@ -55,6 +62,16 @@ def _check_addressable(op: Operation, kind: Attribute) -> None:
         return
     if prod(kind.get_shape()) > MOST_ELEMENTS:
         raise invalid(op, f"{kind} has more elements than memory can hold, 2^59")
+
+
+def _refuse_calls(op: Operation) -> None:
+    """Functions of the program's own are for kernels and regions, further down."""
+    if isinstance(op, func.CallOp):
+        callee = op.callee.string_value()
+        raise unsupported(op, f"calls @{callee}; programs are one function", _INLINED)
+    if isinstance(op, func.FuncOp) and not op.body.blocks:
+        name = op.sym_name.data
+        raise unsupported(op, f"@{name} is declared without a body", "loop.extern for own kernels")
 
 
 def refuse_open_sizes(op: Operation) -> None:

@@ -19,10 +19,11 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.passes.entry_attributes import arguments_of
 
 CONSTANT_KINDS = ("parameter", "buffer", "constant")
 EXPANSION_LIMIT = 4
@@ -54,6 +55,7 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     ]
     if not prepared:
         return
+    attributes = _attributes(main)
     used = [a for a in entry.args if a in constants and _feeds(a, hoisted)]
     setup_block = Block(arg_types=[a.type for a in used])
     mapping: dict[SSAValue, SSAValue] = dict(zip(used, setup_block.args, strict=True))
@@ -66,7 +68,7 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
         "setup",
         FunctionType.from_lists([a.type for a in used], [v.type for v in prepared]),
         Region(setup_block),
-        arg_attrs=ArrayAttr([_attributes(main, a.index) for a in used]),
+        arg_attrs=ArrayAttr([attributes[a.index] for a in used]),
         res_attrs=ArrayAttr([_named("prepared", n) for n in names]),
     )
     module.body.block.insert_op_before(setup, main)
@@ -78,18 +80,18 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     for op in reversed(list(entry.ops)):
         if op in hoisted:
             entry.erase_op(op, safe_erase=False)
-    _drop_unused_constants(main, constants, names)
+    attributes += [_named("prepared", n) for n in names]
+    _drop_unused_constants(main, constants, attributes)
 
 
 def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
     """The ops to hoist, in order, and every value that is known before the first call."""
     entry = main.body.block
-    mutated = _mutated(main)
+    mutated, arguments = _mutated(main), arguments_of(main)
     known: set[SSAValue] = {
         a
         for a in entry.args
-        if _kind(main, a.index) in CONSTANT_KINDS
-        and _attributes(main, a.index).data.get("lamina.name") not in mutated
+        if arguments[a.index].kind in CONSTANT_KINDS and arguments[a.index].name not in mutated
     }
     hoisted: dict[Operation, None] = {}
     for op in entry.ops:
@@ -101,10 +103,11 @@ def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValu
     return hoisted, known
 
 
-def _mutated(main: func.FuncOp) -> set[Attribute]:
+def _mutated(main: func.FuncOp) -> set[str]:
     """Names of the arguments that the program writes back to."""
     results = main.res_attrs.data if main.res_attrs else ()
-    return {r.data["lamina.target"] for r in results if "lamina.target" in r.data}
+    targets = (r.data.get("lamina.target") for r in results)
+    return {target.data for target in targets if isinstance(target, StringAttr)}
 
 
 def _expands(op: Operation) -> bool:
@@ -134,15 +137,15 @@ def _feeds(value: SSAValue, hoisted: dict[Operation, None]) -> bool:
     return any(use.operation in hoisted for use in value.uses)
 
 
-def _attributes(function: func.FuncOp, index: int) -> DictionaryAttr:
-    if function.arg_attrs is None:
-        return DictionaryAttr({})
-    return function.arg_attrs.data[index]
-
-
-def _kind(function: func.FuncOp, index: int) -> str | None:
-    kind = _attributes(function, index).data.get("lamina.kind")
-    return kind.data if isinstance(kind, StringAttr) else None
+def _attributes(function: func.FuncOp) -> list[DictionaryAttr]:
+    """The attributes of each argument; constants get the names that they have by their number,
+    since some are about to go."""
+    return [
+        DictionaryAttr({**a.entries, "lamina.name": StringAttr(a.name)})
+        if a.kind in CONSTANT_KINDS
+        else DictionaryAttr(a.entries)
+        for a in arguments_of(function)
+    ]
 
 
 def _named(kind: str, name: str) -> DictionaryAttr:
@@ -150,12 +153,9 @@ def _named(kind: str, name: str) -> DictionaryAttr:
 
 
 def _drop_unused_constants(
-    main: func.FuncOp, constants: set[SSAValue], prepared: list[str]
+    main: func.FuncOp, constants: set[SSAValue], attributes: list[DictionaryAttr]
 ) -> None:
     entry = main.body.block
-    first_new = len(entry.args) - len(prepared)
-    attributes = [_attributes(main, i) for i in range(first_new)]
-    attributes += [_named("prepared", n) for n in prepared]
     kept: list[DictionaryAttr] = []
     for argument, attribute in zip(list(entry.args), attributes, strict=True):
         if argument in constants and not argument.uses:

@@ -37,6 +37,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.dominance import verify_dominance
+from lamina.passes.entry_attributes import verify_entries
 from lamina.passes.refusal import invalid
 
 BODY_DIALECTS = frozenset({"arith", "math"})
@@ -77,6 +78,7 @@ class VerifyLoopPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         op.verify()
         verify_dominance(op)
+        verify_entries(op, "scheduled" if self.buffers else "loop")
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise invalid(function, "only functions may stand at module level")

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.dialects.loop import BarrierOp, GenericOp, KernelOp, SingleOp, TeamOp
 from lamina.passes.bufferize import ENTRY
+from lamina.passes.entry_attributes import verify_entries
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.team_steps import is_shared
 
@@ -49,6 +50,7 @@ class VerifyScheduledPass(ModulePass):
     name = "verify-scheduled"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_entries(op, "scheduled")
         kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
 
         @cache

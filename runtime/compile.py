@@ -8,17 +8,20 @@ from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.source import nearest
+from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
 from lamina.runtime.compiled import Compiled, Program
 from lamina.runtime.dispatch.native import begin_native_calls
 from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
+from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
-from lamina.runtime.layers import layer_of, lower, render
+from lamina.runtime.layers import layer_of, lower, render, verify_scheduled
 
 BOUND_KINDS = ("parameter", "buffer", "constant")
 """Kinds of arguments that are bound when a program is compiled, not passed in each call."""
@@ -38,6 +41,7 @@ def compile_module(
     main = function_named(module, "main")
     if main is None:
         raise InputError("there is no function @main to compile")
+    verify_entries(module, layer_of(module))
     slots = argument_slots(main)
     bound = dict(constants or {})
     _check_constants(slots, bound)
@@ -100,8 +104,10 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
 
     lowered = module.clone()
     start = layer_of(lowered)
-    if start != "scheduled":
-        lower(lowered, start, "fused", target, rounding)
+    if start == "scheduled":
+        verify_scheduled(lowered)
+    else:
+        _lower_to_fused(lowered, start, target, rounding)
     kernels = kernels_of(lowered, target)
     if start != "scheduled":
         lower(lowered, "fused", "scheduled", target, rounding)
@@ -113,6 +119,16 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
         ledger=kernels.to_json(),
     )
     return compile_object(emitted.text, target), metadata
+
+
+def _lower_to_fused(module: ModuleOp, start: str, target: Target, rounding: str) -> None:
+    """Lowers; refuses unknown extern kernels where their calls still have lines."""
+    if start not in ("loop", "fused"):
+        lower(module, start, "loop", target, rounding)
+        start = "loop"
+    for error in refused_calls(module):
+        raise error
+    lower(module, start, "fused", target, rounding)
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:
@@ -159,12 +175,16 @@ def _check_constants(slots: list[Slot], bound: Mapping[str, Any]) -> None:
         kind.reader(slot, -1)(kind.contiguous(value))
 
 
+def _input_named(name: str) -> dict[str, Attribute]:
+    return {"lamina.kind": StringAttr("input"), "lamina.name": StringAttr(name)}
+
+
 def _open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, Any]) -> None:
     """Parameters that no constant is bound to are inputs like any other."""
     if main.arg_attrs is None:
         return
     entries = [
-        DictionaryAttr({**attributes.data, "lamina.kind": StringAttr("input")})
+        DictionaryAttr({**attributes.data, **_input_named(slot.name)})
         if slot.kind in BOUND_KINDS and slot.name not in bound
         else attributes
         for slot, attributes in zip(slots, main.arg_attrs.data, strict=True)

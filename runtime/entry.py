@@ -1,6 +1,5 @@
 """Entry points of compiled programs: what each pointer of the native call stands for."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
@@ -24,6 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.passes.entry_attributes import given_names
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -147,21 +147,14 @@ def result_slots(function: FuncOp) -> list[Slot]:
     return _slots(list(function.function_type.outputs), function.res_attrs, "output")
 
 
-_STEMS = {"input": "arg", "output": "out"}
-
-
 def _slots(
     types: list[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, default_kind: str
 ) -> list[Slot]:
     slots: list[Slot] = []
-    unnamed: Counter[str] = Counter()
-    for number, type_ in enumerate(types):
-        entries = attributes.data[number].data if attributes is not None else {}
-        kind = _text(entries.get("lamina.kind")) or default_kind
-        name = _text(entries.get("lamina.name"))
-        if name is None:
-            name = f"{_STEMS.get(kind, kind)}{unnamed[kind]}"
-        unnamed[kind] += 1
+    all_entries = [a.data for a in attributes] if attributes is not None else [{}] * len(types)
+    kinds = [_text(entries.get("lamina.kind")) or default_kind for entries in all_entries]
+    names = given_names(kinds, [_text(entries.get("lamina.name")) for entries in all_entries])
+    for type_, entries, kind, name in zip(types, all_entries, kinds, names, strict=True):
         target = _text(entries.get("lamina.target")) or _text(entries.get("lamina.signature"))
         slot = _slot(type_, name, kind, target)
         slots.append(

@@ -1,12 +1,14 @@
 """The layers of IR: their order, and at which of them a module stands."""
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
-from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
@@ -52,10 +54,18 @@ def lower(
     """
     if start == stop:
         return
+    _run(module, pipeline(start=start, stop=stop, target=target.name, rounding=rounding))
+
+
+def verify_scheduled(module: ModuleOp) -> None:
+    """Raises InputError for a module that code generation does not take."""
+    _run(module, ("verify-scheduled",))
+
+
+def _run(module: ModuleOp, specs: Sequence[str]) -> None:
     try:
-        specs = pipeline(start=start, stop=stop, target=target.name, rounding=rounding)
         run_pipeline(module, specs, Context())
-    except UnsupportedError:
+    except LaminaError:
         raise
     except DiagnosticException as error:
         raise InputError(describe_invalid(module, error)) from error

@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.errors import ArgumentError, InputError
+from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
@@ -98,7 +99,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _read(file: str) -> ModuleOp:
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return parse(data, name="<stdin>" if file == "-" else file)
+    module = parse(data, name="<stdin>" if file == "-" else file)
+    verify_entries(module, layer_of(module))
+    return module
 
 
 # Arguments

@@ -14,10 +14,12 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.values import as_type
+from lamina.runtime.layers import layer_of
 from lamina.runtime.random_state import make_state
 
 FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
@@ -72,6 +74,7 @@ def run_module(
     if `args` is a mapping. Random numbers are those of `seed` at the start of its sequence at every
     layer; the state they come from is neither among the arguments nor among the results.
     """
+    verify_entries(module, layer_of(module))
     if _is_lowered(_entry(module, entry)):
         from lamina.runtime.interpreters.loop_entry import run_lowered
 

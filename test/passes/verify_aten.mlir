@@ -34,3 +34,34 @@ func.func @too_large(%x: tensor<3000000000x3000000000xf32>) -> tensor<3000000000
   func.return %x : tensor<3000000000x3000000000xf32>
 }
 // CHECK: tensor<3000000000x3000000000xf32> has more elements than memory can hold, 2^59
+
+// -----
+
+// Programs are one function.
+func.func private @helper(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+func.func @calls(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = func.call @helper(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+// CHECK: func.call: calls @helper; programs are one function
+// CHECK-NEXT: operand types: tensor<3xf32>
+// CHECK-NEXT: at: {{.*}}.mlir:45:3
+// CHECK-NEXT: nearest supported: the ops of the function in the place of its call
+
+// -----
+
+// Nor does another language supply one.
+func.func private @elsewhere(tensor<3xf32>) -> tensor<3xf32>
+// CHECK: func.func: @elsewhere is declared without a body
+// CHECK-NEXT: at: {{.*}}.mlir:56:1
+// CHECK-NEXT: nearest supported: loop.extern for own kernels
+
+// -----
+
+// Kinds of arguments and results are known ones, and of the type that they need.
+func.func @kinds(%x: tensor<3xf32> {lamina.kind = "arena"}) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+// CHECK: {{.*}}.mlir:64:1: error: func.func: argument 0 of @kinds: its lamina.kind is "arena"; kinds of arguments at the aten layer are input, parameter, buffer, constant

@@ -34,3 +34,18 @@ func.func @chosen(%x: tensor<4xf32>) -> tensor<?x1xi64> {
   func.return %0 : tensor<?x1xi64>
 }
 // CHECK: aten.nonzero.default: gives tensor<?x1xi64>; run bound-dynamic-shapes first
+
+// -----
+
+// Programs are one function.
+func.func private @helper(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+func.func @calls(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = func.call @helper(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+// CHECK: func.call: calls @helper; programs are one function
+// CHECK-NEXT: operand types: tensor<3xf32>
+// CHECK-NEXT: at: {{.*}}.mlir:45:3
+// CHECK-NEXT: nearest supported: the ops of the function in the place of its call

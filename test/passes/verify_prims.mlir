@@ -52,3 +52,18 @@ func.func @in_place(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
 // CHECK: prims.copy_to: mutates its argument a; run functionalize first
+
+// -----
+
+// Programs are one function.
+func.func private @helper(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+func.func @calls(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = func.call @helper(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+// CHECK: func.call: calls @helper; programs are one function
+// CHECK-NEXT: operand types: tensor<3xf32>
+// CHECK-NEXT: at: {{.*}}.mlir:63:3
+// CHECK-NEXT: nearest supported: the ops of the function in the place of its call

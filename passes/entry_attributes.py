@@ -1,0 +1,295 @@
+"""What the `lamina.*` attributes of a program's arguments and results may say.
+
+The kinds of arguments and results decide which memory each pointer of a native call gets, so all
+that comes in as text, and all that the pipeline makes, is checked against one table before it runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i8,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from lamina.dialects.errors import InputError
+from lamina.passes.refusal import invalid
+
+LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "scheduled")
+"""Top first. In memory, at the last of them, results are arguments."""
+
+ARGUMENT, RESULT = "argument", "result"
+
+_STEMS = {"input": "arg", "output": "out"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Where a kind may stand, from which layer on, and the shape and element type it needs.
+
+    -1 is any extent; None is any shape.
+    """
+
+    place: str
+    since: str = LAYERS[0]
+    shape: tuple[int, ...] | None = None
+    element: Attribute | None = None
+
+    def stands(self, place: str, layer: str) -> bool:
+        """Whether arguments, or results, may be of the kind at a layer."""
+        if LAYERS.index(layer) < LAYERS.index(self.since):
+            return False
+        return self.place == place or (layer == LAYERS[-1] and place == ARGUMENT)
+
+    def fits(self, given: TensorType | MemRefType) -> bool:
+        """Whether a type is what the kind needs."""
+        if self.shape is None:
+            return True
+        shape = given.get_shape()
+        fitting = len(shape) == len(self.shape) and all(
+            wanted in (-1, extent) for wanted, extent in zip(self.shape, shape, strict=True)
+        )
+        return fitting and given.element_type == self.element
+
+    def __str__(self) -> str:
+        extents = ["?" if extent < 0 else str(extent) for extent in self.shape or ()]
+        return f"<{'x'.join([*extents, str(self.element)])}>"
+
+
+KINDS = {
+    "input": Kind(ARGUMENT),
+    "parameter": Kind(ARGUMENT),
+    "buffer": Kind(ARGUMENT),
+    "constant": Kind(ARGUMENT),
+    "seed": Kind(ARGUMENT, "prims", (2,), i64),
+    "prepared": Kind(ARGUMENT, "loop"),
+    "arena": Kind(ARGUMENT, "scheduled", (-1,), i8),
+    "extern": Kind(ARGUMENT, "scheduled", (1,), i8),
+    "poll": Kind(ARGUMENT, "scheduled", (1,), i8),
+    "output": Kind(RESULT),
+    "mutation": Kind(RESULT),
+    "size": Kind(RESULT, "aten", (), i64),
+    "check": Kind(RESULT, "aten", (), i1),
+}
+"""What `lamina.kind` may say. Results of `@setup` are of kind `prepared`, and no other."""
+
+SETUP_ARGUMENTS = ("parameter", "buffer", "constant")
+SETUP_MEMORY = (*SETUP_ARGUMENTS, "prepared", "arena", "extern")
+
+_MADE = frozenset({"output", "size", "check", "mutation"})
+"""Kinds of what a program makes; all others name something that it takes."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An argument or result of a function, as its attributes describe it."""
+
+    function: FuncOp
+    place: str
+    number: int
+    type: Attribute
+    entries: dict[str, Attribute]
+    kind: str
+    name: str
+
+    def refuse(self, reason: str) -> InputError:
+        """The error that names the argument or result."""
+        where = f"{self.place} {self.number} of @{self.function.sym_name.data}"
+        return invalid(self.function, f"{where}: {reason}")
+
+
+def given_names(kinds: Sequence[str], names: Sequence[str | None]) -> list[str]:
+    """The names of arguments or results; those without one are numbered within their kind."""
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    for kind, name in zip(kinds, names, strict=True):
+        found.append(f"{_STEMS.get(kind, kind)}{seen[kind]}" if name is None else name)
+        seen[kind] += 1
+    return found
+
+
+def arguments_of(function: FuncOp) -> list[Declared]:
+    """A function's arguments, with their kinds and names."""
+    types = list(function.function_type.inputs)
+    return _declared(function, ARGUMENT, types, function.arg_attrs, "input")
+
+
+def results_of(function: FuncOp) -> list[Declared]:
+    """A function's results, with their kinds and names."""
+    types = list(function.function_type.outputs)
+    return _declared(function, RESULT, types, function.res_attrs, "output")
+
+
+def _declared(
+    function: FuncOp,
+    place: str,
+    types: Sequence[Attribute],
+    attributes: ArrayAttr[DictionaryAttr] | None,
+    default: str,
+) -> list[Declared]:
+    entries = [dict(a.data) for a in attributes] if attributes is not None else [{} for _ in types]
+    kinds = [_text(entry.get("lamina.kind")) or default for entry in entries]
+    names = given_names(kinds, [_text(entry.get("lamina.name")) for entry in entries])
+    return [
+        Declared(function, place, number, type_, entry, kind, name)
+        for number, (type_, entry, kind, name) in enumerate(
+            zip(types, entries, kinds, names, strict=True)
+        )
+    ]
+
+
+def _text(attribute: Attribute | None) -> str | None:
+    return attribute.data if isinstance(attribute, StringAttr) else None
+
+
+def verify_entries(module: ModuleOp, layer: str) -> None:
+    """Check kinds, names and types of arguments and results of a module at `layer`.
+
+    Functions are told apart by what they take: over memory they are of the last layer. Raises
+    `InputError` with the place of the function, the argument or result, and what is allowed.
+    """
+    named: dict[str, FuncOp] = {}
+    for function in module.body.block.ops:
+        if not isinstance(function, FuncOp):
+            continue
+        name = function.sym_name.data
+        if name in named:
+            raise invalid(function, f"a function @{name} stands in the module already")
+        named[name] = function
+        if function.arg_attrs is not None or function.res_attrs is not None:
+            _verify_function(function, layer)
+    main, setup = named.get("main"), named.get("setup")
+    if main is not None and main.arg_attrs is not None:
+        _verify_setup(main, setup)
+
+
+def _verify_function(function: FuncOp, layer: str) -> None:
+    arguments, results = arguments_of(function), results_of(function)
+    if any(isinstance(argument.type, MemRefType) for argument in arguments):
+        layer = LAYERS[-1]
+    elif layer == LAYERS[-1]:
+        layer = "fused"
+    for declared in (*arguments, *results):
+        _verify_text(declared)
+        _verify_kind(declared, layer)
+    taken = [argument for argument in arguments if argument.kind not in _MADE]
+    by_name: dict[str, Declared] = {}
+    for argument in taken:
+        first = by_name.setdefault(argument.name, argument)
+        if first is not argument:
+            raise argument.refuse(f"its name is '{argument.name}', as that of {first.number}")
+        if argument.kind == "seed" and argument is not _first(taken, "seed"):
+            raise argument.refuse("a program has one random state")
+    made = [declared for declared in (*arguments, *results) if declared.kind in _MADE]
+    sizes = sum(declared.kind == "size" for declared in made)
+    for declared in made:
+        _verify_made(declared, by_name, sizes)
+
+
+def _first(declared: Sequence[Declared], kind: str) -> Declared:
+    return next(one for one in declared if one.kind == kind)
+
+
+def _verify_text(declared: Declared) -> None:
+    for key in ("lamina.kind", "lamina.name", "lamina.target", "lamina.signature"):
+        given = declared.entries.get(key)
+        if given is not None and not (isinstance(given, StringAttr) and given.data):
+            raise declared.refuse(f"{key} is a string, not {given}")
+
+
+def _verify_kind(declared: Declared, layer: str) -> None:
+    place, kind = declared.place, KINDS.get(declared.kind)
+    if declared.function.sym_name.data == "setup":
+        if layer == LAYERS[-1]:
+            allowed = list(SETUP_MEMORY)
+        elif LAYERS.index(layer) < LAYERS.index("loop"):
+            allowed = _allowed(place, layer)
+        else:
+            allowed = ["prepared"] if place == RESULT else list(SETUP_ARGUMENTS)
+    else:
+        allowed = _allowed(place, layer)
+    if kind is None or declared.kind not in allowed:
+        raise declared.refuse(
+            f'its lamina.kind is "{declared.kind}"; kinds of {place}s at the {layer} layer are '
+            + ", ".join(allowed)
+        )
+    given = declared.type
+    if not isinstance(given, TensorType | MemRefType):
+        return  # refused where programs are given memory
+    if not kind.fits(given):
+        word = "memref" if isinstance(given, MemRefType) else "tensor"
+        raise declared.refuse(f"of kind {declared.kind} it needs {word}{kind}, not {given}")
+    if declared.kind == "extern" and "lamina.signature" not in declared.entries:
+        raise declared.refuse("of kind extern it needs lamina.signature")
+
+
+def _allowed(place: str, layer: str) -> list[str]:
+    return [name for name, kind in KINDS.items() if kind.stands(place, layer)]
+
+
+def _verify_made(declared: Declared, taken: dict[str, Declared], size_count: int) -> None:
+    if declared.kind == "mutation":
+        target = _text(declared.entries.get("lamina.target"))
+        if target not in taken:
+            wanted = "needs lamina.target" if target is None else f"has lamina.target '{target}'"
+            names = ", ".join(list(taken)[:8])
+            raise declared.refuse(f"of kind mutation it {wanted}; the arguments are {names}")
+        if taken[target].type != declared.type:
+            raise declared.refuse(
+                f"it is {declared.type}, and '{target}', which it is written to, is "
+                f"{taken[target].type}"
+            )
+    _verify_sizes(declared, size_count)
+
+
+def _verify_sizes(declared: Declared, size_count: int) -> None:
+    """The marks of what is cut or made a number when a call ends."""
+    number, sizes = (declared.entries.get(f"lamina.{key}") for key in ("number", "sizes"))
+    if number is None and sizes is None:
+        return
+    given = declared.type
+    rank = len(given.get_shape()) if isinstance(given, TensorType | MemRefType) else -1
+    if declared.kind != "output":
+        raise declared.refuse("lamina.number and lamina.sizes are for results of kind output")
+    if number is not None and (not isinstance(number, UnitAttr) or rank != 0):
+        raise declared.refuse(f"lamina.number marks a 0-d result, not {given}")
+    if sizes is None:
+        return
+    numbers = (
+        [entry.value.data for entry in sizes if isinstance(entry, IntegerAttr)]
+        if isinstance(sizes, ArrayAttr)
+        else []
+    )
+    if len(numbers) != rank or not all(-1 <= number < size_count for number in numbers):
+        raise declared.refuse(
+            f"lamina.sizes has {rank} numbers of results of kind size ({size_count} here), or -1"
+        )
+
+
+def _verify_setup(main: FuncOp, setup: FuncOp | None) -> None:
+    """What `@main` takes prepared is what `@setup` makes; both mean the same by a name."""
+    own = arguments_of(main)
+    around = [*arguments_of(setup), *results_of(setup)] if setup is not None else []
+    made = {one.name: one for one in around if one.kind == "prepared"}
+    taken = {one.name: one for one in around if one.kind in SETUP_ARGUMENTS}
+    for argument in own:
+        there = (made if argument.kind == "prepared" else taken).get(argument.name)
+        if there is None:
+            if argument.kind == "prepared":
+                raise argument.refuse(f"no @setup makes '{argument.name}'")
+        elif there.type != argument.type:
+            raise argument.refuse(f"'{argument.name}' is {argument.type}, in @setup {there.type}")
