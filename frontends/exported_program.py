@@ -5,8 +5,9 @@ here. The module has one function, `main`: parameters, buffers and constants com
 tensors the user passes. What the user passes or gets back that is no tensor is in the structure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -21,10 +22,11 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.frontends.graph import GraphImporter
+from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
 from lamina.frontends.pytrees import Fixed, TorchStructure
+from lamina.frontends.storage_offsets import counted_from_arguments
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
 _BOUND_KINDS: dict[InputKind, str] = {
@@ -97,15 +99,15 @@ class _ProgramImporter:
     _name_of_node: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> ImportedProgram:
-        graph_module = self.program.graph_module
         signature = self.program.graph_signature
         stand_in = None if self.blockers is None else self._stand_in
         self.importer = GraphImporter(self.block, Locations(), self._bind_attribute, stand_in)
         values = self._add_arguments(signature.input_specs)
+        graph_module, begins = self._counted(signature.input_specs)
         results = self.importer.run(graph_module, values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
         module = main_module(self.block, self.argument_names, kept, attributes)
-        structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs))
+        structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)
         return ImportedProgram(module, self.constants, structure)
 
     # Arguments
@@ -115,19 +117,30 @@ class _ProgramImporter:
         user_names = {s.arg.name for s in specs if s.kind is InputKind.USER_INPUT}
         values: list[object] = []
         for node, spec in zip(nodes, specs, strict=True):
-            if spec.kind is InputKind.USER_INPUT:
-                values.append(self._add_input(spec, node.meta.get("val")))
-            elif spec.kind in _BOUND_KINDS:
-                assert spec.target is not None
-                name = spec.arg.name if spec.target in user_names else spec.target
-                tensor = self._bound_tensor(spec)
-                self._name_of_node[spec.arg.name] = name
-                values.append(self._add_bound(name, _BOUND_KINDS[spec.kind], tensor, node.name))
-            else:
-                raise UnsupportedError(
-                    f"input {spec.arg.name}", f"{spec.kind.name.lower()} inputs cannot be imported"
-                )
+            try:
+                values.append(self._add_given(node, spec, user_names))
+            except UnsupportedError as error:
+                if self.blockers is None:
+                    raise
+                about = f"input {spec.arg.name}"
+                reason = error.reason if error.op == about else f"{error.op}: {error.reason}"
+                self.blockers.append(UnsupportedError(about, reason, nearest=error.nearest))
+                values.append(BLOCKED)
         return values
+
+    def _add_given(self, node: Any, spec: InputSpec, user_names: Collection[str | None]) -> object:
+        """What a placeholder stands for."""
+        if spec.kind is InputKind.USER_INPUT:
+            return self._add_input(spec, node.meta.get("val"))
+        if spec.kind not in _BOUND_KINDS:
+            raise UnsupportedError(
+                f"input {spec.arg.name}", f"{spec.kind.name.lower()} inputs cannot be imported"
+            )
+        assert spec.target is not None
+        name = spec.arg.name if spec.target in user_names else spec.target
+        tensor = self._bound_tensor(spec)
+        self._name_of_node[spec.arg.name] = name
+        return self._add_bound(name, _BOUND_KINDS[spec.kind], tensor, node.name)
 
     def _add_input(self, spec: InputSpec, example: object) -> object:
         name = spec.arg.name
@@ -160,10 +173,11 @@ class _ProgramImporter:
         self.argument_names.append((name, kind))
         return value
 
-    def _stand_in(self, error: UnsupportedError, types: list[Attribute]) -> list[SSAValue]:
+    def _stand_in(self, error: UnsupportedError | None, types: list[Attribute]) -> list[SSAValue]:
         assert self.blockers is not None
-        self.blockers.append(error)
-        name = f"blocked_{len(self.blockers)}"
+        if error is not None:
+            self.blockers.append(error)
+        name = f"blocked_{len(self.argument_names)}"
         return [
             self._add_argument(f"{name}_{i}", "input", type_, name) for i, type_ in enumerate(types)
         ]
@@ -175,6 +189,18 @@ class _ProgramImporter:
             if isinstance(value, torch.Tensor):
                 return value.detach()
         raise UnsupportedError(f"input {spec.arg.name}", f"the program holds no tensor '{target}'")
+
+    def _counted(self, specs: Sequence[InputSpec]) -> tuple[torch.fx.GraphModule, dict[str, int]]:
+        """The graph to import, and the storage offsets that inputs must have."""
+        bound = {s.arg.name: self._bound_tensor(s) for s in specs if s.kind in _BOUND_KINDS}
+        graph_module = self.program.graph_module
+        try:
+            return counted_from_arguments(graph_module, bound, self.importer.unsupported)
+        except UnsupportedError as error:
+            if self.blockers is None:
+                raise
+            self.blockers.append(error)
+            return graph_module, {}
 
     def _bind_attribute(self, name: str, tensor: torch.Tensor) -> SSAValue:
         """A tensor that the graph reads as an attribute of the module, as one more argument."""
@@ -189,6 +215,8 @@ class _ProgramImporter:
         attributes: list[DictionaryAttr] = []
         outputs: list[int | Fixed] = []
         for result, spec in zip(results, specs, strict=True):
+            if result is BLOCKED:
+                continue
             if spec.kind is OutputKind.USER_OUTPUT:
                 if not isinstance(result, SSAValue):
                     outputs.append(Fixed(spec.arg.name, result))

@@ -18,7 +18,13 @@ from lamina.dialects.source import describe_location
 from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
 from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_limits, size_operation
-from lamina.frontends.torch_types import constant_argument, element_type, scalar_type, tensor_type
+from lamina.frontends.torch_types import (
+    constant_argument,
+    described,
+    element_type,
+    scalar_type,
+    tensor_type,
+)
 
 Value = Any
 """What a node stands for: an SSA value, a list of them (absent results are None), or a constant."""
@@ -38,8 +44,11 @@ The types of their results are ours."""
 _IMPLIED: dict[str, object] = {"device": "cpu", "layout": "strided", "pin_memory": False}
 """Keywords that are left out of the IR, as they say what holds for every tensor here."""
 
-StandIn = Callable[[UnsupportedError, list[Attribute]], list[SSAValue]]
+StandIn = Callable[[UnsupportedError | None, list[Attribute]], list[SSAValue]]
 """Notes why an op cannot be imported; gives values of these types in place of its results."""
+
+BLOCKED: Any = object()
+"""In place of a value of a type that IR does not have, while blockers are collected."""
 
 
 @dataclass
@@ -79,16 +88,38 @@ class GraphImporter:
         return self.bind(path, value) if isinstance(value, torch.Tensor) else value
 
     def _call_or_stand_in(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
-        try:
+        if self.stand_in is None:
             return self._call(node, env)
-        except UnsupportedError as error:
-            if self.stand_in is None:
-                raise
-            example = node.meta.get("val")
-            values = self.stand_in(error, _result_types(example))
-            if isinstance(example, list | tuple):
-                return _nested(example, iter(values))
-            return values[0] if values else None
+        error: UnsupportedError | None = None
+        try:
+            if not self._reads_blocked(node, env):
+                return self._call(node, env)
+        except UnsupportedError as refused:
+            error = refused
+        return self._stand_ins(node.meta.get("val"), error)
+
+    def _reads_blocked(self, node: fx.Node, env: dict[fx.Node, Value]) -> bool:
+        """Whether a node cannot be imported for what it reads; its name is looked up anyway."""
+        if not any(env.get(source) is BLOCKED for source in node.all_input_nodes):
+            return False
+        target: Any = node.target
+        if isinstance(target, torch._ops.OpOverload) and implementation_of(node) is None:
+            self._op_class(node, target, f"{target._opname}.{target._overloadname}")
+        return True
+
+    def _stand_ins(self, example: object, error: UnsupportedError | None) -> Value:
+        """Values in the nesting of a result that cannot be had; notes the error once."""
+        assert self.stand_in is not None
+        if error is not None:
+            self.stand_in(error, [])
+        if isinstance(example, list | tuple):
+            return [self._stand_ins(item, None) for item in example]
+        try:
+            types = _result_types(example)
+        except UnsupportedError:
+            return BLOCKED
+        values = self.stand_in(None, types)
+        return values[0] if values else None
 
     def _call(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
         target = node.target
@@ -125,11 +156,13 @@ class GraphImporter:
             for key, implied in _IMPLIED.items():
                 if keywords.get(key) == implied:
                     del keywords[key]
-            types = None if target._opname in _MISJUDGED else _result_types(example)
+            has_types = target._opname not in _MISJUDGED and not _leaves_out(example)
+            types = _result_types(example) if has_types else None
             op: Any = self._without_bare_numbers(op_class, node, arguments, location)
             built = op(*arguments, **keywords, result_types=types, location=location)
         except UnsupportedError as error:
-            raise self.unsupported(node, str(error)) from None
+            reason = f"{error.op}: {error.reason}"
+            raise self.unsupported(node, reason, error.nearest) from None
         except (TypeError, ValueError) as error:
             raise self.unsupported(node, f"cannot be imported: {error}") from None
         self.block.add_op(built)
@@ -229,7 +262,7 @@ class GraphImporter:
         """The error that names a node, its operands and its source line."""
         location = self.locations.of_trace(node.meta.get("stack_trace"))
         types = [
-            str(tensor_type(source.meta["val"]))
+            described(source.meta["val"])
             for source in node.all_input_nodes
             if isinstance(source.meta.get("val"), torch.Tensor)
         ]
@@ -257,6 +290,11 @@ def _nested(example: Sequence[object], results: Iterator[SSAValue]) -> list[Valu
         _nested(item, results) if isinstance(item, list | tuple) else next(results)
         for item in example
     ]
+
+
+def _leaves_out(example: object) -> bool:
+    """Whether torch gives None for some results, as an `output_mask` says; the IR has them all."""
+    return isinstance(example, list | tuple) and any(item is None for item in example)
 
 
 def _scalar_overload(overload: str) -> str:

@@ -69,6 +69,16 @@ def tensor_type(value: torch.Tensor) -> TensorType:
     return TensorType(element_type(value.dtype), shape)
 
 
+def described(value: torch.Tensor) -> str:
+    """The tensor type as IR spells it; torch's names where IR has none."""
+    try:
+        return str(tensor_type(value))
+    except UnsupportedError:
+        sizes = "".join(f"{size}x" for size in value.shape)
+        layout = "" if value.layout is torch.strided else f", {value.layout}"
+        return f"tensor<{sizes}{value.dtype}{layout}>".replace("torch.", "")
+
+
 def check_device(device: torch.device) -> None:
     """Refuses every device but the CPU; meta tensors have no data to compute on."""
     if device.type != "cpu":
