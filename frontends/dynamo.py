@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
 
 from lamina.codegen.target import Target
@@ -119,9 +120,23 @@ def _compile_graph(
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     static = set(metadata.static_input_indices) if metadata is not None else set()
+    bindable = static if weights != "passed" else set[int]()
     with collector_paused():
-        imported = import_dynamo_graph(graph, static if weights != "passed" else set())
+        imported = import_dynamo_graph(graph, bindable, _regenerated(graph, metadata))
         program = native_program(imported.module, target, cache=cache, rounding=rounding)
     if program.code is None:
         raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
     return DynamoCall(imported, program, check=weights == "checked")
+
+
+def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:
+    """Positions of the results that AOTAutograd makes anew of the inputs that they are views of."""
+    if metadata is None:
+        return set()
+    results: Any = graph.graph.output_node().args[0]
+    first = len(results) - len(metadata.output_info) - metadata.num_intermediate_bases
+    return {
+        first + position
+        for position, info in enumerate(metadata.output_info)
+        if info.output_type in (OutputType.alias_of_input, OutputType.is_input)
+    }

@@ -32,19 +32,27 @@ class DynamoCall:
         self._stamps: list[tuple[int, int, int]] = []
         self._strided = graph.strided
         self._copied_back = [p for p in self._strided if p in graph.mutated]
+        self._is_plain = not (self._strided or graph.begins or graph.finish)
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the graph; ArgumentError for tensors that do not fit it."""
         if self._native is None or (self._check and self._has_changed(args)):
             self._native = self._bind(args)
-            if not self._check and not self._strided:
+            if self._is_plain and not self._check:
                 # From now on the builtin function alone is called.
                 own_type: Any = type(
                     "DynamoCall", (DynamoCall,), {"__call__": staticmethod(self._native)}
                 )
                 self.__class__ = own_type
-        if not self._strided:
+        if self._is_plain:
             return self._native(args)
+        for position, begin in self._graph.begins.items():
+            _check_begin(args[position], position, begin)
+        results = self._run_strided(args) if self._strided else self._native(args)
+        finish = self._graph.finish
+        return results if finish is None else finish(results)
+
+    def _run_strided(self, args: list[Any]) -> list[Any]:
         values = list(args)
         for position in self._strided:
             values[position] = args[position].contiguous()
@@ -100,4 +108,12 @@ def _refuse_inference(tensor: torch.Tensor) -> None:
         raise ArgumentError(
             "weights='checked' needs version counters, which tensors made under "
             "torch.inference_mode() lack; use weights='passed' or 'frozen'"
+        )
+
+
+def _check_begin(tensor: torch.Tensor, position: int, begin: int) -> None:
+    if tensor.storage_offset() != begin:
+        raise ArgumentError(
+            f"argument {position} begins at element {tensor.storage_offset()} of its memory, and "
+            f"at {begin} when as_strided of it was compiled; pass a clone()"
         )

@@ -10,8 +10,9 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
+from lamina.frontends.dynamo_results import Finish, shared_results
 from lamina.frontends.dynamo_rewrites import undo_specializations
-from lamina.frontends.dynamo_views import wrong_write
+from lamina.frontends.dynamo_views import read_in_memory_order, wrong_write
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
@@ -24,7 +25,9 @@ class DynamoGraph:
 
     `inputs` and `bound` have the positions of the call's arguments that are passed and bound;
     `strided` those of `inputs` that are not row-major contiguous, `mutated` those written to.
-    `outputs` has a compiled output's number for each result, or None where the result is None.
+    `begins` says where inputs have to begin in their storage, where that matters.
+    `outputs` has a compiled output's number for each result, or None where the result is None;
+    `finish` makes the results of a call of them, unless they are that already.
     """
 
     module: ModuleOp
@@ -33,18 +36,25 @@ class DynamoGraph:
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     strided: list[int] = field(default_factory=list)
     mutated: list[int] = field(default_factory=list)
+    begins: dict[int, int] = field(default_factory=dict)
     outputs: list[int | None] = field(default_factory=list)
+    finish: Finish | None = None
 
 
-def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int]) -> DynamoGraph:
-    """Imports a graph whose inputs are all placeholders.
+def import_dynamo_graph(
+    graph_module: fx.GraphModule, bindable: Collection[int], regenerated: Collection[int] = ()
+) -> DynamoGraph:
+    """Imports a graph whose inputs are all placeholders, and which it changes.
 
     Inputs at the positions `bindable` become parameters of the module unless the graph writes to
-    them. Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors.
+    them. Results at the positions `regenerated` are made anew of inputs by AOTAutograd. Raises
+    UnsupportedError, with the source line, for what is no ATen op on CPU tensors.
     """
-    undo_specializations(graph_module)
     imported = DynamoGraph(ModuleOp([]))
     block = Block()
+    importer = GraphImporter(block, Locations(), lambda name, tensor: bind(name, tensor))
+    begins = _prepare(graph_module, importer)
+    imported.finish = shared_results(graph_module, regenerated)
     arguments: list[tuple[str, str]] = []
     placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     written = _written(graph_module)
@@ -77,10 +87,8 @@ def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int])
             imported.strided.append(position)
         if node in written:
             imported.mutated.append(position)
-    importer = GraphImporter(block, Locations(), bind)
-    for node in graph_module.graph.nodes:
-        if reason := wrong_write(node):
-            raise importer.unsupported(node, reason, "a clone() of the view, copied back")
+        if node in begins:
+            imported.begins[position] = begins[node]
     results = importer.run(graph_module, values)
     kept = [result for result in results if isinstance(result, SSAValue)]
     numbers = iter(range(len(kept)))
@@ -88,6 +96,15 @@ def import_dynamo_graph(graph_module: fx.GraphModule, bindable: Collection[int])
     attributes = [output_attributes() for _ in kept]
     imported.module = main_module(block, arguments, kept, attributes)
     return imported
+
+
+def _prepare(graph_module: fx.GraphModule, importer: GraphImporter) -> dict[fx.Node, int]:
+    """Brings a graph in the form that can be imported; gives where placeholders have to begin."""
+    undo_specializations(graph_module)
+    for node in graph_module.graph.nodes:
+        if reason := wrong_write(node):
+            raise importer.unsupported(node, reason, "a clone() of the view, copied back")
+    return read_in_memory_order(graph_module, importer.unsupported)
 
 
 def _fixed(example: Any) -> object:

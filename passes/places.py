@@ -177,10 +177,18 @@ class Place:
 def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> bool:
     """Whether the results are surely contiguous if they are new tensors."""
     packet = op.name.removeprefix("aten.").partition(".")[0]
-    if packet in _CONTIGUOUS_FACTORIES:
+    if packet in _CONTIGUOUS_FACTORIES or _is_made_contiguous(op, packet):
         return True
     pointwise = isinstance(op, SchemaOp) and "pointwise" in op.schema.tags
     if not pointwise and packet not in _CONTIGUITY_KEEPING:
         return False
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
     return all(operand in places and places[operand].contiguous for operand in tensors)
+
+
+def _is_made_contiguous(op: Operation, packet: str) -> bool:
+    return (
+        packet == "clone"
+        and isinstance(op, SchemaOp)
+        and "contiguous_format" in str(op.arg("memory_format"))
+    )

@@ -224,6 +224,8 @@ def unfold(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def unfold_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Windows put back where they were taken, and added."""
     grad, shape = op.arg("grad_in"), op.arg("input_sizes")
+    if not shape:
+        return b.view(grad, [])  # of a number, the only window has only that
     dim = normalized(op.arg("dim"), len(shape))
     starts = b("arange.start_step", 0, shape_of(grad)[dim], 1, dtype=i64)
     starts = b("unsqueeze", b("mul.Scalar", starts, op.arg("step")), 1)
