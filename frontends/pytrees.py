@@ -1,8 +1,9 @@
 """Nested inputs and outputs (torch pytrees) of a module, and the flat lists of compiled code."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
@@ -24,7 +25,7 @@ class TorchStructure:
 
     `inputs` has one entry for each leaf of the arguments: the name of a compiled input, or a fixed
     value. `outputs` has one for each leaf of the result: the number of a compiled output, or a
-    fixed value.
+    fixed value. `begins` are the storage offsets that the program counts on, by input.
     """
 
     inputs: tuple[str | Fixed, ...]
@@ -34,6 +35,7 @@ class TorchStructure:
     parameter_names: tuple[str, ...]
     is_flat: bool
     single_output: bool
+    begins: Mapping[str, int] = field(default_factory=dict)
 
     native_kind = "torch"
 
@@ -43,6 +45,7 @@ class TorchStructure:
         program: ExportedProgram,
         inputs: tuple[str | Fixed, ...],
         outputs: tuple[int | Fixed, ...],
+        begins: Mapping[str, int],
     ) -> "TorchStructure":
         """The structure that `program` was exported with."""
         specs = program.call_spec
@@ -54,9 +57,10 @@ class TorchStructure:
             not keywords.children()
             and all(child.is_leaf() for child in positional.children())
             and not any(isinstance(entry, Fixed) for entry in inputs)
+            and not begins
         )
         single = specs.out_spec.is_leaf() and outputs == (0,)
-        return cls(inputs, outputs, specs.in_spec, specs.out_spec, forward, is_flat, single)
+        return cls(inputs, outputs, specs.in_spec, specs.out_spec, forward, is_flat, single, begins)
 
     def flatten(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Sequence[object]:
         """The tensors of a call, in the order of the compiled inputs.
@@ -76,6 +80,8 @@ class TorchStructure:
                     f"argument '{entry.name}': the program was exported with {entry.value!r} and "
                     f"is fixed to it, got {_short(leaf)}; export again for another value"
                 )
+            if isinstance(entry, str) and entry in self.begins:
+                _check_begin(entry, leaf, self.begins[entry])
         return [
             leaf
             for entry, leaf in zip(self.inputs, leaves, strict=True)
@@ -143,6 +149,15 @@ class TorchStructure:
 
 def _same_constant(left: object, right: object) -> bool:
     return left is right or (type(left) is type(right) and left == right)
+
+
+def _check_begin(name: str, tensor: object, begin: int) -> None:
+    offset = tensor.storage_offset() if isinstance(tensor, torch.Tensor) else begin
+    if offset != begin:
+        raise ArgumentError(
+            f"argument '{name}' begins at element {offset} of its memory, and at {begin} when "
+            "as_strided of it was exported; pass a clone(), or export again"
+        )
 
 
 def _short(value: object) -> str:
