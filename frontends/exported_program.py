@@ -57,8 +57,20 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
     higher-order ops other than control flow, custom ops, objects, effect tokens, training outputs.
     """
     if _needs_tracing(program.graph_module):
-        program = program.run_decompositions({})
+        program = _traced_again(program)
     return _ProgramImporter(program).run()
+
+
+def _traced_again(program: ExportedProgram) -> ExportedProgram:
+    try:
+        return program.run_decompositions({})
+    except Exception as error:  # whatever torch says of transforms that it cannot take apart
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UnsupportedError(
+            "a function transform",
+            f"torch cannot decompose this exported program: {reason}",
+            nearest='torch.compile(backend="lamina"), which takes torch.func.grad and its like',
+        ) from error
 
 
 def import_with_blockers(program: ExportedProgram) -> tuple[ModuleOp, list[UnsupportedError]]:

@@ -120,7 +120,7 @@ def _upper(size: torch.SymInt) -> int:
 
 
 def idle_nodes(graph: fx.Graph) -> set[fx.Node]:
-    """Nodes that need no import: checks that always hold, and numbers that nothing reads.
+    """Nodes that need no import: checks that always hold, and numbers and answers not read.
 
     torch.export states of each size that depends on data that it is not negative.
     """
@@ -131,7 +131,7 @@ def idle_nodes(graph: fx.Graph) -> set[fx.Node]:
         if _is_check(node):
             if _always_holds(node.args[0]):
                 idle.add(node)
-        elif _is_number(node) and all(user in idle for user in node.users):
+        elif (_is_number(node) or _is_answer(node)) and all(user in idle for user in node.users):
             idle.add(node)
     return idle
 
@@ -146,6 +146,16 @@ def _is_check(node: fx.Node) -> bool:
 
 def _is_number(node: fx.Node) -> bool:
     return node.target in SIZE_FUNCTIONS or _packet(node) in _QUERIES
+
+
+def _is_answer(node: fx.Node) -> bool:
+    """Whether a node asks about types and shapes, as `result_type` does: export knew the answer."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.is_mutable or node.meta.get("val") is not None:
+        return False
+    kinds = [str(result.type) for result in schema.returns]
+    # A schema prints a dtype as the number that stands for it.
+    return bool(kinds) and all(kind in ("bool", "int") for kind in kinds)
 
 
 def _always_holds(condition: object) -> bool:

@@ -57,7 +57,7 @@ def counted_from_arguments(
             elif root.op == "placeholder":
                 tensor = bound.get(root.name, root.meta["val"])
                 if _count(node, tensor, refuse) and root.name not in bound:
-                    begins[root.name] = tensor.storage_offset()
+                    begins[root.name] = int(tensor.storage_offset())
     return fx.GraphModule(graph_module, graph), begins
 
 

@@ -353,3 +353,26 @@ def test_string_attributes_hold_kind_and_name() -> None:
         "lamina.name": StringAttr("x"),
         "lamina.kind": StringAttr("input"),
     }
+
+
+def test_questions_about_types_and_shapes_are_answered_by_export() -> None:
+    class Asks(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            wide = torch.result_type(x, y) == torch.int16 and torch.result_type(x, 2) == x.dtype
+            same = torch.can_cast(x.dtype, y.dtype) or x.is_same_size(y)
+            return x + y if wide and same else x
+
+    inputs = torch.ones(3, dtype=torch.int8), torch.ones(3, dtype=torch.uint8)
+    program = imported(Asks(), *inputs, strict=False)
+    assert names_of(program) == ["aten.add.Tensor"]
+
+
+def test_transforms_that_torch_cannot_take_apart_are_refused() -> None:
+    class Gradient(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.func.grad(lambda y: y.square().sum())(x)
+
+    with torch.no_grad():
+        exported = torch.export.export(Gradient(), (torch.ones(3),), strict=False)
+    with pytest.raises(UnsupportedError, match=r"^a function transform: torch cannot decompose"):
+        import_exported_program(exported)
