@@ -22,6 +22,7 @@ def _filled(op: SchemaOp, b: CoreBuilder, value: float | int | bool) -> SSAValue
 
 @lowers("zeros", "zeros_like", "new_zeros", "zero", "full_like", "new_full", "full", "fill.Scalar")
 @lowers("ones", "ones_like", "new_ones", "scalar_tensor")
+@lowers("_efficientzerotensor", "_new_zeros_with_same_feature_meta")
 def constant(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """full of the result's shape."""
     name = op.overload_name.partition(".")[0]

@@ -60,6 +60,12 @@ def new(args: Args) -> Types:
     return [tensor(_sizes(args), args.get("dtype") or args["self"].element_type)]
 
 
+def zeros_like_batched(args: Args) -> Types:
+    """`_new_zeros_with_same_feature_meta`: other's shape and dtype, after batch dims of self's."""
+    batch = args["self"].get_shape()[: args["self_num_batch_dims"]]
+    return [tensor((*batch, *args["other"].get_shape()), args["other"].element_type)]
+
+
 def arange(args: Args) -> Types:
     """ceil((end - start) / step) entries; i64 if all three are integers, else f32.
 

@@ -119,8 +119,8 @@ LIBRARY: dict[str, str] = {
     "indexing:bincount": "bincount",
     "indexing:nonzero_numpy": "nonzero_numpy",
     "creation:empty": """
-        empty.memory_format empty_permuted empty_strided normal.float_float ones rand
-        rand.generator randn randn.generator zeros""",
+        _efficientzerotensor empty.memory_format empty_permuted empty_strided normal.float_float
+        ones rand rand.generator randn randn.generator zeros""",
     "creation:integers": """
         randint randint.generator randint.low randint.low_generator randperm randperm.generator""",
     "creation:full": "full",
@@ -129,6 +129,7 @@ LIBRARY: dict[str, str] = {
         empty_like full_like ones_like rand_like rand_like.generator randint_like
         randint_like.low_dtype randn_like randn_like.generator zeros_like""",
     "creation:new": "new_empty new_empty_strided new_full new_ones new_zeros",
+    "creation:zeros_like_batched": "_new_zeros_with_same_feature_meta",
     "creation:arange": "arange arange.start arange.start_step",
     "creation:linspace": """
         linspace linspace.Scalar_Tensor linspace.Tensor_Scalar linspace.Tensor_Tensor logspace
