@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import TensorType, f32, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
@@ -26,6 +26,7 @@ from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
+from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
@@ -159,10 +160,15 @@ class Conversion:
         lower = self.find(op)
         if lower is None:
             raise self.missing(op)
+        refuse_other_types(op)
         try:
             values = lower(op, self.builder(op))
-        except LaminaError:
+        except UnsupportedError:
             raise
+        except LaminaError as error:  # an op of the replacement has no result of these types
+            nearest = None if _is_plain(op) else "operands of f32"
+            reason = f"does not take operands of these types: {error}"
+            raise unsupported(op, reason, nearest) from error
         except Exception as error:
             place = describe_location(op.location)
             error.add_note(f"while lowering {op.name}" + (f" at {place}" if place else ""))
@@ -202,6 +208,12 @@ class Conversion:
             f"no lowering from {self.source} yet",
             ", ".join(f"{self.source}.{found}" for found in near) or None,
         )
+
+
+def _is_plain(op: Operation) -> bool:
+    """Whether all tensors that the op reads are of f32 or f64."""
+    tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
+    return all(element_of(tensor) in (f32, f64) for tensor in tensors)
 
 
 def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:

@@ -44,6 +44,19 @@ def item(op: SchemaOp, b: BoundBuilder) -> Number:
     return Number(value, limit)
 
 
+@bounds("equal")
+def equal(op: SchemaOp, b: BoundBuilder) -> Number:
+    """Whether two tensors have one shape and the same elements."""
+    x, y = b.tensor(op.arg("self")), b.tensor(op.arg("other"))
+    if element_of(x.value) != element_of(y.value):
+        raise b.refuse("compares tensors of two dtypes", "tensors of one dtype")
+    if not (x.is_static and y.is_static):
+        raise b.refuse("compares tensors whose sizes depend on data", "eq and all")
+    if x.shape != y.shape:
+        return known(0)
+    return Number(b("all.default", b("eq.Tensor", x.value, y.value)))
+
+
 @bounds("arith.constant")
 def constant(op: arith.ConstantOp, b: BoundBuilder) -> Number:
     """A constant; integers are known."""
