@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
@@ -22,7 +22,7 @@ def filled_diagonal(op: SchemaOp) -> SSAValue:
     source: SSAValue = op.arg("self")
     assert isinstance(source.type, TensorType)
     shape = list(source.type.get_shape())
-    if -1 in shape:
+    if DYNAMIC_INDEX in shape:
         raise unsupported(op, "fills the diagonal of a tensor with dynamic dimensions")
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
         raise unsupported(op, "needs a matrix, or a tensor whose dimensions are equal")

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from typing import Any
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
 from lamina.dialects.schema.dialect import UnknownOpError
 from lamina.dialects.schema.grammar import Schema
+from lamina.dialects.schema.names import BindError, NoResultRuleError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.filled_diagonal import filled_diagonal
+from lamina.passes.out_dtypes import (
+    OPTIONS,
+    check_cast,
+    computes_in_target,
+    dtype_of,
+    in_dtype_of_target,
+)
 from lamina.passes.refusal import unsupported
 from lamina.passes.running_statistics import STATISTICS, updated_statistics, updates_statistics
 
@@ -29,12 +40,13 @@ _FUNCTIONAL_OVERLOADS = {
     "float_power_.Tensor": "float_power.Tensor_Tensor",
     "floor_divide_.Tensor": "floor_divide.default",
     "ldexp_.default": "ldexp.Tensor",
+    "normal.out": "normal_functional.default",
     "normal_.default": "normal_functional.default",
     "pow_.Scalar": "pow.Tensor_Scalar",
     "pow_.Tensor": "pow.Tensor_Tensor",
     "transpose_.default": "transpose.int",
 }
-"""In-place overloads whose functional form has another overload or packet."""
+"""Overloads whose functional form has another overload or packet."""
 
 
 _WITH_OWN_RESULTS = {
@@ -77,34 +89,47 @@ def functional_values(
         return _in_types_of(targets, news, op), list(results)
     if op.overload_name in _WITH_OWN_RESULTS:
         name, count = _WITH_OWN_RESULTS[op.overload_name]
-        made = _functional_op(op, aten.op(name))
+        made = _functional_op(op, aten.op(name), targets[0])
         return _in_types_of(targets, made[count:], op), list(made[:count])
-    made = _functional_op(op, _functional_class(op, op.overload_name, written))
+    made = _functional_op(op, functional_class(op, written), targets[0])
     if len(made) != len(targets):
         raise unsupported(op, "writes several tensors, and has no functional form that gives all")
     return _in_types_of(targets, made, op), list(range(len(op.results)))
 
 
-def _functional_op(op: SchemaOp, form: type[SchemaOp]) -> list[SSAValue]:
-    """The results of the functional form of `op`, made in front of it."""
+def _functional_op(op: SchemaOp, form: type[SchemaOp], target: SSAValue) -> list[SSAValue]:
+    """The results of the functional form of `op`, made in front of it.
+
+    Computed in the dtype of the written tensor `target` where eager mode does so.
+    """
     values = op.args()
     names = [argument.name for argument in form.schema.args]
-    if names[0] not in values:  # dropout_ calls `self` what dropout calls `input`
+    if names and names[0] not in values:  # dropout_ calls `self` what dropout calls `input`
         values = {names[0]: values[op.schema.args[0].name], **values}
-    made = form(**{name: values[name] for name in names if name in values})
+    arguments = {name: values[name] for name in names if name in values}
+    arguments |= in_dtype_of_target(op, form, target)
+    if "output_mask" in names and "output_mask" not in values:
+        arguments["output_mask"] = [True, True, True]
+    made = _bound(op, form, arguments)
+    if "dtype" in names and computes_in_target(op, made.results[0], target):
+        made = _bound(op, form, {**arguments, "dtype": dtype_of(target)})
     made.location = op.location
     assert op.parent is not None
     op.parent.insert_op_before(made, op)
     return list(made.results)
 
 
+def _bound(op: SchemaOp, form: type[SchemaOp], arguments: dict[str, Any]) -> SchemaOp:
+    try:
+        return form(**arguments)
+    except NoResultRuleError as error:
+        raise unsupported(op, f"{form.name} without out= gives no known type") from error
+    except (BindError, ValueError) as error:
+        raise unsupported(op, f"its functional form refuses the arguments: {error}") from error
+
+
 def _in_types_of(targets: list[SSAValue], values: list[SSAValue], op: SchemaOp) -> list[SSAValue]:
     return [_in_type_of(t, v, op) for t, v in zip(targets, values, strict=True)]
-
-
-def is_metadata_change(op: Operation) -> bool:
-    """Whether only shape and strides of the tensor object change (`transpose_`, `squeeze_`)."""
-    return isinstance(op, SchemaOp) and "inplace_view" in op.schema.tags
 
 
 def functional_value(op: SchemaOp, written: str) -> SSAValue:
@@ -116,13 +141,15 @@ def functional_value(op: SchemaOp, written: str) -> SSAValue:
         return values["src"]
     if name == "fill_diagonal_.default":
         return filled_diagonal(op)
-    value = _functional_op(op, _functional_class(op, name, [written]))[0]
+    value = _functional_op(op, functional_class(op, [written]), target)[0]
     if value.name_hint is None and op.results:
         value.name_hint = op.results[0].name_hint
-    return value if is_metadata_change(op) else _in_type_of(target, value, op)
+    return _in_type_of(target, value, op)
 
 
-def _functional_class(op: SchemaOp, name: str, written: list[str]) -> type[SchemaOp]:
+def functional_class(op: SchemaOp, written: list[str]) -> type[SchemaOp]:
+    """The overload that gives what `op` writes. Raises UnsupportedError if there is none."""
+    name = op.overload_name
     if name in _FUNCTIONAL_OVERLOADS:
         return aten.op(_FUNCTIONAL_OVERLOADS[name])
     packet, _, overload = name.partition(".")
@@ -138,16 +165,31 @@ def _functional_class(op: SchemaOp, name: str, written: list[str]) -> type[Schem
 
 
 def _without_out(op: SchemaOp, packet: str, written: list[str]) -> type[SchemaOp]:
-    """The overload of the packet that takes the same arguments but those written."""
-    wanted = [(a.name, str(a.type)) for a in op.schema.args if a.name not in written]
-    for name in aten.Aten.names:
-        if not name.startswith(f"{packet}."):
-            continue
-        form = aten.op(name)
-        names = [(a.name, str(a.type)) for a in form.schema.args]
-        if names[: len(wanted)] == wanted and not written_by(form.schema):
-            return form
+    """The overload of the packet that takes the same arguments but those written.
+
+    It may take options of new tensors besides, which `out` stands for.
+    """
+    wanted = _signature(op.schema, set(written))
+    forms = [aten.op(name) for name in aten.Aten.names if name.startswith(f"{packet}.")]
+    forms = [form for form in forms if not written_by(form.schema)]
+    for left_out in (frozenset(), OPTIONS, frozenset(["output_mask"])):
+        for form in forms:
+            if _signature(form.schema, left_out) == wanted:
+                return form
     raise unsupported(op, "has no functional form in the table")
+
+
+def _signature(schema: Schema, left_out: Set[str]) -> list[tuple[str, str]]:
+    return [(a.name, str(a.type)) for a in schema.args if a.name not in left_out]
+
+
+def view_of_change(op: SchemaOp) -> Operation:
+    """The view op that an in-place change of shape (`transpose_`) amounts to, in front of `op`."""
+    value = _functional_op(op, functional_class(op, ["self"]), op.arg("self"))[0]
+    if op.results:
+        value.name_hint = value.name_hint or op.results[0].name_hint
+    assert isinstance(value.owner, Operation)
+    return value.owner
 
 
 def written_by(schema: Schema) -> list[str]:
@@ -163,6 +205,7 @@ def _in_type_of(target: SSAValue, value: SSAValue, op: Operation) -> SSAValue:
     assert op.parent is not None
     element = target.type.get_element_type()
     if value.type.get_element_type() != element:
+        check_cast(op, value.type.get_element_type(), element)
         cast = aten.op("_to_copy.default")(value, dtype=element)
         cast.location = op.location
         op.parent.insert_op_before(cast, op)

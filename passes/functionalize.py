@@ -29,14 +29,18 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.entry_attributes import arguments_of
+from lamina.passes.foreach_writes import elements_in_turn
 from lamina.passes.functional_forms import (
     functional_value,
     functional_values,
-    is_metadata_change,
+    view_of_change,
     writes_one,
     written_arguments,
     written_values,
 )
+from lamina.passes.metadata_changes import changes_nothing, is_metadata_change, refuse_resizing
+from lamina.passes.overlaps import refuse_overlaps
 from lamina.passes.places import Place, Storage, is_contiguous_result
 from lamina.passes.refusal import unsupported
 from lamina.passes.view_chains import Aliasing, aliasing_of
@@ -191,14 +195,20 @@ class _Walk:
 
     def _mutate(self, op: Operation, written: list[str]) -> None:
         assert isinstance(op, SchemaOp)
+        if is_metadata_change(op):
+            self._change_metadata(op, self.places[op.arg(written[0])])
+            return
+        if turns := elements_in_turn(op, written, self.places):
+            for element in turns:
+                self._mutate(element, written)
+            self.replaced.append(op)
+            return
+        refuse_overlaps(op, written, self.places)
         if not writes_one(op, written):
             self._mutate_several(op, written)
             return
         place = self.places[op.arg(written[0])]
         self._read_operands(op)
-        if is_metadata_change(op):
-            self._change_metadata(op, place)
-            return
         place.write(functional_value(op, written[0]), op)
         self._denotes(op, place)
 
@@ -216,11 +226,15 @@ class _Walk:
 
     def _change_metadata(self, op: SchemaOp, place: Place) -> None:
         """`transpose_` and its like: from now on the tensor object is another view."""
+        if changes_nothing(op):
+            self._denotes(op, place)
+            return
+        refuse_resizing(op)
+        self._read_operands(op)
+        change = view_of_change(op)
         if place.storage.argument is not None and not place.chain:
             raise unsupported(op, "changes the shape of a function argument in place")
-        made = functional_value(op, "self").owner
-        assert isinstance(made, Operation)
-        viewed = place.viewed(made, 0)
+        viewed = place.viewed(change, 0)
         place.retired = f"its shape was changed in place by {op.name}"
         self._denotes(op, viewed)
 
@@ -231,16 +245,7 @@ class _Walk:
                 continue
             index = list(self.block.args).index(storage.argument)  # pyright: ignore
             op.operands = (*op.operands, storage.value)
-            _add_result(function, storage.value, _argument_name(function, index))
-
-
-def _argument_name(function: FuncOp, index: int) -> str:
-    attributes = function.arg_attrs
-    if attributes is not None:
-        name = attributes.data[index].data.get("lamina.name")
-        if isinstance(name, StringAttr):
-            return name.data
-    return f"arg{index}"
+            _add_result(function, storage.value, arguments_of(function)[index].name)
 
 
 def _add_result(function: FuncOp, value: SSAValue, target: str) -> None:

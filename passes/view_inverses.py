@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
@@ -56,24 +56,24 @@ def _made(reader: Operation, name: str, *args: Any) -> SSAValue:
 
 def _reshaped(value: SSAValue, to: TensorType, writer: Operation) -> SSAValue:
     shape = list(to.get_shape())
-    if -1 in shape:
-        raise unsupported(writer, "writes through a view of a tensor with dynamic dimensions")
     if value.type == to:
         return value
+    if DYNAMIC_INDEX in shape:
+        raise unsupported(writer, "writes through a view of a tensor with dynamic dimensions")
     return _made(writer, "reshape.default", value, shape)
 
 
 def _unpermuted(step: ViewStep, value: SSAValue, writer: Operation) -> SSAValue:
     if step.packet in _CONJUGATING and isinstance(step.source_type.element_type, ComplexType):
         raise unsupported(writer, f"writes through {step.op.name} of complex numbers", "mT")
-    dims = _dims_seen(step)
+    dims = dims_seen(step)
     return _made(writer, "permute.default", value, [dims.index(d) for d in range(len(dims))])
 
 
 _CONJUGATING = frozenset(["adjoint", "mH", "matrix_H"])
 
 
-def _dims_seen(step: ViewStep) -> list[int]:
+def dims_seen(step: ViewStep) -> list[int]:
     """For each dim of a permutation's result the dim of its operand."""
     rank = step.source_type.get_num_dims()
     dims = list(range(rank))
@@ -124,7 +124,7 @@ def _into_select(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operat
 def _into_piece(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
     rank = step.source_type.get_num_dims()
     # hsplit cuts vectors along their only dim.
-    dim = min(_CUT_DIM[step.packet], rank - 1) if step.packet in _CUT_DIM else step.arg("dim")
+    dim = min(CUT_DIM[step.packet], rank - 1) if step.packet in CUT_DIM else step.arg("dim")
     dim %= rank
     before = list(step.op.results)[: step.result_index]
     start = sum(_extent(result, dim) for result in before)
@@ -132,7 +132,8 @@ def _into_piece(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operati
     return _made(writer, "slice_scatter.default", base, value, dim, start, end, 1)
 
 
-_CUT_DIM = {"hsplit": 1, "vsplit": 0, "dsplit": 2}
+CUT_DIM = {"hsplit": 1, "vsplit": 0, "dsplit": 2}
+"""The dim that splits along a fixed dim cut; `hsplit` cuts vectors along their only one."""
 
 
 def _into_unbound(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
