@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -89,3 +90,48 @@ def flip(op: SchemaOp, b: BoundBuilder) -> Bounded:
         value = b("index.Tensor", tensor.value, [*([None] * dim), places])
         tensor = Bounded(value, tensor.sizes)
     return tensor
+
+
+@bounds("median", "nanmedian", "median.dim", "nanmedian.dim")
+def median(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """The lower one of the elements in the middle; a NaN is the median unless it is left out."""
+    tensor, values = b.tensor(op.arg("self")), op.args()
+    element = element_of(tensor.value)
+    if "dim" not in values or not tensor.rank:
+        every = b.filled(tensor, float("nan") if is_float(element) else greatest_of(element))
+        tensor = b.bounded(b.reshape(every, [-1]), [b.elements(tensor)])
+    dim = normalized(values.get("dim", 0), tensor.rank)
+    if not tensor.shape[dim]:
+        raise b.refuse("has no elements to choose from")
+    if "dim" in values:
+        b.require_least(b.size(tensor, dim), 1, f"dimension {dim} has no elements")
+    rows, order = b.op("sort.default", behind(tensor, dim, False, b), dim, False).results
+    place = _middle(op, Bounded(rows, tensor.sizes), dim, b)
+    found = [b("gather.default", each, dim, place) for each in (rows, order)]
+    sizes = tensor.sizes[:dim] + tensor.sizes[dim + 1 :]
+    if values.get("keepdim") and len(op.operands[0].type.get_shape()):  # pyright: ignore
+        sizes = (*tensor.sizes[:dim], None, *tensor.sizes[dim + 1 :])
+    else:
+        found = [b("squeeze.dim", each, dim) for each in found]
+    if "dim" in values:
+        return [Bounded(each, sizes) for each in found]
+    if not is_float(element):  # of no integers torch says the least
+        none = b("eq.Scalar", b.as_tensor(b.size(tensor, 0)), 0)
+        found[0] = b.where(b("logical_not.default", none), found[0], least_of(element))
+    return Bounded(found[0], ())
+
+
+def _middle(op: SchemaOp, rows: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
+    """Where medians stand in sorted rows, along a dimension that stays as one place."""
+    shape = [1 if d == dim else extent for d, extent in enumerate(rows.shape)]
+    count = b.expand(b.reshape(b.as_tensor(b.size(rows, dim)), [1] * rows.rank), shape)
+    numbers = count
+    if is_float(element_of(rows.value)):
+        number = b("logical_not.default", b("isnan.default", rows.value))
+        numbers = b("sum.dim_IntList", number, [dim], True, dtype=i64)  # padding is NaN
+    leaves_out = op.overload_name.startswith("nan")
+    half = b("sub.Scalar", numbers if leaves_out else count, 1)
+    half = b("clamp_min.default", b("floor_divide.Scalar", half, 2), 0)
+    if leaves_out:
+        return half
+    return b.where(b("lt.Tensor", numbers, count), numbers, half)  # the first NaN

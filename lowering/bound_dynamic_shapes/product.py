@@ -82,6 +82,14 @@ def _aligned_batches(pair: list[Bounded], dim: int, b: BoundBuilder) -> list[Bou
     return aligned_at(dim, pair, b)
 
 
+@bounds("outer", "ger")
+def outer(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Each element of one vector by each of another."""
+    one, other = b.tensor(op.operands[0]), b.tensor(op.operands[1])
+    column = b.reshape(one.value, [*one.shape, 1])
+    return Bounded(b("mul.Tensor", column, other.value), (*one.sizes, *other.sizes))
+
+
 @bounds("addmm", "addmv", "addbmm", "baddbmm")
 def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """beta * self + alpha * product."""

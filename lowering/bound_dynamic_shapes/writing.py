@@ -54,15 +54,46 @@ def index_put(op: SchemaOp, b: BoundBuilder) -> Bounded:
     shape = b.broadcast(*(index.shape for index in common))
     if all(size is None for size in sizes):
         raise b.refuse("values of unknown number at places of a known one")
-    if tensor.rank > len(places) and places != list(range(len(places))):
-        raise b.refuse("whole dimensions in front of the indexed ones stay as they are")
-    _check_sizes(values, Bounded(common[0].value, sizes), tensor, len(places), b)
-    dim = places[0]
+    if places != list(range(len(places))):
+        order = [*places, *(dim for dim in range(tensor.rank) if dim not in places)]
+        front = places[0] if places == list(range(places[0], places[-1] + 1)) else 0
+        moved = _with_indexed_first(values, front, len(shape), tensor.rank - len(places), b)
+        made = _put_at(_permuted(tensor, order, b), common, moved, accumulate, b)
+        return _permuted(made, [order.index(dim) for dim in range(tensor.rank)], b)
+    return _put_at(tensor, common, values, accumulate, b)
+
+
+def _permuted(tensor: Bounded, order: list[int], b: BoundBuilder) -> Bounded:
+    value = b("permute.default", tensor.value, order)
+    return Bounded(value, tuple(tensor.sizes[dim] for dim in order))
+
+
+def _with_indexed_first(
+    values: Bounded, front: int, indexed: int, rest: int, b: BoundBuilder
+) -> Bounded:
+    """Values whose dimensions for the places stand behind `front` others, with those in front."""
+    missing = indexed + rest - values.rank
+    if missing < 0:
+        raise b.refuse("values of more dimensions than there are places")
+    value = b.reshape(values.value, [*([1] * missing), *values.shape])
+    whole = Bounded(value, (*([None] * missing), *values.sizes))
+    places = list(range(front, front + indexed))
+    others = [dim for dim in range(whole.rank) if dim not in places]
+    return _permuted(whole, [*places, *others], b)
+
+
+def _put_at(
+    tensor: Bounded, indices: list[Bounded], values: Bounded, accumulate: bool, b: BoundBuilder
+) -> Bounded:
+    """Values put at places in the first dimensions."""
+    places = list(range(len(indices)))
+    sizes = common_sizes(indices)
+    shape = b.broadcast(*(index.shape for index in indices))
+    _check_sizes(values, Bounded(indices[0].value, sizes), tensor, len(places), b)
+    dim = 0
     made: list[SSAValue | None] = list[SSAValue | None](None for _ in indices)
     for place in places:
-        index = indices[place]
-        assert index is not None
-        wide = Bounded(b.expand(index.value, shape), sizes)
+        wide = Bounded(b.expand(indices[place].value, shape), sizes)
         made[place] = (
             _writable(wide, tensor, place, b) if place == dim else _harmless(wide, tensor, place, b)
         )

@@ -68,6 +68,30 @@ def _put_rows(x: Any, t: Any) -> Any:
     return t
 
 
+def _add_to_columns(x: Any) -> Any:
+    x = x.clone()
+    x[:, x[0] > 0] += 1
+    return x
+
+
+def _put_columns(x: Any) -> Any:
+    x = x.reshape(2, 3, 4).clone()
+    x[..., x[0, 0] > 0] = 7
+    chosen = torch.nonzero(x[0, :, 0] < 1).squeeze(1)
+    x[:, chosen] = x[:, chosen] * chosen[:, None]
+    return x
+
+
+def _add_apart(x: Any) -> Any:
+    x = x.reshape(2, 3, 4)
+    chosen = torch.nonzero(x[:, 0, 0] < 1).squeeze(1)
+    return x.index_put((chosen, None, chosen), chosen[:, None] + x[0, :, 0], True)
+
+
+def _with_nans(x: Any) -> Any:
+    return torch.where(x > 0.8, torch.nan, x)
+
+
 def _cross_entropy(x: Any, s: Any) -> Any:
     chosen = torch.nonzero(x[:, 0] > 0).squeeze(1)
     loss = torch.nn.functional.cross_entropy
@@ -215,6 +239,25 @@ PROGRAMS: dict[str, Program] = {
     ),
     "tensor_split": (lambda v, p: torch.tensor_split(v, p), (V, PLACES)),
     "boolean number": (lambda v: (v[0] > v[1]).item(), (V,)),
+    # medians, vectors by vectors, writes behind whole dimensions
+    "median": (lambda x: (x[x > 0].median(), x[x > -1].median()), (X,)),
+    "median of integers": (
+        lambda x: ((x[x > 0] * 9).long().median(), (x > 0).nonzero().median()),
+        (X,),
+    ),
+    "medians of NaNs": (
+        lambda x: (_with_nans(x)[x > -1].median(), _with_nans(x)[x > -1].nanmedian()),
+        (X,),
+    ),
+    "medians over rows": (lambda x: x[x[:, 0] > -1].median(0), (X,)),
+    "medians of rows": (
+        lambda x: _with_nans(x)[x[:, 0] > -1].nanmedian(1, keepdim=True).values,
+        (X,),
+    ),
+    "torch.outer": (lambda x, i: torch.outer(x[x > 0], i[i > 1]), (X, NUMBERS)),
+    "add to columns": (_add_to_columns, (X,)),
+    "put columns": (_put_columns, (X,)),
+    "add at places apart": (_add_apart, (X,)),
 }
 """Function and example inputs, by what they are about."""
 
