@@ -83,9 +83,10 @@ def _put_columns(x: Any) -> Any:
 
 
 def _add_apart(x: Any) -> Any:
-    x = x.reshape(2, 3, 4)
+    x = x.reshape(2, 3, 4).clone()
     chosen = torch.nonzero(x[:, 0, 0] < 1).squeeze(1)
-    return x.index_put((chosen, None, chosen), chosen[:, None] + x[0, :, 0], True)
+    x[chosen, :, chosen] += chosen[:, None] + x[0, :, 0]
+    return x
 
 
 def _with_nans(x: Any) -> Any:
