@@ -116,11 +116,13 @@ def pipeline(
 
     The passes of `start` itself are left out, except the contract of `aten`. `rounding` says
     where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
-    that does not exist.
+    that does not exist, and for a `stop` above `start`.
     """
     for layer in (start, stop):
         if layer not in LAYERS:
             raise InputError(f"no layer is called '{layer}'; the layers are {', '.join(LAYERS)}")
+    if LAYERS.index(stop) < LAYERS.index(start):
+        raise InputError(f"layer '{stop}' stands above '{start}': programs only go down")
     if rounding not in ROUNDINGS:
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(start), LAYERS.index(stop)

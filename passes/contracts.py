@@ -17,7 +17,9 @@ SURROUNDINGS = ("builtin", "func", "arith", "control")
 """What holds programs together, branches and loops, and computes with sizes, at every layer."""
 
 MOST_ELEMENTS = 2**59
-"""In one tensor: sixteen bytes each are as many bytes as an i64 counts."""
+"""In one tensor: sixteen bytes each are as many bytes as an i64 counts.
+
+Extents of 0 count as 1, since the others make strides."""
 
 
 _INLINED = "the ops of the function in the place of its call"
@@ -60,7 +62,7 @@ def _arguments(op: Operation) -> Iterator[SSAValue]:
 def _check_addressable(op: Operation, kind: Attribute) -> None:
     if not isinstance(kind, TensorType) or DYNAMIC_INDEX in kind.get_shape():
         return
-    if prod(kind.get_shape()) > MOST_ELEMENTS:
+    if prod(max(extent, 1) for extent in kind.get_shape()) > MOST_ELEMENTS:
         raise invalid(op, f"{kind} has more elements than memory can hold, 2^59")
 
 

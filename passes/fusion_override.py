@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
-from lamina.dialects.errors import InputError
+from lamina.passes.refusal import invalid
 
 FUSE = "lamina.fuse"
 """The attribute's name."""
@@ -30,8 +30,7 @@ def override(op: object) -> str | None:
         return None
     if isinstance(mark, StringAttr) and mark.data in VALUES:
         return mark.data
-    place = f"{op.location}: " if "unknown" not in str(op.location) else ""
-    raise InputError(f'{place}{op.name}: {FUSE} = {mark}: it is "always" or "never"')
+    raise invalid(op, f'{FUSE} = {mark}: it is "always" or "never"')
 
 
 def check_overrides(module: ModuleOp) -> None:

@@ -125,7 +125,7 @@ def check_count(slots: Sequence[Slot], got: int) -> None:
 def wrong_kind(position: int, slot: Slot, value: object, wanted: str | None) -> ArgumentError:
     """The error for what is no array, or an array of another library than the first one."""
     where = describe(position, slot)
-    if kind_name(value) is not None and wanted is not None:
+    if kind_name(value) is not None and wanted not in (None, kind_name(value)):
         return ArgumentError(
             f"{where}: the arguments mix NumPy arrays and torch tensors; "
             f"pass all of them as {'torch tensors' if wanted == 'torch' else 'NumPy arrays'}"

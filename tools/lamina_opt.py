@@ -146,11 +146,14 @@ class LaminaOptMain(xDSLOptMain):
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text, or the bytes as text, that the target makes of the module."""
+        self._check_target()
+        return super().output_resulting_program(prog)
+
+    def _check_target(self) -> None:
         spec = parse_spec(self.args.target)
         ours = target_factories().get(spec.name)
         if ours is not None:
             _check_options(ours(), spec, "target")
-        return super().output_resulting_program(prog)
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         """The input file; `-` and nothing mean standard input, any extension means textual IR."""
@@ -175,6 +178,7 @@ class LaminaOptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
         if self.args.to is not None:
+            self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
         self.args.passes = _DOTTED.sub(_quoted, self.args.passes)
         for spec in parse_pipeline(self.args.passes):

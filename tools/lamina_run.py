@@ -62,9 +62,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    _check_options(options)
     module = _read(options.file)
-    if options.time is not None and options.time < 1:
-        raise InputError(f"--time {options.time}: it takes at least one call")
     main_function = function_named(module, "main")
     if main_function is None:
         raise InputError(f"{options.file}: error: there is no function @main to run")
@@ -95,6 +94,18 @@ def _run(options: argparse.Namespace) -> None:
         _check(module, [arrays[slot.name] for slot in slots], results, compiled)
     if options.time is not None:
         _time(compiled, inputs, options.time)
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raises InputError for what no run could do, before anything is compiled."""
+    if options.time is not None and options.time < 1:
+        raise InputError(f"--time {options.time}: it takes at least one call")
+    if options.seed < 0:
+        raise InputError(f"--seed {options.seed}: seeds are 0 or more")
+    if options.save is not None:
+        path = Path(options.save)
+        if path.suffix != ".npz" or path.is_dir():
+            raise InputError(f"--save {options.save}: it takes the name of a file OUT.npz")
 
 
 def _read(file: str) -> ModuleOp:
@@ -149,7 +160,7 @@ def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]
 def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     """Normal floats; small integers that are valid indices of most tables; fair booleans."""
     dtype = slot.numpy_dtype
-    if prod(slot.shape) * dtype.itemsize > sys.maxsize:
+    if prod(max(extent, 1) for extent in slot.shape) * dtype.itemsize > sys.maxsize:
         raise ArgumentError(f"{slot.name}: {slot.type_text} is more than memory can hold")
     if dtype.kind in "fc" or slot.dtype == "bf16":
         values = generator.standard_normal(slot.shape)

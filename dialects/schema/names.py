@@ -29,3 +29,7 @@ class BindError(InputError, TypeError):
 
 class NoResultRuleError(InputError, ValueError):
     """An op made without result types, which has no rule to infer them."""
+
+
+class ResultTypeError(InputError, ValueError):
+    """Arguments that fit the op's schema but have no result, such as shapes that do not fit."""

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import LocationAttr, TensorType, f64, i1
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, TensorType, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
-from lamina.dialects.schema.names import BindError, NoResultRuleError
+from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
 from lamina.dialects.schema.slots import (
     PRESENT_SUFFIX,
     SEGMENTS,
@@ -72,19 +72,25 @@ class SchemaOp(IRDLOperation):
         Tensors are SSA values or ops with one result, absent optional ones None; numbers known
         only at run time are SSA values, also inside lists of integers. Without `result_types` they
         come from the overload's result rule. Raises BindError (a TypeError) for arguments that do
-        not fit the schema, NoResultRuleError (a ValueError) without a rule, ValueError if the rule
-        refuses the arguments.
+        not fit the schema, NoResultRuleError (a ValueError) without a rule, ResultTypeError (a
+        ValueError) if the rule refuses the arguments.
         """
-        operands, properties = self._store(self._bind(args, kwargs))
-        Operation.__init__(self, operands=operands, properties=properties, location=location)
+        self.operands, self.properties = self._store(self._bind(args, kwargs))
+        self.attributes = {}
+        self.location = UNKNOWN_LOC if location is None else location
         if result_types is None:
-            result_types = self.infer_result_types()
+            try:
+                result_types = self.infer_result_types()
+            except ValueError as error:
+                raise ResultTypeError(f"{self.name}: {error}") from error
             if result_types is None:
                 raise NoResultRuleError(f"{self.name}: no result rule; give result_types")
         self.results = _results_of(self, result_types)
+        Operation.__post_init__(self)
 
     def __post_init__(self) -> None:
-        """Nothing: defaults are not stored."""
+        """What any op does, such as to go to an implicit builder's block; stores no defaults."""
+        Operation.__post_init__(self)
 
     @classmethod
     def _bind(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

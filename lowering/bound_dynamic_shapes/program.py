@@ -53,7 +53,8 @@ def bound_function(function: FuncOp) -> None:
     values of unknown size reach a region or another function than `@main`.
     """
     block = function.body.block
-    if not any(_concerns(op) for op in block.ops):
+    concerned = _concerned(function)
+    if not concerned:
         return
     for argument in block.args:
         if is_dynamic(argument.type):
@@ -62,7 +63,7 @@ def bound_function(function: FuncOp) -> None:
                 f"argument {argument.index} of type {argument.type} has a dynamic dimension",
                 "static argument types; sizes that depend on data may arise inside",
             )
-    state = State(limits=limits_of(block))
+    state = State(limits=limits_of(block), concerned=concerned)
     _bound_block(block, state, lambda op: _return(function, op, state))
     function.update_function_type()
 
@@ -75,7 +76,7 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
             end(op)
         elif op.regions:
             _bound_regions(op, state)
-        elif _concerns(op) or any(_is_bounded(operand, state) for operand in op.operands):
+        elif op in state.concerned or any(_is_bounded(operand, state) for operand in op.operands):
             _bound(op, state)
             replaced.append(op)
     for op in reversed(replaced):
@@ -97,9 +98,9 @@ def _bound_regions(op: Operation, state: State) -> None:
         )
     for region in op.regions:
         for block in region.blocks:
-            if not any(_concerns(inner) for inner in block.ops):
+            if state.concerned.isdisjoint(block.ops):
                 continue
-            inner = State(limits=limits_of(block))
+            inner = State(limits=limits_of(block), concerned=state.concerned)
             _bound_block(block, inner, lambda last, inner=inner: _static_end(last, inner))
             if inner.checks:
                 raise unsupported(
@@ -119,9 +120,20 @@ def _static_end(op: Operation, state: State) -> None:
         )
 
 
+def _concerned(function: FuncOp) -> set[Operation]:
+    """The ops of a function that concern sizes, and those that hold such ops, in linear time."""
+    found: set[Operation] = set()
+    for op in function.walk():
+        if op.regions or not _concerns(op):
+            continue
+        holder: Operation | None = op
+        while holder is not None and holder is not function and holder not in found:
+            found.add(holder)
+            holder = holder.parent_op()
+    return found
+
+
 def _concerns(op: Operation) -> bool:
-    if op.regions:
-        return any(_concerns(inner) for inner in op.walk() if inner is not op)
     if isinstance(op, ReturnOp):
         return False
     if any(is_dynamic(v.type) or is_number(v.type) for v in (*op.operands, *op.results)):

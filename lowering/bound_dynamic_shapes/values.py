@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.lowering.tensor_types import shape_of
 
@@ -80,6 +80,8 @@ class State:
         default_factory=dict[tuple[SSAValue, int], SSAValue]
     )
     """Vectors of i1, by count and bound: which positions are elements."""
+    concerned: set[Operation] = field(default_factory=set[Operation])
+    """The ops to look at, and those that hold them in their regions."""
 
 
 def is_dynamic(kind: Attribute) -> bool:

@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import test as xdsl_test
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -18,11 +19,12 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
+from xdsl.ir import Block
 from xdsl.printer import Printer
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import InputError
-from lamina.dialects.schema.names import BindError, NoResultRuleError
+from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
 
 MATRIX = TensorType(f32, [2, 3])
 X, Y = xdsl_test.TestOp(result_types=[MATRIX, MATRIX]).results
@@ -145,8 +147,26 @@ def test_arguments_that_do_not_fit(
 
 
 def test_a_rule_may_refuse() -> None:
-    with pytest.raises(ValueError, match="inner sizes differ"):
+    with pytest.raises(ResultTypeError, match=r"^aten.mm.default: .*inner sizes differ") as caught:
         aten.op("mm.default")(X, Y)
+    assert isinstance(caught.value, InputError | ValueError)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_implicit_builders_get_what_is_made(nested: bool) -> None:
+    outer, inner = Block(), Block()
+    with ImplicitBuilder(outer):
+        if nested:
+            with ImplicitBuilder(inner):
+                aten.op("relu_.default")(X)
+        made = aten.op("relu.default")(X)
+        made.clone()
+        type(made).create(operands=[X], result_types=[X.type])
+        with pytest.raises(ResultTypeError):
+            aten.op("mm.default")(X, Y)
+    aten.op("relu.default")(X)
+    assert [op.name for op in outer.ops] == ["aten.relu.default"] * 3
+    assert [op.name for op in inner.ops] == ["aten.relu_.default"] * nested
 
 
 def test_without_a_rule_types_must_be_given() -> None:

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.ir import Operation
 
 import lamina
+from lamina.dialects.context import Context
 from lamina.dialects.errors import ExecutionError, UnsupportedError
+from lamina.lowering.bound_dynamic_shapes import BoundDynamicShapesPass, program
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import parse
 
@@ -188,3 +191,36 @@ def test_text_runs_under_the_interpreter() -> None:
     results = run_module(module, [x, x > 20, np.zeros(7, bool)])
     np.testing.assert_array_equal(results[1], x[x > 20])
     assert results[2].shape == (0, 5)
+
+
+def _nested(depth: int, value: str) -> str:
+    if depth == 0:
+        return f"%r0 = aten.neg.default({value}) : (tensor<4xf32>) -> tensor<4xf32>"
+    return f"""%r{depth} = control.cond if(%p{depth}) with({value}, %p{depth})
+    : (tensor<i1>, tensor<4xf32>, tensor<i1>) -> tensor<4xf32> then {{
+^bb0(%a{depth}: tensor<4xf32>, %p{depth - 1}: tensor<i1>):
+  {_nested(depth - 1, f"%a{depth}")}
+  control.yield %r{depth - 1} : tensor<4xf32>
+}} else {{
+^bb0(%b{depth}: tensor<4xf32>, %q{depth}: tensor<i1>):
+  control.yield %b{depth} : tensor<4xf32>
+}}"""
+
+
+def test_nested_regions_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    depth = 24
+    module = parse(f"""func.func @main(%x: tensor<4xf32>, %p{depth}: tensor<i1>) -> tensor<4xf32> {{
+  {_nested(depth, "%x")}
+  func.return %r{depth} : tensor<4xf32>
+}}""")
+    count, seen = sum(1 for _ in module.walk()), list[Operation]()
+    concerns = program._concerns  # pyright: ignore[reportPrivateUsage]
+
+    def counted(op: Operation) -> bool:
+        seen.append(op)
+        assert len(seen) <= count
+        return concerns(op)
+
+    monkeypatch.setattr(program, "_concerns", counted)
+    BoundDynamicShapesPass().apply(Context(), module)
+    assert seen

@@ -25,5 +25,6 @@ def test_mark_on_an_aten_op_decides_how_many_kernels_there_are(mark: str, kernel
 
 def test_other_marks_are_refused_with_what_there_is() -> None:
     module = parse(PROGRAM.replace("MARK", "often").encode(), name="program")
-    with pytest.raises(InputError, match=r'lamina.fuse = "often": it is "always" or "never"'):
+    message = r'^program:3:3: error: .*: lamina.fuse = "often": it is "always" or "never"'
+    with pytest.raises(InputError, match=message):
         run_pipeline(module, pipeline(stop="fused"), Context())

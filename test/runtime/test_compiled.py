@@ -155,6 +155,7 @@ WRONG_NUMPY: dict[str, tuple[tuple[Any, ...], str]] = {
     "too many": ((X, X, X), r"expected 2 arguments, got 3"),
     "none": ((), r"expected 2 arguments, got 0"),
     "a number": ((1.0, X), r"argument 0 \('x'\): expected tensor<2x3xf32> as a NumPy array or a"),
+    "a scalar": ((np.float32(3), X), r"argument 0 \('x'\): .* got float32"),
     "a list": ((X, [1]), r"argument 1 \('y'\): expected tensor<2x3xf32> .* got list"),
     "None": ((X, None), r"argument 1 \('y'\): .* got NoneType"),
     "dtype": ((X, X.astype("f8")), r"argument 1 \('y'\): expected dtype float32, got float64; con"),

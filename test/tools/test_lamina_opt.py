@@ -170,6 +170,20 @@ def test_object_needs_an_output_file(opt: Opt) -> None:
     assert "-o FILE.o" in opt.fails("-t", "object")
 
 
+@pytest.mark.parametrize("options", ["{cpu}", "{cpu=aarch64,x86-64-v3}"])
+@pytest.mark.parametrize("layer", [(), ("--to", "scheduled")])
+def test_targets_take_one_cpu(opt: Opt, options: str, layer: tuple[str, ...]) -> None:
+    message = opt.fails("-t", "asm" + options, *layer)
+    assert "target 'asm': Incompatible types" in message
+    assert "options: {cpu: str = host}" in message
+
+
+@pytest.mark.parametrize(("start", "stop"), [("prims", "aten"), ("scheduled", "fused")])
+def test_layers_are_only_reached_from_above(opt: Opt, start: str, stop: str) -> None:
+    message = opt.fails("--from", start, "--to", stop)
+    assert message.startswith(f"layer '{stop}' stands above '{start}'")
+
+
 def test_lists_passes_with_options(opt: Opt) -> None:
     code, output, _ = opt("--list-passes")
     assert code == 0

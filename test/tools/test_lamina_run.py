@@ -132,6 +132,9 @@ BAD: dict[str, tuple[list[str], str]] = {
         "constant 'w': expected rank 2 (2x3), got rank",
     ),
     "too many": (["--inputs", *["{wrong_shape}"] * 3], "3 .npy files for 2 arguments"),
+    "negative seed": (["--seed", "-1"], "--seed -1: seeds are 0 or more"),
+    "no .npz": (["--save", "results"], "--save results: it takes the name of a file OUT.npz"),
+    "no file": (["--save", "."], "--save .: it takes the name of a file OUT.npz"),
     "no folder": (["--save", "/nowhere/out.npz"], "cannot use '/nowhere/out.npz'"),
 }
 
@@ -174,6 +177,10 @@ def test_bad_command_lines(
             f"func.func @main(%x: tensor<{2**33}x{2**33}xf32>) {{ func.return }}",
             "is more than memory can hold",
         ),
+        (
+            f"func.func @main(%x: tensor<0x{2**32}x{2**32}xf32>) {{ func.return }}",
+            "is more than memory can hold",
+        ),
         (ATEN.replace("relu.default", "rleu.default"), "nearest: "),
         (ATEN.replace("4x2xf32", "4x5xf32"), ":5:"),
     ],
@@ -184,6 +191,16 @@ def test_bad_programs(
     path = tmp_path / "bad.mlir"
     path.write_text(text)
     assert message in fail(capsys, str(path))
+
+
+def test_places_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "late.mlir"
+    path.write_text("""func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %1 = aten.neg.default(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  %0 = aten.neg.default(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}""")
+    assert fail(capsys, str(path)).startswith(f"{path}:2:3: error: aten.neg.default: operand 0")
 
 
 def test_checks_bfloat16_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
