@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
 from lamina.dialects.source import nearest
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-from lamina.tools.op_trials import DTYPES, Trial, example, try_op
+from lamina.tools.op_trials import DTYPES, Trial, example, try_example
+from lamina.tools.other_names import what_becomes_of
 from lamina.tools.program_check import blockers
 from lamina.tools.reporting import run_tool
 from lamina.tools.tolerant_parser import parse_tolerantly
@@ -40,23 +43,38 @@ def _parser() -> argparse.ArgumentParser:
     add("--layer", choices=LAYERS, default="aten", help="of the listed ops (default: aten)")
     add("--tag", help="list only ops with this tag of torch's, for example core or pointwise")
     add("--dtype", choices=DTYPES, help="list only ops whose example compiles in this dtype")
+    one = parser.add_mutually_exclusive_group()
+    add = one.add_argument
     add("--why", metavar="OP", help="how far down an op goes, for each dtype, and what stops it")
-    add("--check", metavar="FILE", type=Path, help="every blocker of a .mlir or .pt2 program")
+    add("--check", metavar="FILE", help="every blocker of a .mlir or .pt2 program; - is stdin")
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
-    if options.why:
-        print("\n".join(why(options.why)))
-    elif options.check:
-        module, unknown = load(options.check)
-        found = [str(error) for error in unknown] + blockers(module)
-        print("\n".join(found) if found else f"{options.check}: nothing stops this program")
-        if found:
-            raise SystemExit(1)
-    else:
-        for name in listed(options.layer, options.pattern, options.tag, options.dtype):
-            print(name)
+    if options.why is not None or options.check is not None:
+        if (options.pattern, options.tag, options.dtype) != ("*", None, None):
+            raise InputError("lamina-ops: error: --why and --check list no ops by name or tag")
+        _show(_checked(options.check) if options.why is None else why(options.why))
+        return
+    names = listed(options.layer, options.pattern, options.tag, options.dtype)
+    first = next(names, None)
+    if first is None:
+        raise InputError(f"lamina-ops: error: no op of {options.layer} fits")
+    _show(chain([first], names))
+
+
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _checked(name: str) -> Iterator[str]:
+    """The blockers of a program; ends with code 1 if there are any."""
+    module, unknown = load(name)
+    found = [str(error) for error in unknown] + blockers(module)
+    yield from found or [f"{name}: nothing stops this program"]
+    if found:
+        raise SystemExit(1)
 
 
 def _table(layer: str) -> TableDialect:
@@ -68,6 +86,8 @@ def _table(layer: str) -> TableDialect:
 def listed(layer: str, pattern: str, tag: str | None, dtype: str | None) -> Iterator[str]:
     """Full names of the ops that fit, in the table's order."""
     table: Any = _table(layer)
+    if tag is not None:
+        _check_tag(tag, {known for name in table.names for known in table.schema(name).tags})
     for name in table.names:
         if not fnmatch.fnmatch(name, pattern):
             continue
@@ -75,15 +95,21 @@ def listed(layer: str, pattern: str, tag: str | None, dtype: str | None) -> Iter
             continue
         if dtype is not None:
             tried = trial(table.find(name), dtype)
-            if tried is None or tried.error is not None:
+            if tried is None or (tried.error is not None and not tried.only_first):
                 continue
         yield f"{layer}.{name}"
+
+
+def _check_tag(tag: str, known: set[str]) -> None:
+    """Raise InputError for a tag that no op has."""
+    if tag not in known:
+        raise InputError(f"lamina-ops: error: no tag '{tag}'; tags: {', '.join(sorted(known))}")
 
 
 def trial(kind: type[SchemaOp], dtype: str) -> Trial | None:
     """What becomes of the example of an op in a dtype; None without an example."""
     op = example(kind, dtype)
-    return None if op is None else try_op(op)
+    return None if op is None else try_example(op)
 
 
 def op_class(name: str) -> type[SchemaOp]:
@@ -114,7 +140,13 @@ def untried(kind: type[SchemaOp]) -> str:
 
 def why(name: str) -> list[str]:
     """Lines about one op: its schema, and for each dtype what its example came to."""
-    kind = op_class(name)
+    try:
+        kind = op_class(name)
+    except InputError:
+        becomes = what_becomes_of(name)
+        if becomes is None:
+            raise
+        return [f"{name}: {becomes}"]
     signature = ", ".join(f"{arg.type} {arg.name}" for arg in kind.schema.args)
     lines = [f"{kind.name}({signature})"]
     shown: str | None = None
@@ -127,9 +159,15 @@ def why(name: str) -> list[str]:
         if shown is None:
             shown = call
             lines.append(f"  tried as {call}")
-        tried = try_op(op)
+        tried = try_example(op)
         if tried.error is None:
             lines.append(f"  {dtype:13} goes down to {tried.reached}")
+            continue
+        if tried.only_first:
+            lines.append(
+                f"  {dtype:13} goes down to {tried.reached} if only its first result is used"
+            )
+            lines.append(f"  {'':13} the others: {tried.reason}")
             continue
         lines.append(f"  {dtype:13} stops at {tried.reached}: {tried.reason}")
         if tried.nearest:
@@ -137,8 +175,14 @@ def why(name: str) -> list[str]:
     return lines
 
 
-def load(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
-    """The program in a file, textual IR or what torch.export saved; and what is no op of ours."""
+def load(name: str) -> tuple[ModuleOp, list[UnsupportedError]]:
+    """The program in a file, textual IR or what torch.export saved; and what is no op of ours.
+
+    `-` is textual IR from the standard input.
+    """
+    if name == "-":
+        return parse_tolerantly(sys.stdin.buffer.read(), "<stdin>"), []
+    path = Path(name)
     if path.suffix != _IMPORTED:
         return parse_tolerantly(path.read_bytes(), str(path)), []
     from lamina.frontends.saved_program import import_saved

@@ -139,6 +139,9 @@ EXAMPLES: tuple[tuple[str, Arguments], ...] = (
     ("nll_loss2d_backward*", {"self": t(1, 2, 3, 3), "target": i(1, 3, 3), "grad_output": t(),
                               "total_weight": t()}),
     ("nll_loss2d*", {"self": t(1, 2, 3, 3), "target": i(1, 3, 3)}),
+    ("kl_div*", {"self": t(2, 3), "target": t(2, 3)}),
+    ("istft*", {"self": Like((3, 5), "complex<f32>"), "n_fft": 4}),
+    ("arange.start_out", {"start": 0, "end": 4, "out": t(4)}),
     ("nll_loss*", {"self": t(2, 3), "target": i(2), "grad_output": t(), "total_weight": t()}),
     ("cross_entropy_loss*", {"self": t(2, 3), "target": i(2)}),
     ("multi_margin_loss*", {"self": t(2, 3), "target": i(2), "grad_output": t()}),
@@ -286,3 +289,17 @@ EXAMPLES: tuple[tuple[str, Arguments], ...] = (
 def given_arguments(overload: str) -> Arguments:
     """What the table says of an overload's arguments; nothing if it has no row."""
     return next((row for pattern, row in EXAMPLES if fnmatchcase(overload, pattern)), {})
+
+
+RESULTS: tuple[tuple[str, tuple[Like, ...]], ...] = (
+    ("embedding_bag.*", (t(2, 3), i(0), i(2), i(2))),
+    ("_embedding_bag.default", (t(2, 3), i(0), i(2), i(2))),
+    ("_embedding_bag_forward_only.default", (t(2, 3), i(0), i(2), i(2))),
+)
+"""Results of examples where the result rule leaves a size open that an exported program knows."""
+
+
+@cache
+def given_results(overload: str) -> tuple[Like, ...] | None:
+    """What the table says of the results of an overload's example."""
+    return next((row for pattern, row in RESULTS if fnmatchcase(overload, pattern)), None)

@@ -28,7 +28,7 @@ from lamina.lowering.bound_dynamic_shapes.program import missing
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
-from lamina.tools.op_examples import Like, given_arguments
+from lamina.tools.op_examples import Like, given_arguments, given_results
 
 DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
 """The element types that are tried."""
@@ -39,7 +39,7 @@ SHAPES = ((2, 3), (3, 3), (4,), (2, 2, 3), (1, 2, 6, 6), (1, 2, 6), (1, 2, 4, 4,
 _POSITIONS = frozenset({"index", "indices", "target", "offsets", "batch1_index"})
 _TRUTHS = frozenset({"mask", "condition"})
 _SIMPLE = 2
-"""Calls of fewer arguments are not tried before they are taken."""
+"""Calls of fewer arguments are not tried before they are taken, nor fewer results one by one."""
 _STOP = "loop"
 """Tried down to this layer; below it stand only ops that every kernel is made of."""
 
@@ -50,6 +50,8 @@ class Trial:
 
     reached: str
     error: LaminaError | None = None
+    only_first: bool = False
+    """Whether `error` stops the results behind the first only."""
 
     @property
     def reason(self) -> str:
@@ -64,26 +66,33 @@ class Trial:
         return self.error.nearest if isinstance(self.error, UnsupportedError) else None
 
 
-def try_op(op: Operation) -> Trial:
-    """Lowers a copy of `op`, its operands being arguments, as far as it gets."""
+def try_example(op: Operation) -> Trial:
+    """As `try_op`, with all results, and with the first alone if that goes further."""
+    whole = try_op(op, op.results)
+    if whole.error is None or len(op.results) < _SIMPLE:
+        return whole
+    alone = try_op(op, op.results[:1])
+    return Trial(alone.reached, whole.error, True) if alone.error is None else whole
+
+
+def try_op(op: Operation, results: Sequence[SSAValue]) -> Trial:
+    """Lowers a copy of `op`, its operands being arguments and `results` used, as far as it gets."""
     if any(is_dynamic(v.type) or is_number(v.type) for v in op.operands):
         # Sizes that depend on data have no bound where a program begins.
         error = None if bounding_of(op) is not None else missing(op)
         return Trial("functional" if error is None else "aten", error)
-    return _try_module(_program([op], list(op.operands)), op.name.partition(".")[0])
+    return _try_module(_program(op, results), op.name.partition(".")[0])
 
 
-def _program(ops: Sequence[Operation], values: Sequence[SSAValue]) -> ModuleOp:
-    """A module that takes `values` and returns all results of copies of `ops`."""
-    arguments = list(dict.fromkeys(values))
+def _program(op: Operation, returned: Sequence[SSAValue]) -> ModuleOp:
+    """A module that takes the operands of `op` and returns some results of a copy of it."""
+    arguments = list(dict.fromkeys(op.operands))
     block = Block(arg_types=[value.type for value in arguments])
     mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
-    results: list[SSAValue] = []
-    for op in ops:
-        copy = op.clone(mapping)
-        copy.location = op.location
-        block.add_op(copy)
-        results += copy.results
+    copy = op.clone(mapping)
+    copy.location = op.location
+    block.add_op(copy)
+    results = [mapping[result] for result in returned]
     block.add_op(ReturnOp(*results))
     function = FuncOp(
         "main",
@@ -138,7 +147,7 @@ def example(kind: type[SchemaOp], dtype: str) -> SchemaOp | None:
 
 
 def _stumbles(op: SchemaOp) -> bool:
-    error = try_op(op).error
+    error = try_op(op, op.results).error
     return error is not None and "internal error" in str(error)
 
 
@@ -158,7 +167,9 @@ def _calls(kind: type[SchemaOp], shape: tuple[int, ...], element: Attribute) -> 
         given[arg.name] = value
     try:
         made: Any = kind
-        op = made(**given)
+        results = given_results(kind.schema.overload_name)
+        types = None if results is None else [_type_of(like, element) for like in results]
+        op = made(**given, result_types=types)
         op.verify()
         block.add_op(op)
     except (ValueError, TypeError, KeyError, IndexError, LaminaError, VerifyException):
@@ -171,9 +182,12 @@ def _from_table(value: Any, arg: Arg, block: Block, element: Attribute) -> Any:
     if isinstance(value, list):
         return [_from_table(entry, arg, block, element) for entry in value]  # pyright: ignore
     if isinstance(value, Like):
-        of = ELEMENT_NAMES[value.element] if value.element else element
-        return block.insert_arg(TensorType(of, value.shape), len(block.args))
+        return block.insert_arg(_type_of(value, element), len(block.args))
     return value
+
+
+def _type_of(like: Like, element: Attribute) -> TensorType:
+    return TensorType(ELEMENT_NAMES[like.element] if like.element else element, like.shape)
 
 
 def _argument(arg: Arg, block: Block, shape: tuple[int, ...], element: Attribute) -> Any:

@@ -28,6 +28,7 @@ from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.entry import function_named
@@ -157,7 +158,7 @@ def _without_types(op: Operation, error: UnsupportedError) -> UnsupportedError:
 def _without_any_lowering(op: Operation) -> UnsupportedError | None:
     name = op.name.removeprefix("aten.")
     reason = DECOMPOSITIONS.limitations().get(name)
-    if reason is None or name in DECOMPOSITIONS.table():
+    if reason is None or name in DECOMPOSITIONS.table() or bounding_of(op) is not None:
         return None
     return UnsupportedError(op.name, reason)
 
@@ -173,7 +174,7 @@ def _single_ops(check: _Check) -> None:
             continue
         key = _key(op)
         if key not in tried:
-            tried[key] = try_op(op)
+            tried[key] = try_op(op, [result for result in op.results if result.uses])
         error = tried[key].error
         if error is not None:
             check.refuse(op, error)
@@ -190,10 +191,11 @@ def _stands_alone(op: SchemaOp) -> bool:
 
 
 def _key(op: Operation) -> str:
-    """The same for ops of one name, types and constants."""
+    """The same for ops of one name, types and constants, and with the same results in use."""
     properties = sorted((name, str(value)) for name, value in op.properties.items())
     types = [str(value.type) for value in (*op.operands, *op.results)]
-    return f"{op.name} {types} {properties}"
+    used = [bool(result.uses) for result in op.results]
+    return f"{op.name} {types} {properties} {used}"
 
 
 # The whole program, again and again

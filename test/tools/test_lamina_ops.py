@@ -104,7 +104,11 @@ def test_check_of_a_file_that_is_no_program(
     [
         "combinations",
         "cross_entropy_loss",
+        "arange.start_out",
+        "_embedding_bag",
         "grid_sampler",
+        "istft",
+        "kl_div",
         "lstm.input",
         "nll_loss",
         "native_batch_norm",
@@ -123,3 +127,36 @@ def test_every_row_of_examples_fits_an_op() -> None:
         fitting = [name for name in names if fnmatchcase(name, pattern)]
         known = {arg.name for name in fitting for arg in aten.Aten.schema(name).args}
         assert fitting and known & set(arguments), pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("higher_order.while_loop", "dialect 'control'"),
+        ("higher_order.with_effects", "use instead"),
+        ("prims.sum.default", "take its place"),
+        ("quantized_decomposed.quantize_per_tensor.default", "take its place"),
+        ("torch_nn._linear_cross_entropy_batch_chunked.default", "take its place"),
+    ],
+)
+def test_names_that_are_no_ops_of_ours(name: str, text: str) -> None:
+    (line,) = why(name)
+    assert line.startswith(f"{name}: ") and text in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--tag", "nosuch"], "no tag 'nosuch'; tags: core, "),
+        (["zzz*"], "no op of aten fits"),
+        (["--why", ""], "aten has no op ''"),
+        (["--check", "a.mlir", "--why", "add"], "not allowed with argument"),
+        (["add.*", "--why", "add"], "list no ops"),
+    ],
+)
+def test_arguments_without_effect_are_errors(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert text in said.err and said.out == ""
