@@ -78,6 +78,8 @@ def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:
     where = describe(position, slot)
     if tensor.device.type != "cpu":
         raise ArgumentError(f"{where}: expected a CPU tensor, got {tensor.device}; use .cpu()")
+    if tensor.is_nested:
+        raise ArgumentError(f"{where}: expected a dense tensor, got a nested one")
     if tensor.layout is not torch.strided:
         raise ArgumentError(f"{where}: expected a dense tensor, got {tensor.layout}")
     wanted = _DTYPES[slot.dtype]

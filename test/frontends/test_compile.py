@@ -282,3 +282,11 @@ def test_public_names_exist() -> None:
         assert getattr(lamina, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = lamina.nothing
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_are_refused_by_name() -> None:
+    compiled = lamina.compile(LINEAR)
+    nested = torch.nested.nested_tensor([torch.ones(3), torch.ones(2)])
+    with pytest.raises(lamina.ArgumentError, match=r"'w'\): expected a dense tensor, got a nested"):
+        compiled(torch.ones(4, 3), nested)

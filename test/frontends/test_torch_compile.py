@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -368,3 +369,28 @@ def test_sizes_that_depend_on_data(captured: bool) -> None:
                 actual, expected = compiled(x), function(x)
             torch.testing.assert_close(actual[:2], expected[:2])
             assert actual[2] == expected[2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * int(x[0].item()),
+        lambda x: x + round(x[1].item()) - math.floor(x[1].item()) * math.ceil(x[2].item()),
+        lambda x: x + int(x[0].item() * 2 + 1) + int(x[0].item() - x[1].item()),
+        lambda x: torch.full((2,), 3) * round(x.half()[0].item() / 2),
+    ],
+)
+def test_numbers_that_are_rounded(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        optimized = torch.compile(function, backend="lamina", fullgraph=True)
+        for values in ([2.5, -1.5, 3.2], [-2.5, 1.7, 0.0]):
+            x = torch.tensor(values)
+            torch.testing.assert_close(optimized(x), function(x))
+
+
+def test_numbers_that_are_no_integers() -> None:
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        optimized = compiled(lambda x: x * int(x[0].item()))
+        for value in (math.inf, math.nan, 2.0**63):
+            with pytest.raises(ExecutionError, match="not finite, or does not fit 64 bits"):
+                optimized(torch.tensor([value]))
