@@ -156,11 +156,14 @@ def div_mode(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 
 def _floor_div_integer(b: PrimsBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    """prims.div truncates: one less where the remainder is not 0 and the signs differ."""
+    """prims.div truncates: one less where the remainder is not 0 and the signs differ.
+
+    By zero it divides as by one, which leaves no remainder.
+    """
     quotient = b("div", x, y)
     rest = b("sub", x, b("mul", quotient, y))
     zero = b.full(shape_of(x), 0, element_of(x))
-    inexact = b("ne", rest, zero)
+    inexact = b("bitwise_and", b("ne", rest, zero), b("ne", y, zero))
     differ = b("ne", b("lt", x, zero), b("lt", y, zero))
     lower = b.with_number("sub", quotient, 1)
     return b.where(b("bitwise_and", inexact, differ), lower, quotient)

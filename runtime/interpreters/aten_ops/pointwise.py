@@ -183,9 +183,11 @@ def div_mode(a: Call) -> Array:
 
 
 def divide(x: Array, y: Array, mode: str | None) -> Array:
-    """x / y, rounded by `mode`; integers stay integers."""
+    """x / y, rounded by `mode`; integers stay integers, and are divided by 1 in place of 0."""
     if mode is None:
         return x / y
+    if y.dtype.kind in "iu":
+        y = np.where(y == 0, y.dtype.type(1), y)
     if mode == "floor":
         return np.floor_divide(x, y) if x.dtype.kind in "iu" else np.floor(x / y)
     if x.dtype.kind in "iu":
