@@ -7,7 +7,7 @@ import threading
 _failures = threading.local()
 
 
-def record(kernel: str, error: Exception) -> None:
+def record(kernel: str, error: BaseException) -> None:
     """Keeps the error of a kernel for `explained` on this thread."""
     _failures.last = kernel, f"{type(error).__name__}: {error}"
 

@@ -7,6 +7,7 @@ library. Lamina's own libraries are imported when one of their names is first ne
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.schema.grammar import ELEMENT_NAMES
 from lamina.dialects.source import nearest
 
 LIBRARIES = {
@@ -39,6 +41,7 @@ class ExternKernel:
     layout: Layout = "row"
 
 
+_NAME = re.compile(r"[^\W\d]\w*\.\w+")
 _kernels: dict[str, ExternKernel] = {}
 _lock = threading.RLock()
 
@@ -56,17 +59,17 @@ def extern_kernel(
 
     The function gets the inputs as read-only arrays and the options as keywords. It may raise; the
     call of the program then raises ExecutionError with the same message. Raises InputError for a
-    name without a library part, an unknown layout, or a name that is taken, unless `replace`.
+    name that is not a library and a kernel, a dtype that IR does not have, no dtype at all, an
+    unknown layout, what cannot be called, or a name that is taken, unless `replace`.
     """
-    library, _, rest = name.partition(".")
-    if not library or not rest:
-        raise InputError(
-            f"extern kernel '{name}': a name is a library and a kernel, as in 'mine.f'"
-        )
+    _check_name(name)
+    kinds = None if dtypes is None else _checked_dtypes(name, dtypes)
     if layout not in ("row", "column"):
         raise InputError(f"extern kernel '{name}': layout '{layout}' is neither 'row' nor 'column'")
 
     def register(function: F) -> F:
+        if not callable(function):
+            raise InputError(f"extern kernel '{name}': {function!r} cannot be called")
         with _lock:
             if not replace:
                 _load(name)
@@ -75,11 +78,36 @@ def extern_kernel(
                         f"extern kernel '{name}' is registered already; pass replace=True to "
                         "take its place"
                     )
-            kinds = None if dtypes is None else tuple(dtypes)
             _kernels[name] = ExternKernel(name, function, kinds, layout)
         return function
 
     return register
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = f"'{name}'" if isinstance(name, str) else f"{name!r}"
+        raise InputError(
+            f"extern kernel {shown}: a name is a library and a kernel, as in "
+            "@lamina.extern_kernel('mine.f')"
+        )
+
+
+def _checked_dtypes(name: str, dtypes: Sequence[str]) -> tuple[str, ...]:
+    """The dtypes, which must be a list of names as IR spells them."""
+    given: list[object] = [] if isinstance(dtypes, str) else list(dtypes)
+    if not given:
+        raise InputError(
+            f"extern kernel '{name}': dtypes={dtypes!r} is no list of element types, as in "
+            "('f32', 'f64'); without dtypes it takes any"
+        )
+    for dtype in given:
+        if not isinstance(dtype, str) or dtype not in ELEMENT_NAMES:
+            known = ", ".join(ELEMENT_NAMES)
+            raise InputError(
+                f"extern kernel '{name}': {dtype!r} is no element type; they are {known}"
+            )
+    return tuple(str(dtype) for dtype in given)
 
 
 def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None) -> ExternKernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,8 +89,8 @@ def test_names_are_taken_once() -> None:
     np.testing.assert_array_equal(lamina.compile(ONE.format(name="mine.f"))(a), a.T + 1)
 
 
-@pytest.mark.parametrize("name", ["f", ".f", "mine."])
-def test_names_have_a_library(name: str) -> None:
+@pytest.mark.parametrize("name", ["f", ".f", "mine.", "a.b.c", None, lambda a: a])
+def test_names_have_a_library(name: Any) -> None:
     with pytest.raises(InputError, match="a name is a library and a kernel"):
         extern_kernel(name)
 
@@ -99,10 +100,30 @@ def test_layouts_are_two() -> None:
         extern_kernel("mine.f", layout="diagonal")  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize(
+    ("dtypes", "message"),
+    [
+        ("f32", "no list of element types"),
+        ((), "no list of element types"),
+        (("float32",), "'float32' is no element type; they are f32, "),
+        ((np.float32,), "float32'> is no element type; they are f32, "),
+    ],
+)
+def test_dtypes_are_element_types(dtypes: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        extern_kernel("mine.typed", dtypes=dtypes)
+
+
+def test_kernels_can_be_called() -> None:
+    with pytest.raises(InputError, match="3 cannot be called"):
+        extern_kernel("mine.three")(3)  # pyright: ignore[reportArgumentType]
+
+
 def test_missing_kernels_are_found_when_compiling() -> None:
     with pytest.raises(UnsupportedError, match=r"registered as 'linalg\.rq'") as caught:
         lamina.compile(ONE.format(name="linalg.rq"))
     assert "linalg.qr" in str(caught.value)
+    assert caught.value.location is not None and caught.value.types
 
 
 def test_a_dtype_that_a_kernel_does_not_take() -> None:
@@ -123,6 +144,7 @@ def _raising(a: np.ndarray) -> np.ndarray:
         (lambda a: a.T.astype(complex), "dtype complex128, the program says f32"),
         (lambda a: (a.T, a.T), "made 2 results, not 1"),
         (lambda a: a.__setitem__(0, 0), "read-only"),
+        (lambda a: sys.exit(3), "SystemExit: 3"),
     ],
 )
 def test_failures_are_errors_of_the_call(kernel: Any, message: str) -> None:
