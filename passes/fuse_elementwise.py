@@ -7,41 +7,30 @@ reader that evaluates it no more often than it would have been evaluated on its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
-from lamina.dialects.loop.access import (
-    Forms,
-    forms_of,
-    map_of,
-    producer_dims,
-    shape_of,
-    substitute,
-)
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL, is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.body_folding import simplify_body
+from lamina.passes.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion_decisions import Decision, DecisionLog, decide, own_names
 from lamina.passes.fusion_override import check_overrides, override
 from lamina.passes.loop_rewriting import erase_if_dead
-from lamina.passes.padded_inlining import (
-    Guard,
-    Pads,
-    guard_of,
-    index_value,
-    may_be_guarded,
-    pads_for,
-)
+from lamina.passes.nest_inlining import inline
+from lamina.passes.padded_inlining import guard_of, may_be_guarded, pads_for
 
 
 @dataclass(frozen=True)
@@ -84,13 +73,16 @@ class FuseElementwisePass(ModulePass):
 class Rule:
     """The machine that decides about a pair, who hears of it, bodies that took copies.
 
-    And source ops of fused nests, in lists: joined each time, a chain of n would cost n squared.
+    And source ops of fused nests, by a number of their own: a body may come twice into a nest, its
+    ops stand once in the name. Joined as text each time, a chain of n would cost n squared.
     """
 
     machine: Roofline
     log: DecisionLog
+    bodies: CopiedBodies = field(default_factory=CopiedBodies)
     copied: set[Block] = field(default_factory=set)
-    names: dict[GenericOp, list[str]] = field(default_factory=dict)
+    names: dict[GenericOp, dict[int, str]] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def tell(self, producer: GenericOp, op: GenericOp, value: SSAValue, said: Decision) -> None:
         """Logs a decision."""
@@ -101,10 +93,21 @@ class Rule:
 
     def fused(self, nest: GenericOp, producer: GenericOp, op: GenericOp) -> None:
         """`nest` stands for `op` with `producer` in it, which may live on for others."""
-        of_producer = self.names.get(producer, own_names(producer))
-        names = of_producer if producer.parent is None else list(of_producer)
-        names += self.names.pop(op, own_names(op))
+        of_producer = self._names_of(producer)
+        names = of_producer if producer.parent is None else dict(of_producer)
+        names |= self._names_of(op)
+        del self.names[op]
         self.names[nest] = names
+
+    def tidied(self, op: GenericOp, number: int = 0) -> tuple[GenericOp, int]:
+        """The nest simplified, and which of its reads was number `number`."""
+        before = list(op.block.args)[:number]
+        new = self.bodies.tidy(op)
+        if new is not op and op in self.names:
+            self.names[new] = self.names.pop(op)
+        return new, sum(
+            argument.block is new.block and bool(argument.first_use) for argument in before
+        )
 
     def name_all(self) -> None:
         """Writes the names into the `lamina.op` of the nests, joined by `+`."""
@@ -112,21 +115,30 @@ class Rule:
             self._name(nest)
         self.names.clear()
 
+    def _names_of(self, nest: GenericOp) -> dict[int, str]:
+        found = self.names.get(nest)
+        if found is None:
+            found = self.names[nest] = {next(self.numbers): name for name in own_names(nest)}
+        return found
+
     def _name(self, nest: GenericOp) -> None:
         if nest.parent is not None and (names := self.names.get(nest)):
-            nest.attributes["lamina.op"] = StringAttr("+".join(names))
+            nest.attributes["lamina.op"] = StringAttr("+".join(names.values()))
 
 
 def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
     """Compute pointwise producers inside a nest where that pays; returns the nest."""
     number = 0
+    op = share_reads(op)
     while number < len(op.inputs):
         fused = _try_inline(op, number, rule)
         if fused is None:
             number += 1
+        elif rule.bodies.is_due(fused):
+            op, number = rule.tidied(fused, number)
         else:
             op = fused
-    return op
+    return rule.tidied(op)[0] if op.block in rule.bodies.changed else op
 
 
 def _inline_widening(op: GenericOp, rule: Rule) -> None:
@@ -152,7 +164,7 @@ def _try_inline(
         return None
     if pad is not None and not may_be_guarded(producer):
         return None
-    said = said or decide(producer, op, value, rule.machine, padded=pad is not None)
+    said = said or _decide(producer, op, value, rule, padded=pad is not None)
     if not said.fuse:
         rule.tell(producer, op, value, said)
         return None
@@ -168,6 +180,7 @@ def _try_inline(
             return None
         composed.append(tuple(substitute(f, position) for f in read))
     rule.tell(producer, op, value, said)
+    copies, blocks = rule.bodies.count(producer, op, value), (producer.block, op.block)
     is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
     if pad is None:
         fused = inline(op, number, producer, position, composed)
@@ -175,10 +188,18 @@ def _try_inline(
         guard = guard_of(pad, forms, shape_of(value), op.extents)
         pads = pads_for(producer, composed, op.extents)
         fused = inline(op, number, producer, position, composed, pads, guard)
+    rule.bodies.took(fused, *blocks, copies)
     rule.fused(fused, producer, op)
     if is_copy or pad is not None:
         rule.copied.add(fused.block)
     return fused
+
+
+def _decide(
+    producer: GenericOp, op: GenericOp, value: SSAValue, rule: Rule, *, padded: bool
+) -> Decision:
+    said = decide(producer, op, value, rule.machine, padded=padded)
+    return said if override(producer) else rule.bodies.bound(said, producer, op, value)
 
 
 def _as_made(forms: Forms, value: SSAValue, producer: GenericOp) -> Forms | None:
@@ -191,210 +212,3 @@ def _as_made(forms: Forms, value: SSAValue, producer: GenericOp) -> Forms | None
         return None
     wide = iter(kept)
     return tuple(next(wide)[0] if extent != 1 else Linear(()) for extent in made)
-
-
-def inline(
-    op: GenericOp,
-    number: int,
-    producer: GenericOp,
-    position: Forms,
-    composed: list[Forms],
-    pads_inside: Pads | None = None,
-    guard: Guard | None = None,
-) -> GenericOp:
-    """Replace read `number` of `op` by the producer's body at the given domain position.
-
-    `guard` chooses between the value and what a padded read gives outside; then the producer's
-    reads take `pads_inside` instead of their own pads.
-    """
-    rank = len(op.extents)
-    is_alone = producer.res[0].has_one_use() and guard is None
-    if is_alone and _is_same_place(op, producer, position):
-        return take_over(op, number, producer, [map_of(forms, rank) for forms in composed])
-    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
-    sources = list(op.sources)
-    reader = op.block
-    merged = Block(
-        arg_types=[a.type for a in reader.args[:number]]
-        + [a.type for a in reader.args[number + 1 : len(inputs)]]
-    )
-    region = Region(merged)
-    before = len(inputs)
-    mapping: dict[SSAValue, SSAValue] = {}
-    arguments = list(reader.args)
-    kept = arguments[:number] + arguments[number + 1 : before]
-    for old, new in zip(kept, merged.args, strict=True):
-        mapping[old] = new
-    del inputs[number], maps[number], pads[number]
-
-    inner: dict[SSAValue, SSAValue] = {}
-    read_args = producer.block.args[: len(producer.inputs)]
-    given = producer.pad_values if pads_inside is None else pads_inside
-    reads = zip(producer.inputs, composed, given, read_args, strict=True)
-    for value, forms, pad, argument in reads:
-        index_map = map_of(forms, rank)
-        inner[argument] = _read(merged, inputs, maps, pads, value, index_map, pad, argument.type)
-    for argument in arguments[before : before + len(op.sources)]:
-        mapping[argument] = merged.insert_arg(argument.type, len(merged.args))
-    for source, argument in zip(
-        producer.sources, producer.block.args[len(producer.inputs) :], strict=True
-    ):
-        sources.append(source)
-        inner[argument] = merged.insert_arg(argument.type, len(merged.args))
-
-    for body_op in producer.block.ops:
-        if isinstance(body_op, YieldOp):
-            made = inner[body_op.values[0]]
-            mapping[arguments[number]] = made if guard is None else guard(merged, made)
-        elif isinstance(body_op, IndexOp):
-            inner[body_op.result] = index_value(merged, position[body_op.dim.value.data])
-        else:
-            merged.add_op(body_op.clone(inner))
-    for body_op in list(reader.ops):
-        body_op.detach()
-        _remap(body_op, mapping)
-        merged.add_op(body_op)
-
-    return _replace(op, producer, inputs, maps, pads, sources, region)
-
-
-def _is_same_place(op: GenericOp, producer: GenericOp, position: Forms) -> bool:
-    """Whether the reader stands at the very point of the domain that it reads."""
-    return producer.extents == op.extents and all(
-        form == Linear.dim(dim) or (form == Linear(()) and op.extents[dim] == 1)
-        for dim, form in enumerate(position)
-    )
-
-
-def take_over(
-    op: GenericOp, number: int, producer: GenericOp, read_maps: list[AffineMap]
-) -> GenericOp:
-    """`inline` where the producer has no other reader and walks the same domain the same way.
-
-    The reader's ops are appended to the producer's block as it stands: a chain of n ops costs n
-    moves, while cloning the growing body each time would cost n squared.
-    """
-    merged, reader = producer.block, op.block
-    taken = list(zip(producer.inputs, read_maps, producer.pad_values, strict=True))
-    inner = list(merged.args)
-    inner_reads, inner_sources = inner[: len(taken)], inner[len(taken) :]
-    outer = list(reader.args)
-    end = merged.last_op
-    assert isinstance(end, YieldOp)
-    outer[number].replace_all_uses_with(end.values[0])
-    merged.erase_op(end)
-
-    given = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
-    reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []
-    order: list[BlockArgument] = []
-    for i, read in enumerate(given):
-        if i == number:
-            continue
-        reads.append(read)
-        same = next((k for k, other in enumerate(taken) if _same_read(read, other)), None)
-        order.append(_stand_in(merged, outer[i], None if same is None else inner_reads[same]))
-    for read, argument in zip(taken, inner_reads, strict=True):
-        if any(argument is kept for kept in order):
-            continue
-        same = next((k for k, other in enumerate(reads) if _same_read(read, other)), None)
-        if same is None:
-            reads.append(read)
-            order.append(argument)
-        else:
-            argument.replace_all_uses_with(order[same])
-    order += [_stand_in(merged, argument, None) for argument in outer[len(given) :]]
-    order += inner_sources
-    for body_op in list(reader.ops):
-        body_op.detach()
-        merged.add_op(body_op)
-    _reorder_arguments(merged, order)
-
-    region = producer.body
-    region.detach_block(merged)
-    region.add_block(Block())
-    inputs, maps = [read[0] for read in reads], [read[1] for read in reads]
-    pads = [read[2] for read in reads]
-    sources = [*op.sources, *producer.sources]
-    return _replace(op, producer, inputs, maps, pads, sources, Region(merged))
-
-
-def _same_read(
-    read: tuple[SSAValue, AffineMap, Attribute | None],
-    other: tuple[SSAValue, AffineMap, Attribute | None],
-) -> bool:
-    return read[0] is other[0] and read[1:] == other[1:]
-
-
-def _stand_in(block: Block, argument: SSAValue, found: BlockArgument | None) -> BlockArgument:
-    """The argument of `block`, a new one unless there is one, that takes over all uses."""
-    new = found or block.insert_arg(argument.type, len(block.args))
-    argument.replace_all_uses_with(new)
-    return new
-
-
-def _reorder_arguments(block: Block, order: list[BlockArgument]) -> None:
-    block._args = tuple(order)  # xDSL can only insert and erase them
-    for index, argument in enumerate(order):
-        argument.index = index
-
-
-def _replace(
-    op: GenericOp,
-    producer: GenericOp,
-    inputs: list[SSAValue],
-    maps: list[AffineMap],
-    pads: list[Attribute | None],
-    sources: list[SSAValue],
-    region: Region,
-) -> GenericOp:
-    """Put a nest with these reads and this body in the place of `op`."""
-    new = GenericOp(
-        op.extents,
-        inputs,
-        maps,
-        op.write_maps,
-        op.combiner_names,
-        [r.type for r in op.res],
-        region,
-        sources=sources,
-        outs=list(op.outs),
-        pads=pads,
-    )
-    new.attributes.update(op.attributes)
-    new.location = op.location
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(new, op)
-    for old_result, result in zip(op.res, new.res, strict=True):
-        result.name_hint = old_result.name_hint
-        old_result.replace_all_uses_with(result)
-    block.erase_op(op)
-    erase_if_dead(producer)
-    return new
-
-
-def _read(
-    merged: Block,
-    inputs: list[SSAValue],
-    maps: list[AffineMap],
-    pads: list[Attribute | None],
-    value: SSAValue,
-    index_map: AffineMap,
-    pad: Attribute | None,
-    element: Attribute,
-) -> SSAValue:
-    """The body argument of a read, shared with an equal read that is already there."""
-    for i, existing in enumerate(inputs):
-        if existing is value and maps[i] == index_map and pads[i] == pad:
-            return merged.args[i]
-    inputs.append(value)
-    maps.append(index_map)
-    pads.append(pad)
-    return merged.insert_arg(element, len(inputs) - 1)
-
-
-def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
-    for index, operand in enumerate(op.operands):
-        replacement = mapping.get(operand)
-        if replacement is not None:
-            op.operands[index] = replacement

@@ -21,8 +21,9 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.copied_bodies import bounded, size_of
 from lamina.passes.fusion_decisions import Decision, DecisionLog, merge_names
-from lamina.passes.fusion_model import estimate_gather
+from lamina.passes.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion_override import FUSE, override
 from lamina.passes.fusion_rules import pure_dim
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
@@ -83,7 +84,8 @@ def _decide(
     thought = estimate_gather(producer, op, value, machine)
     if said is not None:
         return Decision(said == "always", f'{FUSE} = "{said}"', thought)
-    return Decision(thought.pays, str(thought), thought)
+    copies = (look_ups(op, value) - value.has_one_use()) * size_of(producer)
+    return bounded(Decision(thought.pays, str(thought), thought), copies)
 
 
 def _axis_of_dims(producer: GenericOp) -> dict[int, int] | None:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.codegen.roofline import Roofline
-from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop import GenericOp, KernelOp, ReadOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.passes.fusion_cost import body_cost, value_bytes
 from lamina.passes.fusion_estimate import KERNEL_SECONDS, LINE_BYTES, Estimate
@@ -31,9 +31,10 @@ def estimate(
     """Of computing pointwise `producer` at every point of `reader`, instead of reading `value`.
 
     The store of the value, and what the producer reads for it, is shared by all its readers: it
-    goes when each of them computes the value itself.
+    goes when each of them computes the value itself. A reader that reads several places computes
+    the value at each of them, where storing it moves its bytes once.
     """
-    readers = sum(1 for use in value.uses if isinstance(use.operation, GenericOp))
+    readers = len({use.operation for use in value.uses if isinstance(use.operation, GenericOp)})
     is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
     size = value_bytes(value)
     own = {v: value_bytes(v) for v in (*producer.inputs, *producer.sources)}
@@ -41,9 +42,10 @@ def estimate(
     saved = size - again
     points, once = prod(reader.extents), prod(producer.extents)
     cost = body_cost(producer)
-    flops = points * cost
+    reads = sum(v is value for v in reader.inputs)
+    flops = points * cost * reads
     if padded:
-        flops = _points_inside(reader, value) * cost + points * GUARD_COST
+        flops = _points_inside(reader, value) * cost + points * GUARD_COST * reads
     if not is_kept:
         saved += (size + sum(own.values())) // readers
         flops -= once * cost // readers
@@ -66,9 +68,9 @@ def estimate_gather(
 
     Each look-up moves a whole line, of the value or of each input of the producer.
     """
-    readers = sum(1 for use in value.uses if isinstance(use.operation, GenericOp))
+    readers = len({use.operation for use in value.uses if isinstance(use.operation, GenericOp)})
     is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
-    points, once = prod(reader.extents), prod(producer.extents)
+    points, once = prod(reader.extents) * max(1, look_ups(reader, value)), prod(producer.extents)
     cost, size = body_cost(producer), value_bytes(value)
     saved = points * LINE_BYTES * (1 - len(producer.inputs))
     flops = points * cost
@@ -83,6 +85,12 @@ def estimate_gather(
         seconds_saved=saved / machine.bandwidth(size),
         seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
     )
+
+
+def look_ups(reader: GenericOp, value: SSAValue) -> int:
+    """How often the body of `reader` looks up a source."""
+    argument = reader.block.args[len(reader.inputs) + list(reader.sources).index(value)]
+    return sum(isinstance(use.operation, ReadOp) for use in argument.uses)
 
 
 def estimate_column_sums(
@@ -112,14 +120,21 @@ def estimate_column_sums(
 
 
 def _points_inside(reader: GenericOp, value: SSAValue) -> int:
-    """Points of the reader that read the value inside its edges; the others can be split off."""
-    points = prod(reader.extents)
+    """Points of the reader that read the value inside its edges, in each of its reads of it.
+
+    The others can be split off.
+    """
+    total = 0
     for number, operand in enumerate(reader.inputs):
-        read = forms_of(reader.read_maps[number], reader.extents) if operand is value else None
+        if operand is not value:
+            continue
+        points = prod(reader.extents)
+        read = forms_of(reader.read_maps[number], reader.extents)
         for form, extent in zip(read or (), shape_of(value), strict=False):
             low, high = form.range(reader.extents)
             points = points * min(extent, high - low + 1) // max(1, high - low + 1)
-    return points
+        total += points
+    return total
 
 
 def _row_by_row(reader: GenericOp, value: SSAValue) -> bool:

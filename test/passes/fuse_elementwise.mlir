@@ -333,3 +333,62 @@ func.func @exponential_by_columns(%x: tensor<4096x2048xf32>) -> (tensor<4096xf32
 // CHECK:         [[E:%\S+]] = loop.generic
 // CHECK:         loop.generic (d0, d1) in [4096, 2048] reads([[E]][d0, d1] : tensor<4096x2048xf32>) writes([d0] add
 // CHECK:         loop.generic (d0, d1) in [4096, 2048] reads(%x[d0, d1] : tensor<4096x2048xf32>) writes([d1] add
+
+// -----
+
+// A reader at a known place takes the piece that lies there: the choice is settled, the other piece
+// is not read.
+func.func @piece_at_a_place(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<4xf32> {
+  %c = loop.generic (i, j) in [16, 4] reads(%x[i, j] pad 0.0 : f32 : tensor<8x4xf32>, %y[i - 8, j] pad 0.0 : f32 : tensor<8x4xf32>) writes([i, j] store : tensor<16x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %i = loop.index 0 : index
+    %n = arith.constant 8 : index
+    %b = arith.cmpi slt, %i, %n : index
+    %v = arith.select %b, %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (j) in [4] reads(%c[9, j] : tensor<16x4xf32>) writes([j] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %u = loop.generic (j) in [4] reads(%t[j] : tensor<4xf32>, %c[2, j] : tensor<16x4xf32>) writes([j] store : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %u : tensor<4xf32>
+}
+// CHECK-LABEL: @piece_at_a_place
+// CHECK-NEXT:    loop.generic (d0) in [4] reads({{.*}}) writes
+// CHECK-NOT:     arith.select
+// CHECK-NOT:     arith.cmpi
+// CHECK:         func.return
+
+// -----
+
+// A choice that varies over the domain stays.
+func.func @piece_by_place(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<12xf32> {
+  %c = loop.generic (i) in [16] reads(%x[i] pad 0.0 : f32 : tensor<8xf32>, %y[i - 8] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %i = loop.index 0 : index
+    %n = arith.constant 8 : index
+    %b = arith.cmpi slt, %i, %n : index
+    %v = arith.select %b, %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i) in [12] reads(%c[i] : tensor<16xf32>, %c[i + 4] : tensor<16xf32>) writes([i] store : tensor<12xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<12xf32>
+}
+// CHECK-LABEL: @piece_by_place
+// CHECK-NEXT:    loop.generic (d0) in [12]
+// CHECK-DAG:     [[I:%\S+]] = loop.index 0
+// CHECK-DAG:     [[FOUR:%\S+]] = arith.constant 4 : index
+// CHECK-DAG:     [[EIGHT:%\S+]] = arith.constant 8 : index
+// CHECK-DAG:     arith.cmpi slt, [[I]], [[EIGHT]]
+// CHECK-DAG:     arith.cmpi slt, [[I]], [[FOUR]]
+// CHECK:         func.return

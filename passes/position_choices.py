@@ -1,0 +1,99 @@
+"""Comparisons of positions in a body whose answer follows from the domain.
+
+A body that is inlined where a reader stands at a known place, or walks a part of the domain, keeps
+the choices it made over its own domain: most of them have one answer there, and what they choose
+from need not be read or computed.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop.linear import Linear
+
+EQ, NE, SLT, SLE, SGT, SGE = range(6)
+"""Predicates of `arith.cmpi`."""
+
+
+def settle_choices(op: GenericOp) -> None:
+    """Put constants in the place of comparisons that come out the same in the whole domain.
+
+    Others of one dimension become `position < limit`, so that equal questions are equal ops. One
+    walk over the body.
+    """
+    if 0 in op.extents:
+        return
+    forms: dict[SSAValue, Linear] = {}
+    for inner in list(op.block.ops):
+        if isinstance(inner, arith.CmpiOp):
+            left, right = forms.get(inner.lhs), forms.get(inner.rhs)
+            if left is not None and right is not None:
+                _settle(inner, left.add(right.scale(-1)), op.extents)
+        elif (form := _form_of(inner, forms)) is not None:
+            forms[inner.results[0]] = form
+
+
+def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
+    """What an op of positions gives, if it is linear in them."""
+    if isinstance(op, IndexOp):
+        return Linear.dim(op.dim.value.data)
+    if not op.results or op.results[0].type != IndexType():
+        return None
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return Linear((), op.value.value.data)
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return None
+    left, right = forms.get(op.lhs), forms.get(op.rhs)
+    if left is None or right is None:
+        return None
+    if isinstance(op, arith.AddiOp):
+        return left.add(right)
+    if isinstance(op, arith.SubiOp):
+        return left.add(right.scale(-1))
+    if not right.terms:
+        return left.scale(right.constant) if right.constant else Linear(())
+    return None
+
+
+def _settle(op: arith.CmpiOp, difference: Linear, extents: tuple[int, ...]) -> None:
+    predicate = op.predicate.value.data
+    answer = _answer(predicate, *difference.range(extents))
+    block = op.parent
+    assert block is not None
+    if answer is not None:
+        settled = arith.ConstantOp(IntegerAttr(int(answer), i1))
+        block.insert_op_before(settled, op)
+        op.result.replace_all_uses_with(settled.result)
+    elif predicate == SLT and _is_shifted_dim(op, difference):
+        position = IndexOp(difference.terms[0][0])
+        limit = arith.ConstantOp(IntegerAttr(-difference.constant, IndexType()))
+        block.insert_ops_before([position, limit], op)
+        op.operands[0], op.operands[1] = position.result, limit.result
+
+
+def _is_shifted_dim(op: arith.CmpiOp, difference: Linear) -> bool:
+    is_dim = len(difference.terms) == 1 and difference.terms[0][1] == 1
+    return is_dim and not isinstance(op.lhs.owner, IndexOp)
+
+
+def _answer(predicate: int, low: int, high: int) -> bool | None:
+    """Whether a difference from `low` to `high` compares with 0 so; None if it varies."""
+    match predicate:
+        case _ if predicate == EQ:
+            return False if low > 0 or high < 0 else (True if low == high else None)
+        case _ if predicate == NE:
+            answer = _answer(EQ, low, high)
+            return None if answer is None else not answer
+        case _ if predicate == SLT:
+            return True if high < 0 else (False if low >= 0 else None)
+        case _ if predicate == SLE:
+            return _answer(SLT, low - 1, high - 1)
+        case _ if predicate == SGT:
+            return _answer(SLT, -high, -low)
+        case _ if predicate == SGE:
+            return _answer(SLT, -high - 1, -low - 1)
+        case _:
+            return None
