@@ -20,6 +20,7 @@ from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.frontends.dynamo_call import WEIGHT_MODES, DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_graph import import_dynamo_graph
+from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.lowering.pipeline import ROUNDINGS
 from lamina.runtime.compile import as_target, collector_paused, native_program
 
@@ -44,11 +45,12 @@ def lamina_backend(
     - `target`, `cache`, `rounding`: as in `lamina.compile`; the target must be able to run here.
 
     Every size is static: another shape is another graph. Raises UnsupportedError for graphs that
-    need gradients and for ops that cannot be compiled, ArgumentError for unknown options; Dynamo
-    hands either on as `BackendCompilerFailed`.
+    need gradients, for ops that cannot be compiled and for ops that read some of what they write,
+    ArgumentError for unknown options; Dynamo hands either on as `BackendCompilerFailed`.
     """
     weights, target, cache, rounding = _read_options(mode, options)
     _make_static(example_inputs)
+    refuse_overlaps(graph_module)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         _refuse_lazy(inputs)

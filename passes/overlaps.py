@@ -35,7 +35,7 @@ class Overlap(Enum):
     SOME = auto()
 
 
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     [
         "absolute",
         "arctan2",
@@ -57,10 +57,10 @@ _ELEMENTWISE = frozenset(
 )
 """Packets of elementwise ops that torch does not tag as pointwise, in place or not."""
 
-_ROW_BY_ROW = frozenset(["_log_softmax", "_softmax", "log_softmax", "softmax"])
+ROW_BY_ROW = frozenset(["_log_softmax", "_softmax", "log_softmax", "softmax"])
 """Packets that read an element for the last time before they write it."""
 
-_READ_BEFORE = frozenset(
+READ_BEFORE = frozenset(
     [
         ("fill_.Tensor", "value"),
         ("index_fill_.int_Tensor", "value"),
@@ -70,7 +70,7 @@ _READ_BEFORE = frozenset(
 """(overload, argument) of single numbers that eager mode reads before it writes anything."""
 
 
-_WRITES_LAST = frozenset(["instance_norm.default"])
+WRITES_LAST = frozenset(["instance_norm.default"])
 """Ops that compute in copies of what they write, and copy back at the end."""
 
 
@@ -79,7 +79,7 @@ def refuse_overlaps(op: SchemaOp, written: list[str], places: Mapping[SSAValue, 
 
     `written` names the arguments that it writes.
     """
-    if op.overload_name in _WRITES_LAST:
+    if op.overload_name in WRITES_LAST:
         return
     targets = [entry for name in written for entry in tensors_of(op, name)]
     for number, target in enumerate(targets):
@@ -104,7 +104,7 @@ def _check(
 ) -> None:
     name, number = argument
     found = overlap_of(operand, target)
-    if found is Overlap.NONE or (op.overload_name, name) in _READ_BEFORE:
+    if found is Overlap.NONE or (op.overload_name, name) in READ_BEFORE:
         return
     what = f"argument '{name}'" + (f" (number {number})" if isinstance(op.arg(name), list) else "")
     if found is Overlap.SOME:
@@ -118,7 +118,7 @@ def _check(
 
 def _is_elementwise(op: SchemaOp, written: list[str]) -> bool:
     packet = op.overload_name.partition(".")[0]
-    if packet.removesuffix("_") in _ELEMENTWISE or packet.startswith("_foreach_"):
+    if packet.removesuffix("_") in ELEMENTWISE or packet.startswith("_foreach_"):
         return True
     if "pointwise" in op.schema.tags:
         return True
@@ -128,7 +128,7 @@ def _is_elementwise(op: SchemaOp, written: list[str]) -> bool:
 def _reads_in_place(op: SchemaOp, name: str) -> bool:
     """Whether an argument that is the target is read as if the target were written at the end."""
     packet = op.overload_name.partition(".")[0]
-    if packet in _ROW_BY_ROW:
+    if packet in ROW_BY_ROW:
         return True
     # addmm.out(x, a, b, out = x) is x.addmm_(a, b).
     return name == op.schema.args[0].name and _has_in_place_form(packet)

@@ -122,3 +122,59 @@ def test_elements_that_share_memory_are_refused(name: str) -> None:
         check(OVERLAPPING[name], "export")
     with pytest.raises(Exception, match=r"internal overlap|whose elements share memory"):
         check(OVERLAPPING[name], "torch.compile")
+
+
+def shifted_copy_of_a_clone(x: torch.Tensor) -> torch.Tensor:
+    x[1:] = x[:-1].clone()
+    return x + 1
+
+
+def itself_and_elsewhere(x: torch.Tensor) -> torch.Tensor:
+    x.add_(x)
+    x[::2].mul_(x[::2]).sub_(x[1::2])
+    torch._foreach_add_([x[:3], x[3:6]], 1.0)  # pyright: ignore
+    torch.cumsum(x, 0, out=x)
+    return x + 1
+
+
+def every_other_from_the_first(x: torch.Tensor) -> torch.Tensor:
+    x[::2].add_(x[:6])
+    return x + 1
+
+
+def copied_from_the_first(x: torch.Tensor) -> torch.Tensor:
+    x[::2].copy_(x[:6])
+    return x + 1
+
+
+def product_into_a_factor(x: torch.Tensor) -> torch.Tensor:
+    y = x[:9].view(3, 3)
+    torch.mm(y, y, out=y)
+    return x + 1
+
+
+def lists_that_meet(x: torch.Tensor) -> torch.Tensor:
+    torch._foreach_add_([x[:6], x[6:]], [x[6:], x[:6]])  # pyright: ignore
+    return x + 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", [shifted_copy_of_a_clone, itself_and_elsewhere])
+def test_reads_of_what_is_written(function: Program, way: str) -> None:
+    check(function, way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "function", [every_other_from_the_first, copied_from_the_first, product_into_a_factor]
+)
+def test_reads_of_part_of_what_is_written_are_refused(function: Program, way: str) -> None:
+    with pytest.raises(Exception, match=r"shares some elements|which only elementwise ops may"):
+        check(function, way)
+
+
+def test_lists_that_meet() -> None:
+    check(lists_that_meet, "export")
+    with pytest.raises(Exception, match="reads what an earlier entry of the lists writes") as error:
+        check(lists_that_meet, "torch.compile")
+    assert "test_mutation.py:" in str(error.value)
