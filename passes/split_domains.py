@@ -33,6 +33,8 @@ FIRST_PART = IntegerAttr(0, i64)
 LEAST_SHARE = 8
 """Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
 MAX_PARTS = 16
+MANY_CUTS = 4
+"""More cuts than these are not all tried at every step."""
 SLT, ULT = 2, 6
 """Predicates of `arith.cmpi`: signed and unsigned less than."""
 
@@ -110,23 +112,38 @@ def _number(value: SSAValue) -> int | None:
 
 
 def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
-    """Two nests for the halves of the domain that spare most, or None if no halves spare enough."""
-    cuts = dict.fromkeys(t for op in nest.block.ops if (t := _threshold(op)) is not None)
+    """Two nests for the halves of the domain that spare most, or None if no halves spare enough.
+
+    Of many cuts the middle one that spares enough is taken: to try them all, again in either half,
+    would take cubic time in the pieces of a concatenation.
+    """
     whole = prod(nest.extents) * max(1, body_cost(nest))
     best: list[GenericOp] | None = None
     least = whole - whole // LEAST_SHARE
+    cuts = _cuts(nest, kept)
     for dim, limit in cuts:
-        if dim in kept or not 0 < limit < nest.extents[dim]:
-            continue
         halves = [_part(nest, dim, 0, limit), _part(nest, dim, limit, nest.extents[dim])]
         cost = sum(prod(half.extents) * max(1, body_cost(half)) for half in halves)
         if cost <= least:
             best, least = _instead_of(best, halves), cost
+            if len(cuts) > MANY_CUTS:
+                break
         else:
             _instead_of(halves, [])
     if best is not None:
         _instead_of([nest], best)
     return best
+
+
+def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
+    """(dimension, position) of each place where a comparison changes; of many, the middle first."""
+    found = dict.fromkeys(t for op in nest.block.ops if (t := _threshold(op)) is not None)
+    cuts = [(d, at) for d, at in found if d not in kept and 0 < at < nest.extents[d]]
+    if len(cuts) > MANY_CUTS:
+        cuts.sort()
+        middle = len(cuts) // 2
+        cuts = [*cuts[middle:], *reversed(cuts[:middle])]
+    return cuts
 
 
 def _instead_of(old: list[GenericOp] | None, new: list[GenericOp]) -> list[GenericOp]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.arith import CmpiOp
 
 from lamina.dialects.context import Context
+from lamina.dialects.loop import GenericOp
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import parse
@@ -156,3 +158,18 @@ def overwritten(build: Build, base: str, piece: str, start: int, end: int) -> st
     reads = [(base, "i,j"), (piece, f"i,j - {start}", "0.0 : f32")]
     domain = f"i={shape[0]},j={shape[1]}"
     return build.nest(domain, reads, [("i,j", "store", shape, "f32")], body)[0]
+
+
+@pytest.mark.parametrize("count", [5, 12, 16])
+def test_every_piece_of_many_gets_a_nest(build: Build, execute: Execute, count: int) -> None:
+    shapes = [(3 + number % 4, 40) for number in range(count)]
+    text = build.text(cat(build, [build.argument(shape) for shape in shapes], 0))
+    pieces = [sample(*shape) for shape in shapes]
+    (got,), _ = run(execute, text, *pieces)
+    np.testing.assert_array_equal(got, np.concatenate(pieces))
+    module = parse(text.encode(), name="program")
+    passes = pipeline(start="loop", stop="scheduled")
+    upto = next(i for i, text in enumerate(passes) if text.startswith("split-domains"))
+    run_pipeline(module, passes[: upto + 1], Context())
+    nests = [op for op in module.walk() if isinstance(op, GenericOp)]
+    assert len(nests) == count and not any(isinstance(op, CmpiOp) for op in module.walk())
