@@ -39,7 +39,7 @@ class CubeToPower(RewritePattern):
         if not isinstance(square, SSAValue) or not isinstance(square.owner, MULTIPLY):
             return
         if square.owner.arg("self") is x and square.owner.arg("other") is x:
-            rewriter.replace_op(op, POWER(x, 3, location=op.location))
+            rewriter.replace(op, POWER(x, 3, location=op.location))
 
 
 def main() -> None:

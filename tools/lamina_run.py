@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.compile import compile_module
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--print-memory", action="store_true", help="show the peak memory, by what it is for")
     add("--explain-fusion", action="store_true", help="say why kernels were not joined")
     add("--print-ir", metavar="LAYER", help=f"show a layer: {', '.join(LAYERS)}")
-    add("--target", help="host (default), x86-64-v3, x86-64-v4")
+    add("--target", help=f"{', '.join(Target.names())} (default: host)")
     add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
     return parser
 

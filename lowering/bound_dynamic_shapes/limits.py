@@ -5,13 +5,12 @@ The attribute `lamina.limits` of an op states them too; importers know the range
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.refusal import invalid
 
 _UPPER = {"eq": 0, "slt": -1, "sle": 0}
 """Relations that bound their left side by the right one, and what is added to it."""
@@ -32,22 +31,41 @@ def limit_key(value: SSAValue) -> object:
 
 
 def limits_of(block: Block) -> dict[object, int]:
-    """The least upper bound that `block` checks of each number, by `limit_key`."""
+    """The least upper bound that `block` checks of each number, by `limit_key`.
+
+    Raises InputError for a malformed `lamina.limits`.
+    """
     found: dict[object, int] = {}
     for op in block.ops:
         stated = op.attributes.get(LIMITS)
-        if isinstance(stated, DenseArrayBase) and len(op.results) == 1:
-            _read_stated(op.results[0], stated, found)
+        if stated is not None:
+            _read_stated(op, stated, found)
         if op.name == "aten._assert_scalar.default" and op.operands:
             _read(op.operands[0], found)
     return found
 
 
-def _read_stated(result: SSAValue, stated: Any, found: dict[object, int]) -> None:
-    is_tensor = isinstance(result.type, TensorType)
-    for dim, limit in enumerate(stated.get_values()):
+def _read_stated(op: Operation, stated: Attribute, found: dict[object, int]) -> None:
+    kinds = [result.type for result in op.results]
+    count = kinds[0].get_num_dims() if kinds and isinstance(kinds[0], TensorType) else 1
+    numbers = _numbers(stated)
+    if len(kinds) != 1 or numbers is None or len(numbers) != count:
+        raise invalid(
+            op,
+            f"{LIMITS} = {stated}: it is array<i64: ...> with a number for each dimension of the "
+            "op's one result, or one for a result that is a number; -1 where unknown",
+        )
+    result, is_tensor = op.results[0], isinstance(kinds[0], TensorType)
+    for dim, limit in enumerate(numbers):
         if limit >= 0:
             found[(result, dim) if is_tensor else result] = limit
+
+
+def _numbers(stated: Attribute) -> list[int] | None:
+    """The numbers of an `array<i64: ...>`."""
+    if not isinstance(stated, DenseArrayBase) or stated.elt_type != i64:
+        return None
+    return [int(number) for number in stated.get_values()]
 
 
 def _read(condition: SSAValue, found: dict[object, int]) -> None:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 import lamina
 from lamina.dialects.context import Context
-from lamina.dialects.errors import ExecutionError, UnsupportedError
+from lamina.dialects.errors import ExecutionError, InputError, UnsupportedError
 from lamina.lowering.bound_dynamic_shapes import BoundDynamicShapesPass, program
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import parse
@@ -193,6 +193,12 @@ def test_text_runs_under_the_interpreter() -> None:
     assert results[2].shape == (0, 5)
 
 
+REPEATED = """func.func @main(%r: tensor<3xi64>) -> tensor<?xi64> {{
+  %n = aten.repeat_interleave.Tensor(%r) {{lamina.limits = {}}} : (tensor<3xi64>) -> tensor<?xi64>
+  func.return %n : tensor<?xi64>
+}}"""
+
+
 def _nested(depth: int, value: str) -> str:
     if depth == 0:
         return f"%r0 = aten.neg.default({value}) : (tensor<4xf32>) -> tensor<4xf32>"
@@ -224,3 +230,17 @@ def test_nested_regions_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(program, "_concerns", counted)
     BoundDynamicShapesPass().apply(Context(), module)
     assert seen
+
+
+@pytest.mark.parametrize(
+    "limits", ["array<i64>", "array<i64: 9, 9>", "array<i32: 9>", "9 : i64", "[9]", '"9"']
+)
+def test_limits_of_other_forms_are_refused(limits: str) -> None:
+    with pytest.raises(InputError, match=r"^p:2:3: error: .* lamina.limits = .*: it is array<i64"):
+        BoundDynamicShapesPass().apply(Context(), parse(REPEATED.format(limits), name="p"))
+
+
+def test_a_stated_limit_is_the_bound() -> None:
+    module = parse(REPEATED.format("array<i64: 9>"))
+    BoundDynamicShapesPass().apply(Context(), module)
+    assert "tensor<9xi64>" in str(module)

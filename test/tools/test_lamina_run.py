@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lamina.codegen.target import Target
 from lamina.tools.lamina_run import main
 
 ATEN = """
@@ -191,6 +192,11 @@ def test_bad_programs(
     path = tmp_path / "bad.mlir"
     path.write_text(text)
     assert message in fail(capsys, str(path))
+
+
+def test_help_names_all_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "--help")
+    assert all(name in text for name in Target.names())
 
 
 def test_places_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
