@@ -29,6 +29,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.aliasing import Aliasing, aliasing_of
 from lamina.passes.entry_attributes import arguments_of
 from lamina.passes.foreach_writes import elements_in_turn
 from lamina.passes.functional_forms import (
@@ -43,7 +44,6 @@ from lamina.passes.metadata_changes import changes_nothing, is_metadata_change, 
 from lamina.passes.overlaps import refuse_overlaps
 from lamina.passes.places import Place, Storage, is_contiguous_result
 from lamina.passes.refusal import unsupported
-from lamina.passes.view_chains import Aliasing, aliasing_of
 
 IDENTITIES = frozenset({"detach.default", "detach_.default", "alias.default", "lift.default"})
 """Ops that are their operand, as a value and as a place."""

@@ -177,6 +177,8 @@ class Place:
 def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> bool:
     """Whether the results are surely contiguous if they are new tensors."""
     packet = op.name.removeprefix("aten.").partition(".")[0]
+    if _is_channels_last(op):
+        return False
     if packet in _CONTIGUOUS_FACTORIES or _is_made_contiguous(op, packet):
         return True
     pointwise = isinstance(op, SchemaOp) and "pointwise" in op.schema.tags
@@ -184,6 +186,13 @@ def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> boo
         return False
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
     return all(operand in places and places[operand].contiguous for operand in tensors)
+
+
+def _is_channels_last(op: Operation) -> bool:
+    """Whether an op asks for memory with the channels innermost."""
+    if not isinstance(op, SchemaOp) or op.schema.arg("memory_format") is None:
+        return False
+    return str(op.arg("memory_format")).startswith("channels_last")
 
 
 def _is_made_contiguous(op: Operation, packet: str) -> bool:

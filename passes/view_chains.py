@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 
-if TYPE_CHECKING:
-    from lamina.passes.places import Place
-
-
-class Aliasing(Enum):
-    """How a result relates to the memory of an operand."""
-
-    NONE = auto()
-    VIEW = auto()
-    MAYBE = auto()
-
-
-_RESHAPES = frozenset(
+RESHAPES = frozenset(
     [
         "reshape",
         "reshape_as",
@@ -38,67 +24,13 @@ _RESHAPES = frozenset(
 )
 """Views of contiguous tensors; of others a view or a copy."""
 
-_CONVERSIONS = frozenset(["to", "type_as"])
+CONVERSIONS = frozenset(["to", "type_as"])
 """The operand itself if there is nothing to convert, else a copy."""
 
-_EVALUATION_IDENTITIES = frozenset(
+EVALUATION_IDENTITIES = frozenset(
     ["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"]
 )
 """Give back their operand itself in evaluation, though the schema does not say so."""
-
-_UNDECLARED = frozenset(
-    [
-        "atleast_1d",
-        "atleast_2d",
-        "atleast_3d",
-        "broadcast_tensors",
-        "cartesian_prod",
-        "einsum",
-        "meshgrid",
-        "positive",
-    ]
-)
-"""May give back views of operands, though the schema does not say so."""
-
-
-def aliasing_of(
-    op: Operation, index: int, places: Mapping[SSAValue, Place]
-) -> tuple[Aliasing, SSAValue | None]:
-    """How result `index` of `op` shares memory, and with which operand."""
-    if not op.name.startswith("aten.") or not op.operands:
-        return Aliasing.NONE, None
-    packet = op.name.removeprefix("aten.").partition(".")[0]
-    operand = op.operands[0]
-    same_dtype = _element(op.results[index]) == _element(operand)
-    if operand not in places:
-        return Aliasing.NONE, None
-    if packet in _RESHAPES:
-        sure = places[operand].contiguous or packet in ("view_as", "unflatten", "_reshape_alias")
-        sure = sure or (packet != "contiguous" and op.results[index].type == operand.type)
-        return (Aliasing.VIEW if sure else Aliasing.MAYBE), operand
-    if packet in _CONVERSIONS:
-        copies = not same_dtype or _flag(op, "copy")
-        return (Aliasing.NONE if copies else Aliasing.VIEW), operand
-    if packet in _EVALUATION_IDENTITIES:
-        return (Aliasing.NONE if _flag(op, "train") else Aliasing.VIEW), operand
-    if packet in _UNDECLARED:
-        return Aliasing.MAYBE, operand
-    return (Aliasing.VIEW if _declares_view(op) else Aliasing.NONE), operand
-
-
-def _declares_view(op: Operation) -> bool:
-    if not isinstance(op, SchemaOp) or not op.schema.args:
-        return False
-    return op.schema.args[0].alias is not None and op.schema.aliases
-
-
-def _flag(op: Operation, name: str) -> bool:
-    assert isinstance(op, SchemaOp)
-    return op.schema.arg(name) is not None and bool(op.arg(name))
-
-
-def _element(value: SSAValue) -> object:
-    return value.type.get_element_type() if isinstance(value.type, TensorType) else value.type
 
 
 @dataclass(frozen=True)
@@ -145,10 +77,13 @@ class ViewStep:
         return self.packet in SHAPE_ONLY | PERMUTATIONS | {"expand", "expand_as"}
 
 
+LAZY_STEPS = frozenset(["_conj", "conj", "_neg_view", "resolve_conj", "resolve_neg"])
+"""Views of all elements in place, conjugated, negated or as they are."""
+
 SHAPE_ONLY = (
-    _RESHAPES
-    | _CONVERSIONS
-    | _EVALUATION_IDENTITIES
+    RESHAPES
+    | CONVERSIONS
+    | EVALUATION_IDENTITIES
     | frozenset(["view", "_unsafe_view", "squeeze", "unsqueeze"])
 )
 """Views with the same elements in the same order."""

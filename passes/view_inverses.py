@@ -64,13 +64,19 @@ def _reshaped(value: SSAValue, to: TensorType, writer: Operation) -> SSAValue:
 
 
 def _unpermuted(step: ViewStep, value: SSAValue, writer: Operation) -> SSAValue:
-    if step.packet in _CONJUGATING and isinstance(step.source_type.element_type, ComplexType):
-        raise unsupported(writer, f"writes through {step.op.name} of complex numbers", "mT")
+    if step.packet in _CONJUGATING:
+        value = _conjugated(value, writer)
     dims = dims_seen(step)
     return _made(writer, "permute.default", value, [dims.index(d) for d in range(len(dims))])
 
 
 _CONJUGATING = frozenset(["adjoint", "mH", "matrix_H"])
+
+
+def _conjugated(value: SSAValue, writer: Operation) -> SSAValue:
+    assert isinstance(value.type, TensorType)
+    is_complex = isinstance(value.type.element_type, ComplexType)
+    return _made(writer, "conj_physical.default", value) if is_complex else value
 
 
 def dims_seen(step: ViewStep) -> list[int]:
@@ -234,6 +240,18 @@ def _into_part(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operatio
     return _made(writer, "view_as_complex.default", pairs)
 
 
+def _into_conjugate(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
+    return _conjugated(value, writer)
+
+
+def _into_negative(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
+    return _made(writer, "neg.default", value)
+
+
+def _into_itself(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
+    return value
+
+
 PARTIAL: dict[str, _Inverse] = {
     "slice": _into_slice,
     "narrow": _into_narrow,
@@ -260,5 +278,10 @@ _WHOLE: dict[str, _Inverse] = {
     "expand_as": _into_expanded,
     "view_as_real": _into_real_pairs,
     "view_as_complex": _into_complex,
+    "_conj": _into_conjugate,
+    "conj": _into_conjugate,
+    "_neg_view": _into_negative,
+    "resolve_conj": _into_itself,
+    "resolve_neg": _into_itself,
 }
 """Views of all elements."""

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from lamina.passes.view_chains import PERMUTATIONS, SHAPE_ONLY, ViewStep
+from lamina.passes.view_chains import LAZY_STEPS, PERMUTATIONS, SHAPE_ONLY, ViewStep
 from lamina.passes.view_inverses import CUT_DIM, dims_seen
 
 _WORK = 100_000
@@ -142,6 +142,8 @@ def _seen(step: ViewStep, layout: Layout) -> Layout | None:
         return None
     if step.reads_bits:
         return _of_width(layout, shape, width_of(found.element_type))
+    if step.packet in LAZY_STEPS:
+        return layout
     if step.packet in SHAPE_ONLY:
         return reshaped(layout, shape)
     if step.packet in PERMUTATIONS:

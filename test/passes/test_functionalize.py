@@ -128,7 +128,7 @@ def test_written_argument_is_a_result() -> None:
     [
         (
             """
-  %y = aten.neg.default(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = aten.flip.default(%x, dims = [0]) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %t = aten.t.default(%y) : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %r = aten.reshape.default(%t, shape = [6]) : (tensor<3x2xf32>) -> tensor<6xf32>
   %0 = aten.relu_.default(%r) : (tensor<6xf32>) -> tensor<6xf32>
@@ -137,9 +137,8 @@ def test_written_argument_is_a_result() -> None:
         ),
         (
             """
-  %t = aten.t.default(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
-  %r = aten.reshape.default(%t, shape = [6]) : (tensor<3x2xf32>) -> tensor<6xf32>
-  %0 = aten.relu_.default(%r) : (tensor<6xf32>) -> tensor<6xf32>
+  %r = aten.atleast_2d.default(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %0 = aten.relu_.default(%r) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %x : tensor<2x3xf32>""",
             "aten.relu_.default: writes a tensor that may or may not share memory with a function",
         ),

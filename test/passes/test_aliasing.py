@@ -1,0 +1,91 @@
+"""Which ops give views: writes after reshapes, conversions and lazy views, against eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import lamina
+
+torch: Any = pytest.importorskip("torch")
+
+LAST = torch.channels_last
+ALL = torch.contiguous_format
+
+
+class _Program(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        y = self.function(x)
+        y.add_(1)
+        return x + 0, y
+
+
+class _Reversed(_Program):
+    """Writes what is seen, and not the view."""
+
+    def forward(self, x: Any) -> Any:
+        y = self.function(x)
+        x.add_(1)
+        return x + 0, y + 0
+
+
+SEEN: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda x: x.contiguous(),
+    "contiguous of rows": lambda x: x[1:].contiguous(),
+    "contiguous of columns": lambda x: x[..., 1:].contiguous(),
+    "contiguous of a transpose": lambda x: x.mT.contiguous(),
+    "contiguous of a transposed dim of 1": lambda x: x[:, :1].transpose(0, 1)[0].contiguous(),
+    "to channels last": lambda x: x.contiguous(memory_format=LAST),
+    "to channels last and back": lambda x: x.contiguous(memory_format=LAST).contiguous(),
+    "conversion to channels last": lambda x: x.to(memory_format=LAST),
+    "conversion to the same": lambda x: x.to(x.dtype, memory_format=ALL),
+    "channels last already": lambda x: x.permute(0, 3, 1, 2).contiguous(memory_format=LAST),
+    "clone": lambda x: x.clone(memory_format=LAST).flatten(),
+    "every other one, ravelled": lambda x: x.view(-1)[::2].ravel(),
+    "every other one, reshaped": lambda x: x.view(-1)[::2].reshape(-1),
+    "flat transpose": lambda x: x.transpose(0, 1).flatten(),
+    "flat columns": lambda x: x[:, :2].reshape(2, -1),
+    "flat columns as rows": lambda x: x[:, :2].flatten(2),
+    "flat permutation": lambda x: x.permute(2, 3, 0, 1).reshape(8, -1),
+    "expanded": lambda x: x[:1].expand(5, 3, 2, 4).reshape(15, 8).clone(),
+    "diagonal": lambda x: x.movedim(0, -1).diagonal(0, 0, 1),
+}
+
+LAZY: dict[str, Callable[[Any], Any]] = {
+    "conj": lambda z: z.conj(),
+    "conj twice": lambda z: z.conj().conj(),
+    "imag of conj": lambda z: z.conj().imag,
+    "real of conj": lambda z: z.conj().real[0],
+    "adjoint": lambda z: z.mH,
+    "transposed conj": lambda z: z.conj().t()[1:],
+    "resolved conj": lambda z: z.conj().resolve_conj(),
+    "resolved": lambda z: z.resolve_conj().resolve_neg(),
+    "resolved imag": lambda z: z.conj().imag.resolve_neg(),
+    "resolved adjoint": lambda z: z.mH.resolve_conj(),
+    "resolved conj twice": lambda z: z.conj().conj().resolve_conj(),
+}
+
+
+def _values(dtype: Any) -> Any:
+    shape = (3, 4) if dtype.is_complex else (2, 3, 2, 4)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=dtype)
+
+
+@pytest.mark.parametrize("form", [_Program, _Reversed])
+@pytest.mark.parametrize("name", [*SEEN, *LAZY])
+def test_writes_are_seen_as_in_eager_mode(name: str, form: type[_Program]) -> None:
+    function = SEEN.get(name) or LAZY[name]
+    module = form(function)
+    given = _values(torch.float32 if name in SEEN else torch.complex64)
+    expected_input = given.clone()
+    expected = module(expected_input)
+    exported = torch.export.export(module, (given.clone(),), strict=False)
+    found = lamina.compile(exported, cache=False)(given)
+    for one, other in zip((*found, given), (*expected, expected_input), strict=True):
+        torch.testing.assert_close(one, other.resolve_conj().resolve_neg(), check_stride=False)
