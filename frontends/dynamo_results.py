@@ -1,8 +1,9 @@
-"""Results of a graph that share memory with each other, or whose memory may grow.
+"""Results of a graph that share memory, are not row-major, or whose memory may grow.
 
-A compiled graph gives every result memory of its own. Code after a graph break writes through
-views and resizes what was empty, so results that share a storage are given once, as a base, and
-torch makes the views of it; results without elements get torch's memory, which grows.
+A compiled graph gives every result row-major memory of its own. Code after a graph break writes
+through views and resizes what was empty, so results that share a storage are given once, as a base,
+and torch makes the views of it; results without elements get torch's memory, which grows. What
+`reshape` shares or copies depends on strides, so other results get the strides of eager mode.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import torch
 from torch import fx
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.frontends.dynamo_storage import Storages, is_static, is_strided
+from lamina.frontends.dynamo_storage import (
+    Storages,
+    is_static,
+    is_strided,
+    memory_order,
+    row_major_copy,
+)
+from lamina.passes.view_inverses import overlaps
 
 _View = Callable[[torch.Tensor], torch.Tensor]
 
@@ -41,7 +49,7 @@ class Finish:
 
 
 def shared_results(graph_module: fx.GraphModule, regenerated: Collection[int]) -> Finish | None:
-    """Takes views of other results out of a graph, and gives what puts them back.
+    """Takes results that are not row-major or share memory out of a graph; gives what remakes them.
 
     Bases that are no result go to the end of the graph's results. AOTAutograd makes the results at
     the positions `regenerated` anew from inputs. None if nothing needs finishing. Raises
@@ -66,6 +74,8 @@ def shared_results(graph_module: fx.GraphModule, regenerated: Collection[int]) -
     for root, positions in groups.items():
         if len(positions) > 1:
             views += _share(storages, root, positions, entries)
+        else:
+            views += _restride(storages, root, positions[0], entries)
     if not empty and not views:
         return None
     output.args = (tuple(entries),)
@@ -90,6 +100,32 @@ def _share(
         entries[position] = None
     entries[place : place + 1] = [base]
     return [(position, place, made[position]) for position in positions if position != place]
+
+
+def _restride(
+    storages: Storages, root: fx.Node, position: int, entries: list[Any]
+) -> Iterable[tuple[int, int, _View]]:
+    """Of a result that is alone in its storage: its strides, unless it is row-major."""
+    node = entries[position]
+    value = node.meta["val"]
+    if not is_static(value) or value.is_contiguous():
+        return []
+    shape, stride = tuple(value.shape), value.stride()
+    dims = memory_order(value)
+    if dims is not None:
+        entries[position] = row_major_copy(node.graph, node, dims)
+        return [
+            (position, position, partial(_strided, value.dtype, (shape, stride, 0), False, False))
+        ]
+    if not overlaps(shape, stride):
+        return [(position, position, partial(_spread, shape, stride))]
+    return [] if storages.in_order(root) is None else _share(storages, root, [position], entries)
+
+
+def _spread(shape: tuple[int, ...], stride: tuple[int, ...], values: torch.Tensor) -> torch.Tensor:
+    """With gaps between the elements, where eager mode has those of the whole."""
+    spread = torch.empty_strided(shape, stride, dtype=values.dtype)
+    return spread.copy_(values)
 
 
 def _is_empty(value: torch.Tensor) -> bool:

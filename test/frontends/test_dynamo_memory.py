@@ -143,6 +143,44 @@ def test_writes_through_views_after_a_graph_break() -> None:
         check(function, lambda: (torch.randn(3, 3),))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.t() + 1,
+        lambda x: (x + 1).view(1, 3, 2, 2).to(memory_format=torch.channels_last) * 2,
+        lambda x: (x + 1)[:, ::2],
+        lambda x: (x + 1)[1:, 1:].t(),
+        lambda x: (x[0] + 1).expand(3, 4),
+        lambda x: (x + 1).unfold(1, 3, 1),
+        lambda x: torch.complex(x, x).t().conj(),
+        lambda x: torch.complex(x, x).imag,
+    ],
+)
+def test_results_have_the_strides_of_eager_mode(function: Callable[..., Any]) -> None:
+    x = torch.randn(3, 4)
+    optimized = compiled(function)
+    for _ in range(2):
+        actual, expected = optimized(x), function(x)
+        torch.testing.assert_close(actual, expected)
+        assert actual.stride() == expected.stride()
+
+
+def test_what_reshape_copies_after_a_graph_break() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = (x + 1).t()
+        torch._dynamo.graph_break()
+        y.reshape(-1).zero_()
+        return y
+
+    def resized(x: torch.Tensor) -> torch.Tensor:
+        y = (x + 1).t()
+        y.resize_(2, 2)
+        return y
+
+    check(function, lambda: (torch.randn(3, 4),))
+    check(resized, lambda: (torch.randn(3, 4),))
+
+
 def test_shared_results_whose_size_depends_on_data() -> None:
     def same(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         kept = x[x > 0]
@@ -170,7 +208,7 @@ def test_results_apart_take_the_native_path() -> None:
 
         return lookup_backend("lamina")(graph, inputs)
 
-    function = torch.compile(lambda x: (x + 1, x.t() * 2), backend=record)
+    function = torch.compile(lambda x: (x + 1, x.sum(0) * 2), backend=record)
     x = torch.randn(3, 4)
     original = DynamoCall.__call__
 
