@@ -17,10 +17,11 @@ _INTRODUCTION = """# Ops
 
 Made by `python -m lamina.tools.ops_page docs/ops.md` from the tables that the compiler itself
 uses; a test checks that it is current. One row for each overload of ATen that returns new tensors:
-in-place and `out=` overloads become these before (`functionalize`). An op is *core* if it stands in
-the `core_aten` dialect and is lowered to `prims` by the named file; it is *decomposed* if the named
-file turns it into core ops; it is *bounded* if the size of its result depends on data and the named
-file makes ops of known sizes of it ([data_dependent_shapes.md](data_dependent_shapes.md)).
+in-place and `out=` overloads become these before (`functionalize`), which refuses `set_`, `resize_`
+to another shape, and ops that read some of the memory that they write. An op is *core* if it stands
+in the `core_aten` dialect and is lowered to `prims` by the named file; it is *decomposed* if the
+named file turns it into core ops; it is *bounded* if the size of its result depends on data and the
+named file makes ops of known sizes of it ([data_dependent_shapes.md](data_dependent_shapes.md)).
 `lamina-ops --why OP` tries an example of one op in each dtype and says what stops it;
 `lamina-ops --check FILE` lists all that stops a program.
 """

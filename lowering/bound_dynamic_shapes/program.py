@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.table import Result, bounding_of
@@ -28,6 +29,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
     is_dynamic,
     is_number,
 )
+from lamina.lowering.core_aten_to_prims.table import limitations
 from lamina.lowering.tensor_types import element_of, is_bool
 from lamina.passes.refusal import unsupported
 
@@ -176,7 +178,11 @@ def _bound(op: Operation, state: State) -> None:
 
 
 def missing(op: Operation) -> UnsupportedError:
-    """The error for an op that has no entry in the table."""
+    """The error for an op that has no entry in the table: the recorded reason if there is one."""
+    name = op.name.partition(".")[2]
+    recorded = DECOMPOSITIONS.limitations().get(name) or limitations().get(name)
+    if recorded is not None:
+        return unsupported(op, recorded)
     return unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
 
 

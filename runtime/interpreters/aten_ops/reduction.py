@@ -25,11 +25,17 @@ def _reduce(a: Call, function: Callable[..., Any], x: Array, **extra: Any) -> Ar
     )
 
 
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """The mean, which is NaN of no elements; NumPy's own warns of that."""
+    count = np.prod([x.shape[d] for d in axis])
+    return x.sum(axis=axis, keepdims=keepdims) / count
+
+
 @interprets("sum.dim_IntList", "sum", "mean", "mean.dim", "nansum")
 def sum_(a: Call) -> Array:
     """Sum or mean."""
     x = wide(a["self"] if a.dtype.kind in "fc" else a.cast("self"))
-    function = {"sum": np.sum, "nan": np.nansum, "mea": np.mean}[a.name[:3]]
+    function = {"sum": np.sum, "nan": np.nansum, "mea": _mean}[a.name[:3]]
     return _reduce(a, function, x if x.dtype.kind in "fc" or a.dtype.kind != "f" else x * 1.0)
 
 
@@ -95,7 +101,7 @@ def var(a: Call) -> Array:
 def variance(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool) -> Array:
     """Sum of squared distances from the mean, divided by max(0, count - correction)."""
     count = np.prod([x.shape[d] for d in axis])
-    distance = x - x.mean(axis=axis, keepdims=True)
+    distance: Any = x - _mean(x, axis, keepdims=True)
     total = (distance * np.conj(distance)).real.sum(axis=axis, keepdims=keepdims)
     return total / np.maximum(count - correction, 0)
 
