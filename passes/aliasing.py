@@ -41,6 +41,9 @@ _UNDECLARED = frozenset(
 )
 """May give back views of operands, though the schema does not say so."""
 
+_PRODUCTS = frozenset(["cartesian_prod", "einsum"])
+"""Of these, those that compute with more than one operand."""
+
 _SURE_VIEWS = frozenset(["view_as", "unflatten", "_reshape_alias"])
 """Reshapes that fail where they would have to copy."""
 
@@ -69,7 +72,8 @@ def aliasing_of(
     if packet in _LAZY:
         return (Aliasing.NONE if _LAZY[packet](place) else Aliasing.VIEW), operand
     if packet in _UNDECLARED:
-        return Aliasing.MAYBE, operand
+        made = packet in _PRODUCTS and len(op.operands) > 1
+        return (Aliasing.NONE if made else Aliasing.MAYBE), operand
     return (Aliasing.VIEW if _declares_view(op) else Aliasing.NONE), operand
 
 

@@ -44,6 +44,7 @@ EQUAL: dict[str, Callable[[torch.Tensor], object]] = {
     "a row from a column at one index": lambda x: x.diagonal().copy_(x[1, :4]),
     "a number of the target": lambda x: x.fill_(x[1, 2]),
     "where greater, a number of the target": lambda x: x.masked_fill_(x > 0, x[0, 0]),
+    "a product with itself": lambda x: x.add_(torch.einsum("ij,kj->ij", x, x[1:3])),
     "out of an elementwise op": lambda x: torch.exp(x[1:], out=x[1:]),
     "out of a sum along rows": lambda x: torch.cumsum(x, 1, out=x),
     "out of softmax": lambda x: torch.softmax(x, 0, out=x),
