@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f64
+from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, f64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -35,19 +35,34 @@ def hash_tensor(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 @lowers("view.dtype")
 def view_dtype(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """The same bytes, the lowest first: elements of the last dimension are cut up or joined."""
-    x, element = op.arg("self"), element_of(op.results[0])
+    x, element, shape = op.arg("self"), element_of(op.results[0]), shape_of(op.results[0])
     if element_of(x) == element:
         return x
-    if any(is_complex(kind) or is_bool(kind) for kind in (element_of(x), element)):
-        raise b.refuse(f"{element_of(x)} as {element}", "dtypes of floats and integers")
+    if is_bool(element_of(x)) or is_bool(element):
+        raise b.refuse(f"{element_of(x)} as {element}", "dtypes of numbers")
+    if is_complex(element_of(x)):  # a real part is in front of its imaginary one
+        parts = [b.reshape(b(name, x), [*shape_of(x), 1]) for name in ("real", "imag")]
+        pairs = b("cat", parts, rank_of(x))
+        x = b.reshape(pairs, [*shape_of(x)[:-1], 2 * shape_of(x)[-1]] if rank_of(x) else [2])
+    if not isinstance(element, ComplexType):
+        return _with_bits(b, x, element, shape)
+    pairs = _with_bits(b, x, element.element_type, [*shape, 2])
+    columns = [b.slice(pairs, len(shape), place, place + 1) for place in (0, 1)]
+    return b("complex", *(b.reshape(column, shape) for column in columns))
+
+
+def _with_bits(b: PrimsBuilder, x: SSAValue, element: Attribute, shape: list[int]) -> SSAValue:
+    """Real numbers as real numbers of another dtype, of that shape."""
+    if element_of(x) == element:
+        return b.reshape(x, shape)
     wide, narrow = _width(element_of(x)), _width(element)
     x = _as(b, x, _unsigned(wide))
     if wide > narrow:
         pieces = [_piece(b, x, position * narrow, narrow) for position in range(wide // narrow)]
-        x = b.reshape(b("cat", pieces, rank_of(x)), shape_of(op.results[0]))
+        x = b("cat", pieces, rank_of(x))
     elif wide < narrow:
-        x = _joined(b, x, narrow // wide, shape_of(op.results[0]))
-    return _as(b, x, element)
+        x = _joined(b, x, narrow // wide, shape)
+    return _as(b, b.reshape(x, shape), element)
 
 
 def _width(element: Attribute) -> int:
