@@ -33,7 +33,7 @@ from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.entry import function_named
 from lamina.runtime.extern_kernels.calls import refused_calls
-from lamina.runtime.layers import layer_of
+from lamina.runtime.layers import layer_of, verify_scheduled
 from lamina.tools.op_trials import Trial, try_op
 from lamina.tools.program_removal import Removal
 from lamina.tools.tolerant_parser import UnknownOp
@@ -43,7 +43,8 @@ _MARKED = re.compile(rf"{_MARK}:(\d+):\d+(?:: error: )?")
 """Where ops of a program under trial stand: their number in the program."""
 
 _MOST_ROUNDS = 500
-_BEFORE_LOOPS = ("loop", "fused", "scheduled", "llvm")
+_WITH_CALLS = ("loop", "fused")
+"""Layers whose calls of extern kernels are ops on tensors."""
 
 Location = str | None
 
@@ -222,13 +223,15 @@ def _whole_program(check: _Check) -> None:
 def _lowered(module: ModuleOp, at_loops: Callable[[ModuleOp], None]) -> LaminaError | None:
     """Take a module down to the scheduled layer; what stopped it."""
     start = layer_of(module)
-    if start in _BEFORE_LOOPS[1:]:
-        return None
     try:
-        if start != "loop":
+        if start == "scheduled":
+            verify_scheduled(module)
+            return None
+        if start not in _WITH_CALLS:
             run_pipeline(module, pipeline(start=start, stop="loop"), Context())
+            start = "loop"
         at_loops(module)
-        run_pipeline(module, pipeline(start="loop", stop="scheduled"), Context())
+        run_pipeline(module, pipeline(start=start, stop="scheduled"), Context())
     except LaminaError as error:
         return error
     except (DiagnosticException, VerifyException) as error:
