@@ -8,7 +8,7 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, map_of
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.loop_rewriting import erase_if_dead
+from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 from lamina.passes.padded_inlining import Guard, Pads, index_value
 
 
@@ -167,27 +167,9 @@ def _replace(
     region: Region,
 ) -> GenericOp:
     """Put a nest with these reads and this body in the place of `op`."""
-    new = GenericOp(
-        op.extents,
-        inputs,
-        maps,
-        op.write_maps,
-        op.combiner_names,
-        [r.type for r in op.res],
-        region,
-        sources=sources,
-        outs=list(op.outs),
-        pads=pads,
-    )
-    new.attributes.update(op.attributes)
-    new.location = op.location
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(new, op)
-    for old_result, result in zip(op.res, new.res, strict=True):
-        result.name_hint = old_result.name_hint
-        old_result.replace_all_uses_with(result)
-    block.erase_op(op)
+    op.detach_region(op.body)
+    op.add_region(region)
+    new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads, sources=sources)
     erase_if_dead(producer)
     return new
 
