@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from torch.func import grad, jvp
 from torch.nn import functional
 
-
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    """Nothing compiled before, the same numbers in each test; only torch.func differentiates."""
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 def check(function: Callable[..., Any], *args: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from lamina.dialects.errors import ArgumentError
 from lamina.frontends.dynamo_call import DynamoCall
 
-
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    """Nothing compiled before, the same numbers in each test, no gradients."""
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,13 +19,7 @@ from lamina.dialects.errors import ExecutionError
 WEIGHTS = ("passed", "checked", "frozen")
 
 
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    """Nothing compiled before, the same numbers in each test, no gradients."""
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

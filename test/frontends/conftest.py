@@ -1,0 +1,17 @@
+"""What tests of the front ends share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def inference() -> Iterator[None]:
+    """Dynamo has compiled nothing before; the same random numbers in each test; no gradients."""
+    torch = pytest.importorskip("torch")
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
