@@ -373,7 +373,8 @@ def _hold(
     """The address of a constant; the array, or a contiguous copy of it, goes into `keep`."""
     address = held.get(slot.name)
     if address is None:
-        value = constants[slot.name]
+        if (value := constants.get(slot.name)) is None:
+            raise ArgumentError(f"@setup reads '{slot.name}', which is not among the constants")
         kind = array_kind(kind_name(value) or "numpy")
         kept = kind.contiguous(value)
         address = held[slot.name] = kind.reader(slot, -1)(kept)
