@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +19,16 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
-CODEGEN_VERSION = 5
+CODEGEN_VERSION = 7
 
 #: What LLVM may call on its own account, and what waiting threads call.
 _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
 
 _lock = threading.Lock()
+# A process does not fork while LLVM works: the child would find LLVM's own locks taken for ever.
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 _names = itertools.count()
 
 
@@ -99,7 +104,10 @@ def emit_llvm_ir(
 ) -> str:
     """LLVM IR of a scheduled module, as made or after LLVM's passes."""
     target, text = _emitted(module, target, options)
-    return str(optimise(text, target)) if optimized else text
+    if not optimized:
+        return text
+    with _lock:
+        return str(optimise(text, target))
 
 
 def emit_assembly(
@@ -140,9 +148,28 @@ def compile_object(text: str, target: Target, level: int | None = None) -> bytes
         return target_machine(target).emit_object(optimise(text, target))
 
 
-@cache
-def _engine() -> binding.LLJIT:
-    return binding.create_lljit_compiler(target_machine(Target.host()), suppress_errors=True)
+class _Engines:
+    """The JIT engines of this process.
+
+    LLVM keeps some 9 KB of each library that an engine has ever linked, for as long as the engine
+    lives. After `LIBRARIES` libraries the next engine begins; one goes with the last of its own.
+    """
+
+    LIBRARIES = 64
+
+    def __init__(self) -> None:
+        self._linked = 0
+
+    def next(self) -> binding.LLJIT:
+        """The engine that links the next library."""
+        if self._linked % self.LIBRARIES == 0:
+            machine = target_machine(Target.host())
+            self._engine = binding.create_lljit_compiler(machine, suppress_errors=True)
+        self._linked += 1
+        return self._engine
+
+
+_engines = _Engines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +178,7 @@ class LoadedObject:
 
     addresses: dict[str, int]
     _tracker: Any
+    _engine: Any
 
 
 def load_object(
@@ -176,10 +204,11 @@ def load_object(
         library.export_symbol(name)
     with _lock:
         try:
-            tracker = library.link(_engine(), f"lamina{next(_names)}")
+            engine = _engines.next()
+            tracker = library.link(engine, f"lamina{next(_names)}")
         except RuntimeError as error:
             raise ExecutionError(f"the code cannot be loaded: {error}") from None
-    return LoadedObject({name: tracker[name] for name in symbols}, tracker)
+    return LoadedObject({name: tracker[name] for name in symbols}, tracker, engine)
 
 
 def _resolve(code: bytes, needs_openmp: bool, provided: Mapping[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from lamina.codegen.llvm_emitter.parallel import OPENMP_SYMBOLS
+from lamina.codegen.llvm_emitter.parallel import OPENMP_SYMBOLS, TEAM_SIZE
 
 _RUNTIME = re.compile(r"/lib(gomp|omp|iomp5)[-.\w]*\.so[.\d]*$")
 _SYSTEM = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
@@ -28,13 +28,30 @@ def _loaded_runtimes() -> list[str]:
 def _symbols(library: str, mode: int) -> dict[str, int] | None:
     try:
         handle = ctypes.CDLL(library, mode=mode)
-        functions = {name: getattr(handle, name) for name in OPENMP_SYMBOLS}
+        functions = {name: getattr(handle, name) for name in (*OPENMP_SYMBOLS, TEAM_SIZE)}
     except (OSError, AttributeError):
         return None
+    _prepare_forks(handle, library)
     return {
         name: ctypes.cast(function, ctypes.c_void_p).value or 0
         for name, function in functions.items()
     }
+
+
+_PAUSE_HARD = 2
+"""OpenMP's omp_pause_hard: threads end, and begin anew with the next team."""
+
+
+def _prepare_forks(runtime: ctypes.CDLL, library: str) -> None:
+    """Lets forked children have teams.
+
+    A child has only the thread that forked, but libgomp's record of a whole team, and would wait
+    for it for ever. So the team ends before a fork; parent and child each begin one when they need
+    it. LLVM's runtime, which is libiomp5 too, sees to that itself.
+    """
+    pause = getattr(runtime, "omp_pause_resource_all", None)
+    if "gomp" in library and pause is not None:
+        os.register_at_fork(before=lambda: pause(_PAUSE_HARD))
 
 
 @cache

@@ -1,10 +1,12 @@
 """What the machine the code is for looks like: LLVM's CPU name and features, registers, caches."""
 
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -16,12 +18,23 @@ _DEFAULT_CACHES = {
 }
 
 
+STACK_BYTES = 1 << 20
+"""Most bytes of stack one function may take: worker threads may have as little as 2 MB in all."""
+
+CORES = 16
+"""Threads of a machine that nobody could ask: any usual number of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A CPU to generate code for; nothing above codegen asks the host about its CPU.
 
     `vector_bits` is the widest vector register, `vector_registers` how many of them there are.
     `l3_bytes` is the last-level cache shared by the cores. `features` is LLVM's `+a,-b` list.
+    `cores` bounds the threads that have scratch memory of their own.
+
+    A variant of one, `dataclasses.replace(target, vector_bits=256)`, is a target as good as any.
+    Raises InputError for sizes that no machine has.
     """
 
     triple: str
@@ -34,6 +47,20 @@ class Target:
     l3_bytes: int
     has_fma: bool
     name: str
+    cores: int = CORES
+
+    def __post_init__(self) -> None:
+        bits = self.vector_bits
+        if not 64 <= bits <= MOST_VECTOR_BITS or bits & (bits - 1):
+            raise InputError(
+                f"target {self.name}: vector_bits={bits} is no power of two from 64 to "
+                f"{MOST_VECTOR_BITS}"
+            )
+        for name in _LEAST:
+            if getattr(self, name) < _LEAST[name]:
+                raise InputError(
+                    f"target {self.name}: {name}={getattr(self, name)} is below {_LEAST[name]}"
+                )
 
     @staticmethod
     def host() -> "Target":
@@ -42,14 +69,27 @@ class Target:
 
     @staticmethod
     def parse(text: str) -> "Target":
-        """The target called `text` (see `Target.names`); UnsupportedError if there is none."""
-        if text == "host":
-            return _host()
-        target = _NAMED.get(text)
+        """The target that `text` names (see `Target.names`), perhaps with other fields, as in
+        `x86-64-v4;vector_bits=256;l2_bytes=524288`.
+
+        Raises UnsupportedError if there is none, InputError for fields that do not fit.
+        """
+        name, *changes = text.split(";")
+        target = _host() if name == "host" else _NAMED.get(name)
         if target is None:
             known = ", ".join(Target.names())
-            raise UnsupportedError("target", f"no target is called '{text}'", nearest=known)
-        return target
+            raise UnsupportedError("target", f"no target is called '{name}'", nearest=known)
+        return replace(target, **dict(map(_field, changes))) if changes else target
+
+    @property
+    def spelled(self) -> str:
+        """The text from which `Target.parse` makes this target."""
+        base = self.name if self.name in Target.names() else "host"
+        usual = asdict(Target.parse(base))
+        changes = [
+            f"{name}={value}" for name, value in asdict(self).items() if value != usual[name]
+        ]
+        return ";".join([base, *changes])
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -80,6 +120,28 @@ class Target:
     def key(self) -> str:
         """Text that differs between any two targets whose code may differ."""
         return repr(sorted(asdict(self).items()))
+
+
+MOST_VECTOR_BITS = 2048
+"""What the widest vector extension of any architecture allows (SVE)."""
+
+_LEAST = {"vector_registers": 8, "l1d_bytes": 4096, "l2_bytes": 4096, "l3_bytes": 4096, "cores": 1}
+"""Schedules need registers for a product's tile, and caches that hold at least a page."""
+
+
+def _field(text: str) -> tuple[str, Any]:
+    """`name=value` as the name and value of a field of `Target`; InputError for anything else."""
+    name, equals, value = text.partition("=")
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(Target)}
+    if not equals or name not in kinds:
+        raise InputError(f"target option '{text}': an option is NAME=VALUE of {', '.join(kinds)}")
+    if kinds[name] is str:
+        return name, value
+    if kinds[name] is bool and value in ("True", "False"):
+        return name, value == "True"
+    if kinds[name] is int and value.isdecimal():
+        return name, int(value)
+    raise InputError(f"target option '{text}': '{value}' is no {kinds[name].__name__}")
 
 
 _V3 = (
@@ -151,6 +213,7 @@ def _host() -> Target:
         vector_registers=registers,
         has_fma=fma,
         name="host",
+        cores=os.cpu_count() or CORES,
         **_host_caches(),
     )
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     FileLineColLoc,
     IntAttr,
+    IntegerAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
@@ -33,9 +36,15 @@ from lamina.dialects.errors import InputError, LaminaError
 _SHOWN_COLUMNS = 100
 """How much of a source line a message shows; constants can make lines of many megabytes."""
 
-_TERMINAL_SAFE_KINDS = (ValueError, TypeError, KeyError, AttributeError, IndexError, AssertionError)
-"""What xDSL's and our op parsers raise by accident on text that is malformed in a way they did not
-foresee: reported at the place reached instead of escaping as a traceback."""
+_NO_ACCIDENTS = (LaminaError, MemoryError, RecursionError)
+"""What is meant for users, or says nothing about the text. All else that parsers and verifiers of
+ops raise, they raise by accident on malformed text: it is reported at the place reached."""
+
+_PREDICATES = {"arith.cmpi": 10, "arith.cmpf": 16, "loop.cmpi": 10, "loop.cmpf": 16}
+"""How many comparisons there are; their verifiers take any number, and printing it fails."""
+
+_MOST_SPLAT_ELEMENTS = 1 << 24
+"""Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
 
 
 class SourceLexer(MLIRLexer):
@@ -101,9 +110,12 @@ class SourceParser(Parser):
             operation = super().parse_operation()
         except (DiagnosticException, LaminaError) as error:
             raise ParseError(start, str(error)) from error
-        except _TERMINAL_SAFE_KINDS as error:
-            message = str(error) or type(error).__name__
-            raise ParseError(self._current_token.span, f"malformed text here: {message}") from error
+        except (ParseError, *_NO_ACCIDENTS):
+            raise
+        except Exception as error:
+            message = f"malformed text here: {_accident(error)}"
+            raise ParseError(self._current_token.span, message) from error
+        _check_numbers(operation, start)
         if isinstance(operation.location, UnknownLoc):
             operation.location = self._location_at(start.start)
         return operation
@@ -116,6 +128,21 @@ class SourceParser(Parser):
             self.raise_error(f"extent {extent} is beyond 2^63 - 1", start.start, start.end)
         return extent
 
+    def _parse_dense_literal_type(self) -> Any:
+        """The type of a `dense<...>`, checked before its elements are made."""
+        start = self._current_token.span
+        kind = super()._parse_dense_literal_type()
+        count = prod(kind.get_shape())
+        # An element that is written takes a character; more of them are one value repeated.
+        if count > max(_MOST_SPLAT_ELEMENTS, start.start):
+            self.raise_error(
+                f"a constant of {count} elements holds each of them, and may have "
+                f"{_MOST_SPLAT_ELEMENTS}; aten.full.default makes a larger one",
+                start.start,
+                start.end,
+            )
+        return kind
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:
             found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -125,12 +152,26 @@ class SourceParser(Parser):
             if found is not None:
                 return found
             reason = f"Operation {name} is not registered"
-            near = nearest(name, known_op_names(self.ctx, name))
+            near = nearest_ops(self.ctx, name)
             if near:
                 reason += f"; nearest: {', '.join(near)}"
         end = self._current_token.span.start
         start = self.lexer.input.content.rfind(name, 0, end)
         self.raise_error(reason, start, start + len(name))
+
+
+def _check_numbers(operation: Operation, place: Span[str]) -> None:
+    """Refuse numbers of the generic form that no verifier looks at."""
+    for name in ("operandSegmentSizes", "resultSegmentSizes"):
+        sizes = operation.properties.get(name) or operation.attributes.get(name)
+        if isinstance(sizes, DenseArrayBase) and any(n < 0 for n in sizes.get_values()):
+            raise ParseError(place, f"{operation.name}: a negative number in {name}")
+    count = _PREDICATES.get(operation.name)
+    predicate = operation.properties.get("predicate")
+    if count is not None and isinstance(predicate, IntegerAttr):
+        number = predicate.value.data
+        if not 0 <= number < count:
+            raise ParseError(place, f"{operation.name}: there is no predicate {number}")
 
 
 def op_names(dialect: Dialect) -> list[str]:
@@ -141,27 +182,81 @@ def op_names(dialect: Dialect) -> list[str]:
     return [operation.name for operation in dialect.operations]
 
 
-def known_op_names(ctx: Context, like: str) -> list[str]:
-    """Names of the ops of the dialect that `like` names; without such a dialect, dialect names."""
-    dialect_name, dot, _ = like.partition(".")
-    if dot and dialect_name in set(ctx.registered_dialect_names):
-        dialect = ctx.get_optional_dialect(dialect_name)
-        if dialect is not None:
-            return op_names(dialect)
-    suffix = like[len(dialect_name) :]
-    return [name + suffix for name in ctx.registered_dialect_names] + list(_loaded_names(ctx))
+_SAME_OPS = ("aten", "core_aten", "prims")
+"""Dialects in which an op of one name means the same, layer by layer."""
+
+_RELATED = (*_SAME_OPS, "loop", "control", "func", "arith", "math", "scf", "memref", "vector", "cf")
+"""Dialects that programs are made of. Others of xDSL can be read, but are no help to anybody."""
 
 
-def _loaded_names(ctx: Context) -> Iterable[str]:
-    return (operation.name for operation in ctx.loaded_ops)
+def nearest_ops(ctx: Context, name: str, count: int = 3) -> list[str]:
+    """Up to `count` ops that exist and may be meant by `name`, which is none; best first.
+
+    They are of the dialect that `name` says, or have the same name in a dialect of programs.
+    """
+    dialect_name, dot, rest = name.partition(".")
+    if not dot:
+        return _of_that_name(ctx, name)[:count]
+    if dialect_name not in set(ctx.registered_dialect_names):
+        inner = rest.partition(".")[0]
+        if inner in _SAME_OPS:  # as torch.aten.relu
+            return nearest_ops(ctx, rest, count)
+        return _of_that_name(ctx, rest)[:count]
+    layers = _SAME_OPS if dialect_name in _SAME_OPS else ()
+    same = _of_that_name(ctx, rest, sorted(layers, key=lambda d: d != dialect_name), exact=True)
+    own = [op.partition(".")[2] for op in _names_of(ctx, dialect_name)]
+    near = [f"{dialect_name}.{found}" for found in nearest(rest, own, count)]
+    return list(dict.fromkeys([*same[:1], *near, *same[1:]]))[:count]
+
+
+def _names_of(ctx: Context, dialect_name: str) -> list[str]:
+    dialect = ctx.get_optional_dialect(dialect_name)
+    return [] if dialect is None else op_names(dialect)
+
+
+def _of_that_name(
+    ctx: Context, rest: str, dialects: Iterable[str] = _RELATED, *, exact: bool = False
+) -> list[str]:
+    """Ops that are called `rest`, or some overload of it; without `exact` names like it."""
+    packet = rest.partition(".")[0].lower()
+    names = [name for dialect in dialects for name in _names_of(ctx, dialect)]
+    by_packet: dict[str, list[str]] = {}
+    for name in names:
+        by_packet.setdefault(name.split(".")[1], []).append(name)
+    if packet not in by_packet:
+        near = () if exact else get_close_matches(packet, by_packet, n=1, cutoff=0.75)
+        return [name for found in near for name in _best_overloads(by_packet[found], rest)]
+    return _best_overloads(by_packet[packet], rest)
+
+
+_USUAL = ("default", "Tensor", "int", "Scalar")
+"""Overloads that programs call, in the order in which they are likely meant."""
+
+
+def _best_overloads(names: Sequence[str], rest: str) -> list[str]:
+    """The likeliest overload for each dialect."""
+    best: dict[str, str] = {name.partition(".")[0]: "" for name in names}
+    order = (rest.partition(".")[2], *_USUAL)
+
+    def rank(name: str) -> int:
+        overload = name.split(".", 2)[2:]
+        return order.index(overload[0]) if overload and overload[0] in order else len(order)
+
+    for name in sorted(names, key=rank, reverse=True):
+        best[name.partition(".")[0]] = name
+    return list(best.values())
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     """Up to `count` candidates that begin with `name` as a word, or look like it; best first."""
     names = list(candidates)
+    by_lower = {n.lower(): n for n in names}
+    if name not in names and name.lower() in by_lower:
+        return [by_lower[name.lower()]]
     longer = sorted((n for n in names if n.startswith(name + ".")), key=lambda n: n[len(name) :])
     preferred = [n for n in longer if n.endswith(".default")] + longer
-    close = get_close_matches(name, names, n=count, cutoff=0.6)
+    close = get_close_matches(name, names, n=3 * count, cutoff=0.6)
+    close.sort(key=lambda n: n.endswith((".out", "_out")))  # seldom meant
     return list(dict.fromkeys(preferred + close))[:count]
 
 
@@ -237,7 +332,9 @@ def verify_module(module: ModuleOp) -> None:
     """Verify all ops; `InputError` naming the place and the op that does not verify."""
     try:
         module.verify()
-    except DiagnosticException as error:
+    except _NO_ACCIDENTS:
+        raise
+    except Exception as error:
         raise InputError(describe_invalid(module, error)) from error
 
 
@@ -259,7 +356,18 @@ def first_invalid(module: Operation) -> tuple[Operation, str] | None:
             operation.verify()  # nested again: a region is verified by the op around it
         except DiagnosticException as error:
             return _redefinition(operation) or operation, str(error)
+        except _NO_ACCIDENTS:
+            raise
+        except Exception as error:
+            return operation, f"malformed: {_accident(error)}"
     return None
+
+
+def _accident(error: Exception) -> str:
+    """What an error that nobody meant for a user says, in one line."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _redefinition(table: Operation) -> Operation | None:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
+from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
 from lamina.runtime.compile import collector_paused, compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import parse
@@ -71,6 +72,7 @@ def _compile_torch(
     from torch.export import ExportedProgram
 
     from lamina.frontends.exported_program import import_exported_program
+    from lamina.frontends.torch_seeds import TORCH_SEEDS
 
     if not isinstance(program, ExportedProgram):
         raise InputError(
@@ -86,4 +88,5 @@ def _compile_torch(
         structure=imported.structure,
         cache=cache,
         rounding=rounding,
+        seeds=TORCH_SEEDS,
     )

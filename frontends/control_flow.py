@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import fx
+from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import LocationAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -14,6 +15,7 @@ from lamina.dialects import aten
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, WhileOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import UnsupportedError
+from lamina.frontends.flex_attention import traced_attention
 from lamina.frontends.torch_types import tensor_type
 
 Value = Any
@@ -276,9 +278,21 @@ def _under_mode(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> V
     return control.graph.run(graph, operands)
 
 
+def _flex_attention(control: ControlFlow, node: fx.Node, args: Sequence[Value]) -> Value:
+    try:
+        graph, inputs = traced_attention(node)
+    except Exception as error:  # whatever torch says of a graph that it cannot do for all scores
+        reason = f"cannot be traced: {str(error).strip().partition(chr(10))[0]}"
+        raise control.graph.unsupported(node, reason) from error
+    pairs = zip(pytree.tree_leaves(node.args), pytree.tree_leaves(list(args)), strict=True)
+    values = {source: value for source, value in pairs if isinstance(source, fx.Node)}
+    return control.graph.run(graph, [values[source] for source in inputs])
+
+
 IMPORTERS: Mapping[str, Importer] = {
     "associative_scan": _associative_scan,
     "cond": _cond,
+    "flex_attention": _flex_attention,
     "invoke_quant": _call,
     "invoke_quant_packed": _call,
     "invoke_subgraph": _named_call,

@@ -6,25 +6,35 @@ through the package's entry point, so nobody has to import lamina.
 """
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import SkipFrame, exceptions_allowed_to_be_fallback
 from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
-from lamina.frontends.dynamo_call import WEIGHT_MODES, DynamoCall
+from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_graph import import_dynamo_graph
+from lamina.frontends.dynamo_options import (
+    read_options,
+    refuse_layouts,
+)
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
-from lamina.lowering.pipeline import ROUNDINGS
-from lamina.runtime.compile import as_target, collector_paused, native_program
-
-_OPTIONS = ("weights", "target", "cache", "rounding")
+from lamina.frontends.recurrent_composites import kept_whole
+from lamina.runtime.compile import (
+    collector_paused,
+    native_program,
+    open_unbound_arguments,
+)
+from lamina.runtime.compiled import Program
+from lamina.runtime.entry import argument_slots, function_named
 
 
 def lamina_backend(
@@ -38,19 +48,23 @@ def lamina_backend(
 
     Options, as in `torch.compile(f, backend="lamina", options={"weights": "frozen"})`:
 
-    - `weights`: "passed" (default) reads all parameters and buffers in each call. "checked" packs
-      them once, and again when a version counter or an address says that one has changed: faster,
-      but writes through `.data` or a NumPy view move no counter and go unseen. "frozen" packs at
-      the first call and ignores later changes.
+    - `weights`: "checked" (default) packs parameters and buffers once for each module, and again
+      when one has changed: is another tensor, at another address, has another version counter, or
+      another number at a place of which each call reads one in each tensor. Writes that move no
+      counter, through `.data` or a NumPy view, are seen if they change that number, as writes to
+      all of a tensor do. "passed" reads all weights in each call. "frozen" keeps what each
+      module had at its first call: packed, or as a copy.
     - `target`, `cache`, `rounding`: as in `lamina.compile`; the target must be able to run here.
+
+    All of torch's modes are taken, and mean the same: costs choose schedules, nothing is timed.
 
     Every size is static: another shape is another graph. Raises UnsupportedError for graphs that
     need gradients, for ops that cannot be compiled and for ops that read some of what they write,
     ArgumentError for unknown options; Dynamo hands either on as `BackendCompilerFailed`.
     """
-    weights, target, cache, rounding = _read_options(mode, options)
+    weights, target, cache, rounding = read_options(mode, options)
+    refuse_layouts(example_inputs)
     _make_static(example_inputs)
-    refuse_overlaps(graph_module)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         _refuse_lazy(inputs)
@@ -62,25 +76,24 @@ def lamina_backend(
         decompositions=dict(DECOMPOSITIONS),
         keep_inference_input_mutations=True,
     )
-    return backend(graph_module, example_inputs)
+    try:
+        refuse_overlaps(graph_module)
+        with kept_whole(graph_module):
+            return backend(graph_module, example_inputs)
+    except (*exceptions_allowed_to_be_fallback, SkipFrame) as error:
+        # Dynamo would take these for a wish to have the frame run by torch.
+        raise UnsupportedError(
+            "torch.compile(backend='lamina')",
+            f"{type(error).__name__}: {(str(error) or 'no more is said').splitlines()[0]}",
+            location=_place_of(error),
+            nearest="a graph break, torch._dynamo.graph_break(), around it",
+        ) from error
 
 
-def _read_options(
-    mode: str | None, options: Mapping[str, Any] | None
-) -> tuple[str, Target, bool, str]:
-    chosen = dict(options or {})
-    if mode not in (None, "default"):
-        raise ArgumentError(f"mode '{mode}': the lamina backend has no modes; see its options")
-    unknown = [name for name in chosen if name not in _OPTIONS]
-    if unknown:
-        raise ArgumentError(f"option '{unknown[0]}': there are {', '.join(_OPTIONS)}")
-    weights = chosen.get("weights", "passed")
-    if weights not in WEIGHT_MODES:
-        raise ArgumentError(f"weights={weights!r}: one of {', '.join(WEIGHT_MODES)}")
-    rounding = chosen.get("rounding", ROUNDINGS[0])
-    if rounding not in ROUNDINGS:
-        raise ArgumentError(f"rounding={rounding!r}: one of {', '.join(ROUNDINGS)}")
-    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), rounding
+def _place_of(error: BaseException) -> str | None:
+    """The source line of the op at which torch stopped, from the notes of fx."""
+    found = re.findall(r'File "([^"]+)", line (\d+)', str(error))
+    return ":".join(found[-1]) if found else None
 
 
 def _make_static(example_inputs: Sequence[Any]) -> None:
@@ -128,7 +141,17 @@ def _compile_graph(
         program = native_program(imported.module, target, cache=cache, rounding=rounding)
     if program.code is None:
         raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
-    return DynamoCall(imported, program, check=weights == "checked")
+
+    def reading() -> Program:
+        opened = imported.module.clone()
+        main = function_named(opened, "main")
+        assert main is not None
+        kept = {slot.name: None for slot in argument_slots(main) if slot.kind == "constant"}
+        open_unbound_arguments(main, argument_slots(main), kept)
+        with collector_paused():
+            return native_program(opened, target, cache=cache, rounding=rounding)
+
+    return DynamoCall(imported, program, frozen=weights == "frozen", reading=reading)
 
 
 def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:

@@ -1,44 +1,70 @@
 """Calls of a graph that Dynamo captured: which arguments are passed on, and which are bound."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from lamina.dialects.errors import ArgumentError
 from lamina.frontends.dynamo_graph import DynamoGraph
-from lamina.runtime.compiled import CheckedCall, Program, bind, provide
+from lamina.frontends.dynamo_weights import Call, WeightPreparations
+from lamina.frontends.torch_seeds import TORCH_SEEDS
+from lamina.runtime.checked_call import CheckedCall, provide
+from lamina.runtime.compiled import Program, bind, drawn_state
 from lamina.runtime.dispatch.layout import Layout
+from lamina.runtime.dispatch.watched import WatchTable
+from lamina.runtime.entry import Entry
 
 WEIGHT_MODES = ("checked", "passed", "frozen")
-"""How parameters and buffers reach a program: see `lamina_backend`."""
+"""How parameters and buffers reach a program, the default first: see `lamina_backend`."""
 
 
 class DynamoCall:
     """One compiled graph, called with the list of its arguments; it empties the list.
 
-    Tensors are taken as Dynamo's guards left them: gradients and lazy bits need no check here. With
-    `check`, weights that are bound are bound anew when their version counter or address has
-    changed.
+    Tensors are taken as Dynamo's guards left them: gradients and lazy bits need no check here.
+    Weights that the program packs are bound, once for each module; see `WeightPreparations`.
+    `reading` compiles the program that reads all weights in each call.
     """
 
     _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
 
-    def __init__(self, graph: DynamoGraph, program: Program, *, check: bool) -> None:
+    def __init__(
+        self,
+        graph: DynamoGraph,
+        program: Program,
+        *,
+        frozen: bool = False,
+        reading: Callable[[], Program] | None = None,
+    ) -> None:
         self._graph = graph
-        self._program = program
-        self._check = check
-        self._native: Any = None
-        self._stamps: list[tuple[int, int, int]] = []
+        self._native: Call | None = None
         self._strided = graph.strided
         self._copied_back = [p for p in self._strided if p in graph.mutated]
         self._is_plain = not (self._strided or graph.begins or graph.finish)
+        self._program, self._inputs, self._bound = (
+            (program, graph.inputs, graph.bound) if frozen else _pass_unprepared(graph, program)
+        )
+        self._frozen, self._reading = frozen, reading
+        self._drawn = drawn_state(program, TORCH_SEEDS)
+        self.weights: WeightPreparations | None = None
+        if self._bound:
+            self._native = self.weights = WeightPreparations(
+                list(self._bound), self._prepare, self._read_weights, frozen=frozen
+            )
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the graph; ArgumentError for tensors that do not fit it."""
-        if self._native is None or (self._check and self._has_changed(args)):
-            self._native = self._bind(args)
-            if self._is_plain and not self._check:
+        if self._drawn is None:
+            return self._run(args)
+        with self._drawn.call():
+            return self._run(args)
+
+    def _run(self, args: list[Any]) -> list[Any]:
+        if self._native is None:
+            self._native = self._bind(self._program, self._inputs, args, None)[0]
+            if self._is_plain and self._drawn is None:
                 # From now on the builtin function alone is called.
                 own_type: Any = type(
                     "DynamoCall", (DynamoCall,), {"__call__": staticmethod(self._native)}
@@ -53,6 +79,7 @@ class DynamoCall:
         return results if finish is None else finish(results)
 
     def _run_strided(self, args: list[Any]) -> list[Any]:
+        assert self._native is not None
         values = list(args)
         for position in self._strided:
             values[position] = args[position].contiguous()
@@ -63,31 +90,79 @@ class DynamoCall:
         args.clear()
         return results
 
-    def _has_changed(self, args: list[Any]) -> bool:
-        for position, version, address in self._stamps:
-            tensor = args[position]
-            if tensor._version != version or tensor.data_ptr() != address:
-                return True
-        return False
+    def _prepare(self, args: list[Any], watch: WatchTable) -> tuple[Call, Call]:
+        return self._bind(self._program, self._inputs, args, watch)
 
-    def _bind(self, args: list[Any]) -> Any:
-        graph, code = self._graph, self._program.code
+    def _read_weights(self) -> Call:
+        """A call that packs weights each time, and takes those of any strides."""
+        assert self._reading is not None
+        program = self._reading()
+        inputs = sorted([*self._graph.inputs, *self._graph.bound])
+        native: list[Call] = []
+
+        def call(args: list[Any]) -> list[Any]:
+            values = list(args)
+            for position in self._graph.bound:
+                values[position] = args[position].contiguous()
+            if not native:
+                native.append(self._bind(program, inputs, values, None)[0])
+            args.clear()
+            return native[0](values)
+
+        return call
+
+    def _bind(
+        self,
+        program: Program,
+        inputs: Sequence[int],
+        args: list[Any],
+        watch: WatchTable | None,
+    ) -> tuple[Call, Call]:
+        """The native call of a program bound to the weights in `args`, and the checked one."""
+        graph, code = self._graph, program.code
         assert code is not None
-        if self._check:
-            for position in graph.bound:
-                _refuse_inference(args[position])
-            self._stamps = [(p, args[p]._version, args[p].data_ptr()) for p in graph.bound]
-        constants = {name: args[position].detach() for position, name in graph.bound.items()}
+        constants = {name: args[position].detach() for position, name in self._bound.items()}
+        if self._frozen:
+            read = {slot.name for slot in program.main.slots}  # as they are, not packed
+            constants |= {name: constants[name].clone() for name in read & constants.keys()}
         provide("torch")
-        bound = bind(self._program, code, {**constants, **graph.constants})
+        state = self._drawn and self._drawn.state
+        bound = bind(program, code, {**constants, **graph.constants}, state)
         layout = Layout(
             "list",
             tuple(graph.outputs),
-            boxed=tuple(graph.inputs),
+            boxed=tuple(inputs),
             boxed_count=len(args),
             native_kind="torch",
+            watched=watch,
         )
-        return bound.function(layout, _Unboxed(CheckedCall(bound, layout), graph.inputs))
+        checked = _Unboxed(CheckedCall(bound, layout), inputs)
+        slow = checked if watch is None or self.weights is None else self.weights.miss
+        return bound.function(layout, slow), checked
+
+
+def _pass_unprepared(
+    graph: DynamoGraph, program: Program
+) -> tuple[Program, list[int], dict[int, str]]:
+    """The program with an input for each weight that its setup does not read.
+
+    To bind those would gain nothing. Gives the positions of its inputs among the arguments, and
+    those of what stays bound, with its name.
+    """
+    setup = program.setup.slots if program.setup is not None else ()
+    prepared = {slot.name for slot in setup} | graph.rearranged
+    bound = {place: name for place, name in graph.bound.items() if name in prepared}
+    passed = {name: place for place, name in graph.bound.items() if name not in prepared}
+    places = iter(graph.inputs)
+    inputs: list[int] = []
+    slots = list(program.main.slots)
+    for number, slot in enumerate(slots):
+        if slot.kind == "parameter" and slot.name in passed:
+            slots[number] = replace(slot, kind="input")
+            inputs.append(passed[slot.name])
+        elif slot.kind == "input":
+            inputs.append(next(places))
+    return replace(program, main=Entry(tuple(slots))), inputs, bound
 
 
 class _Unboxed:
@@ -101,14 +176,6 @@ class _Unboxed:
         results = self._call(*(args[place].detach() for place in self._places))
         args.clear()
         return results
-
-
-def _refuse_inference(tensor: torch.Tensor) -> None:
-    if tensor.is_inference():
-        raise ArgumentError(
-            "weights='checked' needs version counters, which tensors made under "
-            "torch.inference_mode() lack; use weights='passed' or 'frozen'"
-        )
 
 
 def _check_begin(tensor: torch.Tensor, position: int, begin: int) -> None:

@@ -26,6 +26,7 @@ class DynamoGraph:
 
     `inputs` and `bound` have the positions of the call's arguments that are passed and bound;
     `strided` those of `inputs` that are not row-major contiguous, `mutated` those written to.
+    `rearranged` names those of `bound` that are not row-major contiguous.
     `begins` says where inputs have to begin in their storage, where that matters.
     `outputs` has a compiled output's number for each result, or None where the result is None;
     `finish` makes the results of a call of them, unless they are that already.
@@ -34,6 +35,7 @@ class DynamoGraph:
     module: ModuleOp
     inputs: list[int] = field(default_factory=list)
     bound: dict[int, str] = field(default_factory=dict)
+    rearranged: set[str] = field(default_factory=set)
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     strided: list[int] = field(default_factory=list)
     mutated: list[int] = field(default_factory=list)
@@ -80,6 +82,8 @@ def import_dynamo_graph(
             continue
         if position in bindable and node not in written:
             imported.bound[position] = node.name
+            if not example.is_contiguous():
+                imported.rearranged.add(node.name)
             values.append(add(node.name, "parameter", example))
             continue
         imported.inputs.append(position)

@@ -7,14 +7,16 @@ rules of `lamina.passes.overlaps`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.source import describe_location
@@ -26,15 +28,25 @@ from lamina.passes.view_layouts import Layout
 def refuse_overlaps(graph_module: fx.GraphModule) -> None:
     """Run a graph that writes on tensors without data; UnsupportedError names an op at fault."""
     nodes = list(graph_module.graph.nodes)
-    examples = [n.meta.get("example_value") for n in nodes if n.op == "placeholder"]
-    tensors = [example for example in examples if isinstance(example, torch.Tensor)]
+    sources = {
+        node: node.meta.get("example_value")
+        for node in nodes
+        if node.op in ("placeholder", "get_attr")
+    }
+    tensors = [example for example in sources.values() if isinstance(example, torch.Tensor)]
     strided = all(tensor.layout is torch.strided for tensor in tensors)
     if not strided or not any(map(_may_write, nodes)):
         return
     recording = torch.is_grad_enabled()
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+    # The mode takes no tensor with data: it would compute in place on what a user holds.
+    with FakeTensorMode(shape_env=ShapeEnv()):
+        values = dict(zip(sources, _alike(list(sources.values())), strict=True))
+        walk = _Walk(graph_module, values)
         try:
-            _Walk(graph_module).run(*_alike(examples))
+            walk.run(*(value for node, value in values.items() if node.op == "placeholder"))
+        except BaseException:
+            walk.leave()
+            raise
         finally:
             torch.set_grad_enabled(recording)
 
@@ -68,9 +80,31 @@ def _alike(examples: Sequence[Any]) -> list[Any]:
 
 
 class _Walk(fx.Interpreter):
+    """Runs a graph on `values` of what it is given and of what it holds, such as parameters."""
+
+    def __init__(self, graph_module: fx.GraphModule, values: Mapping[fx.Node, Any]) -> None:
+        super().__init__(graph_module)
+        self._nodes = list(graph_module.graph.nodes)
+        self._values = values
+        self._last: fx.Node | None = None
+
+    def leave(self) -> None:
+        """Runs what ends the transforms of torch.func that the walk, which has failed, is in.
+
+        Those calls, like those that begin one, take and give nothing.
+        """
+        reached = 0 if self._last is None else self._nodes.index(self._last) + 1
+        for node in self._nodes[reached:]:
+            if node.op == "call_function" and not node.all_input_nodes and not node.users:
+                node.target(*node.args, **node.kwargs)
+
     def run_node(self, n: fx.Node) -> Any:
+        self._last = n
+        if n.op == "get_attr":
+            held = self._values[n]
+            return super().run_node(n) if held is None else held
         if isinstance(n.target, HigherOrderOperator):
-            return n.meta["example_value"]
+            return tree_map(lambda leaf: _alike([leaf])[0], n.meta["example_value"])
         with _Watching(n):
             return super().run_node(n)
 
@@ -120,12 +154,12 @@ class _Call:
         if self.name in WRITES_LAST or self.packet in ("set_", "resize_", "resize_as_"):
             return None
         for number, (_, _, target) in enumerate(self.written):
-            if any(_meet(other, target) for _, _, other in self.written[:number]):
+            if any(meet(other, target) for _, _, other in self.written[:number]):
                 return "writes two tensors that share memory"
         for name, number, operand in self.read:
             for _, place, target in self.written:
                 in_turn = self.packet.startswith("_foreach_") and number != place
-                if not _meet(operand, target) or (self.name, name) in READ_BEFORE:
+                if not meet(operand, target) or (self.name, name) in READ_BEFORE:
                     continue
                 if in_turn:
                     return f"argument '{name}' reads what an earlier entry of the lists writes"
@@ -135,9 +169,13 @@ class _Call:
 
     def _in_place(self, name: str, operand: torch.Tensor, target: torch.Tensor) -> bool:
         """Whether an operand is read where it is written, by an op that does so in any order."""
-        same = _layout(operand).is_at(_layout(target))
+        by_data = _is_sized_by_data(operand) or _is_sized_by_data(target)
+        if by_data:
+            same = _named(operand) == _named(target)
+        else:
+            same = _layout(operand).is_at(_layout(target))
         if self._is_elementwise():
-            return same or _layout(operand).meets_in_place(_layout(target))
+            return same or (not by_data and _layout(operand).meets_in_place(_layout(target)))
         first = self.func._schema.arguments[0].name
         like_self = name == first and hasattr(torch.ops.aten, f"{self.packet}_")
         return same and (like_self or self.packet in ROW_BY_ROW)
@@ -152,10 +190,22 @@ class _Call:
         return any(torch.Tag.pointwise in kind.tags for kind in kinds)
 
 
-def _meet(one: torch.Tensor, other: torch.Tensor) -> bool:
+def meet(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors without data share elements, as far as is known."""
     if one.untyped_storage()._cdata != other.untyped_storage()._cdata:
         return False
+    if _is_sized_by_data(one) or _is_sized_by_data(other):
+        return True  # perhaps
     return _layout(one).meets(_layout(other))
+
+
+def _is_sized_by_data(tensor: torch.Tensor) -> bool:
+    return not all(type(n) is int for n in (*tensor.shape, *tensor.stride()))
+
+
+def _named(tensor: torch.Tensor) -> tuple[str, ...]:
+    """Sizes, strides and start by the names of what is not known of them."""
+    return tuple(map(str, (*tensor.shape, *tensor.stride(), tensor.storage_offset(), tensor.dtype)))
 
 
 def _layout(tensor: torch.Tensor) -> Layout:

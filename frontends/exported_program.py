@@ -5,6 +5,7 @@ here. The module has one function, `main`: parameters, buffers and constants com
 tensors the user passes. What the user passes or gets back that is no tensor is in the structure.
 """
 
+import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
 from lamina.frontends.pytrees import Fixed, TorchStructure
+from lamina.frontends.recurrent_composites import take_apart
 from lamina.frontends.storage_offsets import counted_from_arguments
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
@@ -54,7 +56,8 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
     """Imports `program` as an `aten` module; see the module's own text for its form.
 
     Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
-    higher-order ops other than control flow, custom ops, objects, effect tokens, training outputs.
+    higher-order ops other than control flow, custom ops without a kernel for the CPU, objects,
+    effect tokens, training outputs.
     """
     if _needs_tracing(program.graph_module):
         program = _traced_again(program)
@@ -63,6 +66,9 @@ def import_exported_program(program: ExportedProgram) -> ImportedProgram:
 
 def _traced_again(program: ExportedProgram) -> ExportedProgram:
     try:
+        program = copy.copy(program)
+        program._graph_module = copy.deepcopy(program.graph_module)
+        take_apart(program.graph_module)
         return program.run_decompositions({})
     except Exception as error:  # whatever torch says of transforms that it cannot take apart
         reason = str(error).strip().partition("\n")[0] or type(error).__name__

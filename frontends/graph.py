@@ -15,6 +15,8 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
+from lamina.frontends.custom_ops import CustomCall, refused_reason, taken_apart
+from lamina.frontends.dynamo_views import read_in_memory_order
 from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
 from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_limits, size_operation
@@ -104,7 +106,10 @@ class GraphImporter:
             return False
         target: Any = node.target
         if isinstance(target, torch._ops.OpOverload) and implementation_of(node) is None:
-            self._op_class(node, target, f"{target._opname}.{target._overloadname}")
+            if target.namespace in _DIALECTS:
+                _DIALECTS[target.namespace](f"{target._opname}.{target._overloadname}")
+            else:
+                self._refuse_foreign(node, target)
         return True
 
     def _stand_ins(self, example: object, error: UnsupportedError | None) -> Value:
@@ -145,9 +150,11 @@ class GraphImporter:
         implementation = implementation_of(node)
         if implementation is not None:
             return self._inlined(node, implementation, env)
+        if target.namespace not in _DIALECTS:
+            return self._custom(node, target, env)
         op_class = self._op_classes.get(target)
         if op_class is None:
-            op_class = self._op_classes[target] = self._op_class(node, target, name)
+            op_class = self._op_classes[target] = _DIALECTS[target.namespace](name)
         location = self.locations.of_trace(node.meta.get("stack_trace"))
         example = node.meta.get("val")
         try:
@@ -180,6 +187,7 @@ class GraphImporter:
         except Exception as error:  # whatever a function of torch's says of these arguments
             reason = f"cannot be traced: {str(error).splitlines()[0]}"
             raise self.unsupported(node, reason) from error
+        read_in_memory_order(graph_module, self.unsupported)
         results = self.run(graph_module, [env[source] for source in inputs])
         return results if isinstance(node.meta.get("val"), list | tuple) else results[0]
 
@@ -229,17 +237,28 @@ class GraphImporter:
         op.results[0].name_hint = node.name
         return op.results[0]
 
-    def _op_class(self, node: fx.Node, target: Any, name: str) -> type[SchemaOp]:
-        resolve = _DIALECTS.get(target.namespace)
-        if resolve is None:
-            raise self.unsupported(
-                node, "a custom op", nearest="write it with ATen ops, or register a decomposition"
-            )
-        return resolve(name)
+    def _custom(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
+        self._refuse_foreign(node, target)
+        location = self.locations.of_trace(node.meta.get("stack_trace"))
+        example = node.meta.get("val")
+        call = CustomCall(node, env, self.unsupported)
+        results = call.insert(self.block.add_op, _result_types(example), location)
+        if isinstance(example, torch.Tensor):
+            return results[0]
+        return None if example is None else _nested(example, iter(results))
+
+    def _refuse_foreign(self, node: fx.Node, target: Any) -> None:
+        reason = refused_reason(target)
+        if reason is not None:
+            near = "write it with ATen ops, or register a kernel for the CPU"
+            raise self.unsupported(node, reason, near)
 
     def _higher_order(self, node: fx.Node, env: dict[fx.Node, Value]) -> Value:
         from lamina.frontends.control_flow import import_higher_order
 
+        implementation = taken_apart(node)
+        if implementation is not None:
+            return self._inlined(node, implementation, env)
         location = self.locations.of_trace(node.meta.get("stack_trace"))
         args = [_argument(value, env) for value in node.args]
         return import_higher_order(self, node, args, location)

@@ -152,6 +152,11 @@ def _same_constant(left: object, right: object) -> bool:
 
 
 def _check_begin(name: str, tensor: object, begin: int) -> None:
+    if isinstance(tensor, torch.Tensor) and not tensor.is_contiguous():
+        raise ArgumentError(
+            f"argument '{name}': strides {tuple(tensor.stride())} are not row-major contiguous, "
+            "and the program takes as_strided of it; pass .contiguous()"
+        )
     offset = tensor.storage_offset() if isinstance(tensor, torch.Tensor) else begin
     if offset != begin:
         raise ArgumentError(

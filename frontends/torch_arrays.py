@@ -4,13 +4,23 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.frontends.torch_types import DTYPES
-from lamina.runtime.arguments import Reader, describe, shape_error, wrong_kind
+from lamina.runtime.arguments import (
+    Reader,
+    describe,
+    is_foreign,
+    is_number,
+    number_array,
+    shape_error,
+    wrong_kind,
+)
 from lamina.runtime.dispatch.native import capsule_pointer
 from lamina.runtime.entry import Slot, element_name
+from lamina.runtime.overlap import array_at
 
 _DTYPES: dict[str, torch.dtype] = {element_name(k): v for k, v in DTYPES.items()}
 
@@ -33,9 +43,54 @@ class _Exchange(ctypes.Structure):
 
 
 class TorchArrays:
-    """Dense, contiguous CPU tensors that need no gradient."""
+    """Dense CPU tensors that need no gradient; programs read contiguous ones."""
 
     name = "torch"
+
+    def viewed(self, value: Any, slot: Slot, position: int) -> Any:
+        """Tensors themselves; arrays of other libraries without a copy, where they allow it."""
+        if isinstance(value, torch.Tensor):
+            return value
+        if is_number(value):
+            number = number_array(value, slot, position)
+            return torch.tensor(number.item(), dtype=_DTYPES[slot.dtype])
+        if not is_foreign(value):
+            raise wrong_kind(position, slot, value, "torch")
+        try:
+            if hasattr(value, "__dlpack__"):
+                return torch.from_dlpack(value)
+            return torch.from_numpy(np.array(value))
+        except (TypeError, ValueError, RuntimeError, BufferError) as error:
+            raise ArgumentError(
+                f"{describe(position, slot)}: a {type(value).__name__} gives no tensor: {error}"
+            ) from error
+
+    def plain(self, array: Any, slot: Slot) -> Any:
+        """A copy of what is strided, or lazily conjugated or negated; what does not fit stays."""
+        fits = (
+            array.device.type == "cpu"
+            and not array.is_nested
+            and array.layout is torch.strided
+            and array.dtype is _DTYPES[slot.dtype]
+            and tuple(array.shape) == slot.shape
+            and not (array.requires_grad and torch.is_grad_enabled())
+        )
+        if not fits or (array.is_contiguous() and not array.is_conj() and not array.is_neg()):
+            return array
+        return self.contiguous(array)
+
+    def write_back(self, target: Any, source: Any) -> None:
+        """torch's own copy, which counts as a write to the tensor."""
+        target.detach().copy_(source)
+
+    def memory(self, array: Any) -> np.ndarray:
+        """A view by addresses, of any dtype."""
+        return array_at(
+            array.data_ptr(),
+            tuple(array.shape),
+            array.element_size(),
+            tuple(step * array.element_size() for step in array.stride()),
+        )
 
     def reader(self, slot: Slot, position: int) -> Reader:
         """Checks device, dtype, shape, strides and autograd of one tensor."""
@@ -50,7 +105,7 @@ class TorchArrays:
         return read
 
     def native_api(self) -> Mapping[str, object]:
-        """torch's DLPack functions, and what DLPack says nothing about: lazy bits and gradients."""
+        """torch's DLPack functions, and what it lacks: lazy bits, gradients, version counters."""
         capsule: Any = torch.Tensor.__dlpack_c_exchange_api__  # pyright: ignore
         table = capsule_pointer(capsule, b"dlpack_exchange_api")
         exchange = _Exchange.from_address(table)
@@ -63,6 +118,7 @@ class TorchArrays:
             "wrap": exchange.wrap,
             "is_grad_enabled": torch.is_grad_enabled,
             "requires_grad": "requires_grad",
+            "version": "_version",
             "is_neg": torch.Tensor.is_neg,
             "is_conj": torch.Tensor.is_conj,
         }
@@ -90,6 +146,11 @@ def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:
         )
     if tuple(tensor.shape) != slot.shape:
         raise shape_error(position, slot, tensor.shape)
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise ArgumentError(
+            f"{where}: requires a gradient, which compiled programs do not record; "
+            "call under torch.no_grad() or pass .detach()"
+        )
     if not tensor.is_contiguous():
         raise ArgumentError(
             f"{where}: strides {tuple(tensor.stride())} are not row-major contiguous; "
@@ -99,11 +160,6 @@ def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:
         raise ArgumentError(f"{where}: a lazily conjugated tensor; pass .resolve_conj()")
     if tensor.is_neg():
         raise ArgumentError(f"{where}: a lazily negated tensor; pass .resolve_neg()")
-    if tensor.requires_grad and torch.is_grad_enabled():
-        raise ArgumentError(
-            f"{where}: requires a gradient, which compiled programs do not record; "
-            "call under torch.no_grad() or pass .detach()"
-        )
 
 
 def _short(dtype: torch.dtype) -> str:

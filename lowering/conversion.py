@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.dialects.modifications import register
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
@@ -83,8 +84,9 @@ CONVERSIONS = frozenset(
 
 
 def known_ops(names: Iterable[str], dialect: TableDialect) -> list[str]:
-    """Full names of the ops in an option `keep`, which may leave the dialect out. Raises InputError
-    for a name that the dialect does not have."""
+    """Full names of the ops in an option `keep`, which may leave the dialect out, and may be one
+    name. Raises InputError for a name that the dialect does not have."""
+    names = (names,) if isinstance(names, str) else names
     try:
         return [dialect.op(name.removeprefix(f"{dialect.name}.")).name for name in names]
     except UnknownOpError as error:
@@ -133,21 +135,24 @@ class Conversion:
     def lowers(self, *names: str) -> Callable[[Lowering], Lowering]:
         """Register the decorated function for these overload names ("add.Tensor")."""
 
-        def register(function: Lowering) -> Lowering:
+        def decorate(function: Lowering) -> Lowering:
             for short in names:
                 name = short if "." in short else short + self.default_suffix
                 assert name not in self._table, f"{self.source}.{name} is lowered twice"
-                self._table[name] = function
+                register(self._table, name, function)
             return function
 
-        return register
+        return decorate
 
     def table(self) -> dict[str, Lowering]:
-        """All registered lowerings by overload name; imports the family modules."""
+        """All registered lowerings by overload name; imports the family modules.
+
+        Threads that ask first at the same time wait for each other in the imports.
+        """
         if not self._loaded:
-            self._loaded = True
             for family in self.families:
                 import_module(f"{self.package}.{family}")
+            self._loaded = True
         return self._table
 
     def find(self, op: Operation) -> Lowering | None:
@@ -161,6 +166,7 @@ class Conversion:
         if lower is None:
             raise self.missing(op)
         refuse_other_types(op)
+        before = op.prev_op
         try:
             values = lower(op, self.builder(op))
         except UnsupportedError:
@@ -175,6 +181,8 @@ class Conversion:
             raise
         if isinstance(values, SSAValue):
             values = (values,)
+        if op.attributes:
+            _keep_attributes(op, before, values)
         _replace(op, values)
         return values
 
@@ -214,6 +222,23 @@ def _is_plain(op: Operation) -> bool:
     """Whether all tensors that the op reads are of f32 or f64."""
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
     return all(element_of(tensor) in (f32, f64) for tensor in tensors)
+
+
+def _keep_attributes(
+    op: Operation, before: Operation | None, values: Sequence[SSAValue | None]
+) -> None:
+    """Attributes that are somebody's own go on to the op that now gives the results of `op`.
+
+    It must be new, made after `before`: what was there already is not about `op`. What `lamina.*`
+    attributes say is for the passes that know them to keep.
+    """
+    own = {name: a for name, a in op.attributes.items() if not name.startswith("lamina.")}
+    makers = {value.owner for value in values if value is not None} if own else set()
+    made = op.prev_op
+    while made is not None and made is not before and makers:
+        if made in makers:
+            made.attributes.update({n: a for n, a in own.items() if n not in made.attributes})
+        made = made.prev_op
 
 
 def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:

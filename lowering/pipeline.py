@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,9 +11,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import ArgSpecParseError
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.source import nearest
+from lamina.passes.pass_states import verify_state
 from lamina.passes.registry import PASSES, load_pass
+
+_DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
+"""A string, or a name with dots such as `aten.gelu.default`."""
 
 TARGET_PASSES = frozenset(
     {
@@ -24,6 +31,7 @@ TARGET_PASSES = frozenset(
         "merge-small-kernels",
         "pack-contractions",
         "schedule",
+        "plan-scratch",
     }
 )
 """Passes that need to know the machine; they take its name as the option `target`."""
@@ -73,6 +81,7 @@ STAGES: tuple[Stage, ...] = (
         (
             "fold-layout",
             "pack-contractions",
+            "pad-windows",
             "hoist-invariants",
             "hoist-constants",
             "fuse-elementwise",
@@ -96,6 +105,7 @@ STAGES: tuple[Stage, ...] = (
             "split-domains",
             "schedule",
             "merge-parallel-regions",
+            "plan-scratch",
             "verify-scheduled",
         ),
     ),
@@ -104,6 +114,17 @@ STAGES: tuple[Stage, ...] = (
 LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
 """The layers of IR from the top to what `codegen` takes."""
 
+CONTRACTS: dict[str, str] = {
+    "aten": "verify-aten",
+    "functional": "verify-functional",
+    "core_aten": "verify-core-aten",
+    "prims": "verify-prims",
+    "loop": "verify-loop",
+    "fused": "verify-loop",
+    "scheduled": "verify-scheduled",
+}
+"""The pass that says whether a program stands at a layer."""
+
 
 def pipeline(
     *,
@@ -111,10 +132,12 @@ def pipeline(
     stop: str = "scheduled",
     target: str = "host",
     rounding: str = ROUNDINGS[0],
+    enters: bool = True,
 ) -> tuple[str, ...]:
     """Pass specs, as `lamina-opt -p` takes them, from a program at layer `start` to layer `stop`.
 
-    The passes of `start` itself are left out, except the contract of `aten`. `rounding` says
+    Of the passes of `start` itself only its contract is among them, and not even that for a program
+    that does not enter there (`enters`): passes before these have just left it so. `rounding` says
     where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
     that does not exist, and for a `stop` above `start`.
     """
@@ -126,7 +149,8 @@ def pipeline(
     if rounding not in ROUNDINGS:
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(start), LAYERS.index(stop)
-    names = [name for stage in STAGES[first + (first > 0) : last + 1] for name in stage.passes]
+    names = [CONTRACTS[start]] if enters else []
+    names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]
     left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()
     return tuple(_spec(name, target, rounding) for name in names if name not in left_out)
 
@@ -140,9 +164,20 @@ def _spec(name: str, target: str, rounding: str) -> str:
 
 
 def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> None:
-    """Run pass specs on a module in place. Raises InputError for an unknown pass."""
+    """Run pass specs, as `lamina-opt -p` takes them, on a module in place.
+
+    Raises InputError for an unknown pass, for options that it does not have, and for a pass that
+    is not for a program in this state.
+    """
     for spec in specs:
-        _pass(spec).apply(context, module)
+        coming = _pass(spec)
+        verify_state(module, coming.name)
+        coming.apply(context, module)
+
+
+def quoted_names(specs: str) -> str:
+    """Specs with quotes around names that have dots, such as `aten.gelu.default` in an option."""
+    return _DOTTED.sub(lambda m: m[0] if m[0].startswith('"') else f'"{m[0]}"', specs)
 
 
 @cache
@@ -150,9 +185,16 @@ def _pass(text: str) -> ModulePass:
     """The pass that a spec means. It is an immutable value; a name alone needs no reading."""
     if text in PASSES:
         return load_pass(text)()
-    spec = parse_spec(text)
     try:
+        spec = parse_spec(quoted_names(text))
         kind = load_pass(spec.name)
+    except ArgSpecParseError as error:
+        raise InputError(f"'{text}' is no pass with options, as in name{{option=1}}") from error
     except KeyError as error:
-        raise InputError(f"no pass is called '{spec.name}'") from error
-    return kind.from_spec(spec)
+        near = nearest(spec.name, PASSES)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise InputError(f"no pass is called '{spec.name}'{hint}") from error
+    try:
+        return kind.from_spec(spec)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"pass '{spec.name}': {error}") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
@@ -30,6 +30,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop.rounding import is_half, mark_implicit
 from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.loop.special import SpecialOp
 
 Number: TypeAlias = IntegerAttr | FloatAttr
 """A constant of an element type."""
@@ -219,36 +220,10 @@ def floor_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def truncated_remainder(b: ScalarBody, left: SSAValue, right: SSAValue) -> SSAValue:
-    """Remainder with the dividend's sign, as C's fmod.
-
-    Floats: exact while the quotient has fewer than twice the digits of its type (48 bits in f32);
-    a finite dividend is its own remainder by infinity.
-    """
+    """Remainder with the dividend's sign, as C's fmod: exact."""
     if not is_float(left.type):
         return modulo(b, left, right)
-    kind = left.type
-    size, divisor = b.add(math.AbsFOp(left)), b.add(math.AbsFOp(right))
-    rest = _remainder_step(b, _remainder_step(b, size, divisor), divisor)
-    infinity = b.constant(float("inf"), kind)
-    whole = b.add(
-        arith.AndIOp(
-            compare(b, "eq", divisor, infinity),
-            compare(b, "lt", size, infinity),
-        )
-    )
-    return b.add(math.CopySignOp(select(b, whole, size, rest), left))
-
-
-def _remainder_step(b: ScalarBody, size: SSAValue, divisor: SSAValue) -> SSAValue:
-    """size - trunc(size / divisor) * divisor with one rounding, brought into [0, divisor).
-
-    The rounded quotient may be one off either way.
-    """
-    quotient = b.add(math.TruncOp(b.add(arith.DivfOp(size, divisor))))
-    rest = b.add(math.FmaOp(b.add(arith.NegfOp(quotient)), divisor, size))
-    negative = compare(b, "lt", rest, b.constant(0, rest.type))
-    rest = select(b, negative, add(b, rest, divisor), rest)
-    return select(b, compare(b, "ge", rest, divisor), sub(b, rest, divisor), rest)
+    return b.add(SpecialOp("fmod", [left, right]))
 
 
 def shift_left(b: ScalarBody, value: SSAValue, amount: SSAValue) -> SSAValue:

@@ -97,14 +97,14 @@ def _constant(number: Number, before: Operation, constants: Constants) -> SSAVal
 
 
 def _wrapped(value: int, kind: Attribute) -> Number | None:
-    """An integer of the type, modulo its width."""
+    """An integer of the type, modulo its width; None for types without `arith.constant`."""
     if isinstance(kind, IndexType):
         return IntegerAttr(value, kind)
-    if not isinstance(kind, IntegerType):
+    if not isinstance(kind, IntegerType) or kind.signedness.data != Signedness.SIGNLESS:
         return None
     width = kind.width.data
     value &= (1 << width) - 1
-    if width > 1 and value >> (width - 1) and kind.signedness.data != Signedness.UNSIGNED:
+    if width > 1 and value >> (width - 1):
         value -= 1 << width
     return IntegerAttr(value, kind)
 

@@ -117,7 +117,7 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
 
 def _write_into(op: GenericOp | OrderedNest | SortOp, outs: list[SSAValue]) -> None:
     if isinstance(op, SortOp):
-        new = SortOp(op.input, descending=op.descending is not None, outs=outs)
+        new = SortOp(op.input, descending=op.descending is not None, taken=op.window, outs=outs)
     elif isinstance(op, OrderedNest):
         new = op.into_memory(outs, _body_on_buffers(op))
     else:

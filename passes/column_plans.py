@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion_rules import MIN_PARALLEL_ROWS, Refusal
-from lamina.passes.kernel_merging import rows_of
 
 TASKS = 16
 """Tasks to aim for: enough for any usual number of threads to share."""

@@ -6,15 +6,18 @@ from collections.abc import Callable, Collection, Iterator
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.passes.dominance import verify_dominance
 from lamina.passes.entry_attributes import verify_entries
 from lamina.passes.refusal import invalid, unsupported
+from lamina.passes.verify_program import verify_between_ops
 
 SURROUNDINGS = ("builtin", "func", "arith", "control")
 """What holds programs together, branches and loops, and computes with sizes, at every layer."""
+
+FOREIGN = "prims.extern"
+"""A call of a kernel that is no op of any layer: it stands from `aten` on as it is."""
 
 MOST_ELEMENTS = 2**59
 """In one tensor: sixteen bytes each are as many bytes as an i64 counts.
@@ -38,21 +41,27 @@ def verify_layer(
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
     module.verify()
-    verify_dominance(module)
+    verify_between_ops(module)
     verify_entries(module, layer.replace("-", "_"))
+    verify_addressable(module)
+    for op in module.walk():
+        _refuse_calls(op)
+        dialect = op.name.partition(".")[0]
+        if dialect in dialects:
+            check(op)
+        elif dialect not in SURROUNDINGS and op.name != FOREIGN:
+            allowed = ", ".join([*dialects, *SURROUNDINGS])
+            raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def verify_addressable(module: ModuleOp) -> None:
+    """Refuse tensors and buffers whose bytes an i64 does not count."""
     addressable: set[Attribute] = set()
     for op in module.walk():
         for value in (*op.results, *_arguments(op)):
             if value.type not in addressable:
                 _check_addressable(op, value.type)
                 addressable.add(value.type)
-        _refuse_calls(op)
-        dialect = op.name.partition(".")[0]
-        if dialect in dialects:
-            check(op)
-        elif dialect not in SURROUNDINGS:
-            allowed = ", ".join([*dialects, *SURROUNDINGS])
-            raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
 
 
 def _arguments(op: Operation) -> Iterator[SSAValue]:
@@ -60,7 +69,7 @@ def _arguments(op: Operation) -> Iterator[SSAValue]:
 
 
 def _check_addressable(op: Operation, kind: Attribute) -> None:
-    if not isinstance(kind, TensorType) or DYNAMIC_INDEX in kind.get_shape():
+    if not isinstance(kind, TensorType | MemRefType) or DYNAMIC_INDEX in kind.get_shape():
         return
     if prod(max(extent, 1) for extent in kind.get_shape()) > MOST_ELEMENTS:
         raise invalid(op, f"{kind} has more elements than memory can hold, 2^59")

@@ -1,8 +1,12 @@
-"""Every value is defined before it is used: what xDSL's own verifier leaves out."""
+"""Every value is defined before it is used: what xDSL's own verifier leaves out.
+
+Ops that are isolated from above (functions, kernels, nests, branches) see their arguments only.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove
 
 from lamina.passes.refusal import invalid
 
@@ -50,8 +54,9 @@ def _check_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
         for index, operand in enumerate(op.operands):
             if operand not in visible:
                 raise invalid(op, _message(op, index, operand))
+        isolated = bool(op.regions) and op.has_trait(IsolatedFromAbove)
         for region in op.regions:
-            _check_region(region, visible)
+            _check_region(region, set() if isolated else visible)
         made.extend(op.results)
         visible.update(op.results)
     return made

@@ -142,6 +142,11 @@ def _declared(
     default: str,
 ) -> list[Declared]:
     entries = [dict(a.data) for a in attributes] if attributes is not None else [{} for _ in types]
+    if len(entries) != len(types):
+        name = function.sym_name.data
+        raise invalid(
+            function, f"@{name} has {len(types)} {place}s, and attributes of {len(entries)}"
+        )
     kinds = [_text(entry.get("lamina.kind")) or default for entry in entries]
     names = given_names(kinds, [_text(entry.get("lamina.name")) for entry in entries])
     return [
@@ -170,6 +175,11 @@ def verify_entries(module: ModuleOp, layer: str) -> None:
         if name in named:
             raise invalid(function, f"a function @{name} stands in the module already")
         named[name] = function
+        if len(function.body.blocks) > 1:
+            count = len(function.body.blocks)
+            raise invalid(
+                function, f"@{name} has {count} blocks; a program branches by ops with regions"
+            )
         if function.arg_attrs is not None or function.res_attrs is not None:
             _verify_function(function, layer)
     main, setup = named.get("main"), named.get("setup")

@@ -28,8 +28,10 @@ from lamina.dialects.loop.access import (
     substitute,
     through_reshape,
 )
+from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.collapse_dims import collapse_dims
+from lamina.passes.expand_dims import expand_batch
 from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.loop_rewriting import erase_if_dead, rebuild
 
@@ -60,7 +62,7 @@ def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
                 if is_copy(op):
                     _sink_copy(op)
             case ReshapeOp():
-                _fold_reshape(op)
+                _fold_reshape(op, log)
             case _:
                 pass
     for op in reversed(list(function.body.block.ops)):
@@ -68,6 +70,8 @@ def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
 
 
 def _simplified(op: GenericOp, log: DecisionLog) -> GenericOp:
+    if PANEL in op.attributes:  # it reads a copy in the layout that it wants
+        return op
     op = fold_reads(drop_unit_dims(op), log)
     while (joined := collapse_dims(op)) is not None:
         op = fold_reads(joined, log)
@@ -148,14 +152,45 @@ def _step(
         return None if folded is None else (source, folded, None)
     if not isinstance(producer, GenericOp) or not is_copy(producer):
         return None
-    if pad is not None and not (_is_permutation(producer) and producer.pad_values[0] is None):
-        return None
+    if pad is not None:
+        moved = _through_permutation(producer, forms, extents)
+        return None if moved is None else (producer.inputs[0], moved, pad)
     position = producer_dims(producer, forms)
     read = forms_of(producer.read_maps[0], producer.extents)
     if position is None or read is None:
         return None
     folded = tuple(substitute(f, position) for f in read)
-    return producer.inputs[0], folded, pad if pad is not None else producer.pad_values[0]
+    return producer.inputs[0], folded, producer.pad_values[0]
+
+
+def _through_permutation(
+    producer: GenericOp, forms: Forms, extents: tuple[int, ...]
+) -> Forms | None:
+    """The padded read of a copy as one of what it copies: each axis keeps its own edges.
+
+    Axes of extent 1 stand in no index map of the copy, but a padded read may leave them. Any one of
+    the source is as good as another; None if it has fewer of them than the read leaves.
+    """
+    read = forms_of(producer.read_maps[0], producer.extents)
+    written = forms_of(producer.write_maps[0], producer.extents)
+    if 0 in extents or read is None or written is None or not _is_permutation(producer):
+        return None
+    by_dim: dict[int, Linear] = {}
+    left: list[Linear] = []
+    for form, target, extent in zip(forms, written, shape_of(producer.res[0]), strict=True):
+        if extent == 1:
+            left += [form] if form.range(extents) != (0, 0) else []
+        elif len(target.terms) == 1 and target == Linear.dim(target.terms[0][0]):
+            by_dim[target.terms[0][0]] = form
+        else:
+            return None
+    moved: list[Linear] = []
+    for form, extent in zip(read, shape_of(producer.inputs[0]), strict=True):
+        if extent != 1:
+            moved.append(by_dim[form.terms[0][0]])
+        else:
+            moved.append(left.pop(0) if left else Linear(()))
+    return None if left else tuple(moved)
 
 
 def _is_permutation(op: GenericOp) -> bool:
@@ -179,6 +214,8 @@ def _single_reduction(value: SSAValue) -> GenericOp | None:
     """The reduction that makes `value`, if nothing else reads it."""
     producer = value.owner
     if not isinstance(producer, GenericOp) or producer.is_pointwise or len(producer.res) != 1:
+        return None
+    if PANEL in producer.attributes:  # its columns are what is contiguous in the result
         return None
     return producer if value.has_one_use() else None
 
@@ -217,7 +254,7 @@ def element_of(value: SSAValue) -> Attribute:
     return value.type.element_type
 
 
-def _fold_reshape(op: ReshapeOp) -> None:
+def _fold_reshape(op: ReshapeOp, log: DecisionLog) -> None:
     if isinstance(op.source.owner, ReshapeOp):
         op.operands[0] = op.source.owner.source
     if op.source.type == op.result.type:
@@ -229,6 +266,8 @@ def _fold_reshape(op: ReshapeOp) -> None:
     assert isinstance(op.result.type, TensorType)
     if producer is None:
         return
+    if (expanded := expand_batch(producer, op)) is not None:
+        producer = fold_reads(expanded, log)
     written = forms_of(producer.write_maps[0], producer.extents)
     if written is None:
         return

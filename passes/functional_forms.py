@@ -114,6 +114,7 @@ def _functional_op(op: SchemaOp, form: type[SchemaOp], target: SSAValue) -> list
     if "dtype" in names and computes_in_target(op, made.results[0], target):
         made = _bound(op, form, {**arguments, "dtype": dtype_of(target)})
     made.location = op.location
+    made.attributes = {**op.attributes}
     assert op.parent is not None
     op.parent.insert_op_before(made, op)
     return list(made.results)

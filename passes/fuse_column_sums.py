@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.column_plans import (
     TASKS,
     ColumnPlan,
@@ -34,11 +35,10 @@ from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_model import estimate_column_sums
 from lamina.passes.fusion_override import FUSE, override
 from lamina.passes.fusion_rules import MAX_ROW_BYTES, MIN_PARALLEL_ROWS, SERIAL_WORK, Refusal
-from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
+from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
 from lamina.passes.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.row_parts import divide, divided_dims, is_divisible
 from lamina.passes.row_sums import set_part, sum_over_rows
-from lamina.passes.split_domains import PART
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.body_folding import simplify_body
 from lamina.passes.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion_decisions import Decision, DecisionLog, decide, own_names
-from lamina.passes.fusion_override import check_overrides, override
+from lamina.passes.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.loop_rewriting import erase_if_dead
 from lamina.passes.nest_inlining import inline
 from lamina.passes.padded_inlining import guard_of, may_be_guarded, pads_for
@@ -198,6 +198,8 @@ def _try_inline(
 def _decide(
     producer: GenericOp, op: GenericOp, value: SSAValue, rule: Rule, *, padded: bool
 ) -> Decision:
+    if MATERIALIZED in producer.attributes:
+        return Decision(False, f"{MATERIALIZED}: it is stored to be read many times")
     said = decide(producer, op, value, rule.machine, padded=padded)
     return said if override(producer) else rule.bodies.bound(said, producer, op, value)
 

@@ -3,7 +3,8 @@
 A kernel has row dimensions: outer parallel dimensions that all its nests share, such that what one
 nest makes for a row is read by the others for the same row only. Softmax, layer norm, a matrix
 product with its epilogue, and attention each become one kernel; what stays between its nests is
-scratch of a few rows.
+scratch of a few rows. Of several kernels that make what a nest reads, it joins the one that hands
+it the most bytes, if it can.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from lamina.dialects.loop import (
     YieldOp,
     before_reshapes,
 )
+from lamina.dialects.loop.nest_attributes import ROWS
+from lamina.passes.fusion_cost import value_bytes
 from lamina.passes.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion_override import check_overrides
 from lamina.passes.fusion_reasons import Reason, add_reasons, set_numbers
-from lamina.passes.fusion_rules import ROWS, Refusal, align_rows, initial_rows
+from lamina.passes.fusion_rules import Refusal, align_rows, initial_rows
 
 WHOLE_OPS = (ExternOp, RegionOp)
 """Ops that are in no kernel: nothing moves into them or past what they need."""
@@ -137,13 +140,13 @@ class _Grouping:
 
     def _place(self, op: GenericOp) -> None:
         producers = self._producers(op)
-        direct = {
-            self.group_of[v.owner]: None
-            for v in (*op.inputs, *op.sources)
-            if isinstance(v.owner, GenericOp)
-        }
+        direct: dict[Group, int] = {}
+        for value in dict.fromkeys((*op.inputs, *op.sources)):
+            if isinstance(value.owner, GenericOp):
+                group = self.group_of[value.owner]
+                direct[group] = direct.get(group, 0) + value_bytes(value)
         refusals: list[Reason] = []
-        for group in sorted(direct, key=lambda g: -g.number):
+        for group in sorted(direct, key=lambda g: (-direct[g], -g.number)):
             joined = self._join(group, op, producers)
             self._tell(group, op, joined)
             if not isinstance(joined, Refusal):

@@ -28,7 +28,7 @@ DIVISION_COST = 5
 SQRT_COST = 8
 MATH_COST = 15
 SPECIAL_COST = 60
-INLINED_SPECIAL = frozenset({"erfc", "sigmoid"})
+INLINED_SPECIAL = frozenset({"erfc", "fmod", "sigmoid"})
 """Special functions that are no longer than those of `math`."""
 READ_COST = 4
 """An indirect read: an address computation, a bounds check and a gather."""

@@ -24,6 +24,9 @@ from lamina.passes.fusion_rules import pure_dim
 GUARD_COST = 2
 """Comparing a position with a bound and choosing, at each point of a padded read."""
 
+LOAD_COST = 1
+"""A load of a vector from the nearest cache takes as long as an add."""
+
 
 def estimate(
     producer: GenericOp, reader: GenericOp, value: SSAValue, machine: Roofline, *, padded: bool
@@ -42,6 +45,8 @@ def estimate(
     saved = size - again
     points, once = prod(reader.extents), prod(producer.extents)
     cost = body_cost(producer)
+    if not own:  # a mask of positions, say, takes the place of a load
+        cost = max(0, cost - LOAD_COST)
     reads = sum(v is value for v in reader.inputs)
     flops = points * cost * reads
     if padded:

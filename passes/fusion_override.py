@@ -17,6 +17,10 @@ FUSE = "lamina.fuse"
 
 VALUES = ("always", "never")
 
+MATERIALIZED = "lamina.materialized"
+"""Unit attribute of a nest that a pass has put in front of another, so that the other need not
+compute its result again and again: it is never inlined, but may share a kernel."""
+
 
 def override(op: object) -> str | None:
     """`"always"`, `"never"`, or None where the program leaves it to the cost model.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
@@ -26,9 +26,6 @@ from lamina.passes.kernel_model import (
     row_tasks,
 )
 
-ROWS = "lamina.rows"
-"""Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
-
 MAX_CONTRACTIONS = 2
 MIN_PARALLEL_ROWS = 8
 MIN_PADDED_ROWS = 64
@@ -37,6 +34,9 @@ its own has more to share out."""
 MAX_ROW_BYTES = 256 * 1024
 MAX_PRODUCT_ROW_BYTES = 64 * 1024
 """Scratch per row; products keep a block of at least eight rows."""
+MOST_GROWTH = 16
+"""A result of a product that is so many times its operands, as scores of attention are, may have
+longer rows: stored, it would take most of the program's memory."""
 SERIAL_WORK = 1 << 16
 """Domain points up to which a kernel may run with few rows, that is on one thread."""
 
@@ -108,6 +108,8 @@ def align_rows(
     marks = [override(value.owner) for _, value in edges]
     if "never" in marks:
         return Refusal('lamina.fuse = "never"')
+    if (lost := _lost_rows(members, op, edges, dims)) is not None:
+        return lost
     own = {m: [rows[m][place] for place in kept] for m in members}
     too_long = _row_too_long(edges, parallel) or _product_row_too_long((*members, op), own)
     if too_long is not None:
@@ -116,10 +118,35 @@ def align_rows(
     return refusal or (kept, tuple(dims))
 
 
+def _lost_rows(
+    members: Sequence[GenericOp],
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    dims: Sequence[int],
+) -> Refusal | None:
+    """Whether joining would move outer rows of `op` inside its rows `dims`, for nothing.
+
+    A mask or bias is the same for all heads: a kernel over its rows would hold every head of each
+    row. What is read along those outer dimensions by the kernel as well, as by the mean over a
+    batch, is worth it.
+    """
+    order = [d for d in initial_rows(op) if op.extents[d] != 1]
+    last = max((order.index(d) for d in dims if d in order), default=0)
+    lost = set(order[:last]) - set(dims)
+    if not lost:
+        return None
+    known = {v for m in members for v in (*m.inputs, *m.sources)} | {v for _, v in edges}
+    for value, index_map in zip(op.inputs, op.read_maps, strict=True):
+        if value in known and lost & index_map.used_dims():
+            return None
+    along = ", ".join(f"d{d}" for d in sorted(lost))
+    return Refusal(f"it is the same along {along} of the reader, whose rows would be lost")
+
+
 def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refusal | None:
     """Rows between nests live on the stack of the thread that computes them."""
     for _, value in edges:
-        limit = MAX_PRODUCT_ROW_BYTES if is_product(value.owner) else MAX_ROW_BYTES
+        limit = product_row_limit(value.owner) if is_product(value.owner) else MAX_ROW_BYTES
         row = value_bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
@@ -138,12 +165,19 @@ def _product_row_too_long(
             continue
         apart = prod(shape.op.extents[d] for d in own if d != shape.inner_column)
         row = value_bytes(shape.op.res[0]) // max(1, apart)
-        if row > MAX_PRODUCT_ROW_BYTES:
+        if row > (limit := product_row_limit(shape.op)):
             return Refusal(
-                f"a row of the matrix product takes {row} bytes of scratch, more than "
-                f"{MAX_PRODUCT_ROW_BYTES}"
+                f"a row of the matrix product takes {row} bytes of scratch, more than {limit}"
             )
     return None
+
+
+def product_row_limit(product: Operation | Block) -> int:
+    """Bytes that a kernel may keep of each row of a product."""
+    assert isinstance(product, GenericOp)
+    operands = sum(map(value_bytes, dict.fromkeys(product.inputs)))
+    grown = value_bytes(product.res[0]) >= MOST_GROWTH * operands
+    return MAX_ROW_BYTES if grown else MAX_PRODUCT_ROW_BYTES
 
 
 def edge_rows(

@@ -34,8 +34,8 @@ class KernelCost:
     units: int
 
     def attribute(self) -> DenseArrayBase:
-        """The counts as an attribute, see `COST`."""
-        return DenseArrayBase.from_list(i64, list(astuple(self)))
+        """The counts as an attribute, see `COST`; the largest i64 for those beyond it."""
+        return DenseArrayBase.from_list(i64, [min(count, 2**63 - 1) for count in astuple(self)])
 
 
 def kernel_cost(function: func.FuncOp) -> KernelCost:
@@ -67,10 +67,15 @@ def _traffic(argument: SSAValue) -> int:
 
 
 def _flops(op: Operation) -> int:
-    """Points of the domain times arithmetic in the body; comparisons of a sort by merging."""
+    """Points of the domain times arithmetic in the body; comparisons of a sort by merging.
+
+    Where only some elements of a row are asked for, each is looked at once, and these are sorted.
+    """
     if isinstance(op, SortOp):
-        shape = shape_of(op.input)
-        return prod(shape) * ceil(log2(max(1, shape[-1])))
+        *rows, length = shape_of(op.input)
+        sorted_ones = length if op.window is None else op.window[1]
+        looks = 0 if op.window is None else length
+        return prod(rows) * (looks + sorted_ones * ceil(log2(max(1, sorted_ones))))
     if not isinstance(op, GenericOp | OrderedNest):
         return 0
     body = sum(

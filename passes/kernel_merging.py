@@ -16,8 +16,8 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
 from lamina.passes.fusion_reasons import add_reasons, numbers_of, take_reasons
-from lamina.passes.fusion_rules import ROWS
 
 
 @dataclass(eq=False)
@@ -124,18 +124,6 @@ def is_fixed(kernel: KernelOp) -> bool:
 def set_rows(nest: GenericOp, rows: Sequence[int]) -> None:
     """Say which dimensions of a nest are its kernel's rows, outermost first."""
     nest.attributes[ROWS] = DenseArrayBase.from_list(i64, list(rows))
-
-
-def rows_of(nest: GenericOp) -> tuple[int, ...]:
-    """The dimensions of a nest that are its kernel's rows."""
-    rows = nest.attributes.get(ROWS)
-    return tuple(rows.get_values()) if isinstance(rows, DenseArrayBase) else ()  # pyright: ignore
-
-
-def summed_rows(nest: GenericOp) -> tuple[int, ...]:
-    """The rows of a nest over which it sums: a task runs them one after the other."""
-    reduced = set(nest.reduction_dims)
-    return tuple(d for d in rows_of(nest) if d in reduced and nest.extents[d] > 1)
 
 
 def _form(block: Block, cluster: Cluster) -> KernelOp:

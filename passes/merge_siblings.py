@@ -21,6 +21,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
+from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion_cost import value_bytes
 from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_override import override
@@ -30,7 +31,7 @@ from lamina.passes.fusion_rules import (
     edge_rows,
     rows_cost,
 )
-from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
+from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
 from lamina.passes.nest_merging import merge_nests
 
 MAX_ARRAYS = 24

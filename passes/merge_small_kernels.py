@@ -18,10 +18,11 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion_override import FUSE, override
 from lamina.passes.fusion_rules import MAX_ROW_BYTES
-from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, rows_of, set_rows
+from lamina.passes.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
 from lamina.passes.kernel_model import SERIAL_SECONDS, estimate_small, seconds
 from lamina.passes.merge_siblings import handed_bytes, scratch_bytes
 

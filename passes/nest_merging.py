@@ -13,9 +13,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.body_folding import simplify_body
 from lamina.passes.fusion_override import FUSE
-from lamina.passes.kernel_merging import rows_of, set_rows, sort_block
+from lamina.passes.kernel_merging import set_rows, sort_block
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]
 

@@ -24,10 +24,20 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import KernelOp
+from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.passes.fusion_reasons import NOT_FUSED, explain_rest, joined_texts
+from lamina.passes.refusal import invalid
 
 KERNEL = "lamina.kernel"
 """Attribute of a function that is one kernel."""
+
+
+def verify_kernel_function(function: func.FuncOp) -> None:
+    """Raises InputError, naming the nest, for nests that cannot share a kernel as noted."""
+    try:
+        verify_kernel(function.body.walk())
+    except KernelFault as fault:
+        raise invalid(fault.op, fault.reason) from fault
 
 
 @dataclass(frozen=True)

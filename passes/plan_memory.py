@@ -33,8 +33,13 @@ from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.passes.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.in_place import in_place_pairs
 from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.refusal import unsupported
 
 InPlacePairs = dict[str, list[tuple[int, int]]]
+
+
+ARENA = StringAttr("arena")
+"""Kind of the argument that holds all buffers."""
 
 
 @dataclass
@@ -117,6 +122,10 @@ def byte_size(kind: MemRefType) -> int:
 
 def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
     block = function.body.block
+    if _has_arena(function):
+        if any(isinstance(op, memref.AllocOp) for op in block.walk()):
+            raise unsupported(function, "has an arena, and allocations beside it", "either")
+        return
     order = Order.of(block)
     buffers = _share(order, _lifetimes(order), pairs)
     size = assign_offsets(buffers)
@@ -134,9 +143,15 @@ def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
             Rewriter.replace_op(allocation, view)
     given = [DictionaryAttr({})] * (len(block.args) - 1)
     attributes = list(function.arg_attrs.data) if function.arg_attrs else given
-    attributes.append(DictionaryAttr({"lamina.kind": StringAttr("arena")}))
+    attributes.append(DictionaryAttr({"lamina.kind": ARENA}))
     function.properties["arg_attrs"] = ArrayAttr(attributes)
     function.update_function_type()
+
+
+def _has_arena(function: func.FuncOp) -> bool:
+    """Whether memory has been planned before."""
+    attributes = function.arg_attrs.data if function.arg_attrs else ()
+    return any(entry.data.get("lamina.kind") == ARENA for entry in attributes)
 
 
 def _lifetimes(order: Order) -> list[Buffer]:

@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "fuse-elementwise": "lamina.passes.fuse_elementwise:FuseElementwisePass",
     "hoist-constants": "lamina.passes.hoist_constants:HoistConstantsPass",
     "pack-contractions": "lamina.passes.pack_contractions:PackContractionsPass",
+    "pad-windows": "lamina.passes.pad_windows:PadWindowsPass",
     "fuse-gathers": "lamina.passes.fuse_gathers:FuseGathersPass",
     "split-reductions": "lamina.passes.split_reductions:SplitReductionsPass",
     "fuse-column-sums": "lamina.passes.fuse_column_sums:FuseColumnSumsPass",
@@ -53,6 +54,7 @@ PASSES: dict[str, str] = {
     "split-domains": "lamina.passes.split_domains:SplitDomainsPass",
     "schedule": "lamina.passes.schedule:SchedulePass",
     "merge-parallel-regions": "lamina.passes.merge_parallel_regions:MergeParallelRegionsPass",
+    "plan-scratch": "lamina.passes.plan_scratch:PlanScratchPass",
 }
 """Pass name to `module:class`."""
 

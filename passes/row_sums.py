@@ -14,10 +14,10 @@ from xdsl.ir import Block, Region
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.fusion_rules import initial_rows
-from lamina.passes.kernel_merging import rows_of, set_rows
+from lamina.passes.kernel_merging import set_rows
 from lamina.passes.loop_rewriting import rebuild
-from lamina.passes.split_domains import PART
 from lamina.passes.split_reductions import join_partial
 
 

@@ -15,8 +15,9 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.nest_attributes import PART
 from lamina.passes.kernel_costs import COST, kernel_cost
-from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.scheduling.combine import identity_value
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
 from lamina.passes.scheduling.lone_ops import schedule_lone_op
@@ -25,7 +26,6 @@ from lamina.passes.scheduling.product_kernel import schedule_product_kernel
 from lamina.passes.scheduling.row_kernel import schedule_row_kernel
 from lamina.passes.scheduling.stages import is_temporary, stages_of
 from lamina.passes.scheduling.streaming import streamed_arguments
-from lamina.passes.split_domains import PART
 from lamina.passes.team_cost import (
     NANOSECONDS,
     kernel_nanoseconds,
@@ -48,6 +48,7 @@ class SchedulePass(ModulePass):
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         kernels = [function for function in functions if KERNEL in function.attributes]
         for function in kernels:
+            verify_kernel_function(function)
             function.attributes[COST] = kernel_cost(function).attribute()
             estimate = kernel_nanoseconds(function, machine)
             function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
@@ -88,7 +89,7 @@ def schedule_kernel(
         flat = ReshapeOp(replacement, MemRefType(kind.element_type, [count]))
         memory.flat[argument] = emit.add(flat)
     for op in alone:
-        schedule_lone_op(emit, op, memory)
+        schedule_lone_op(emit, op, memory, target)
     for nest in nests:
         if 0 in nest.extents:
             fill_with_identity(emit, nest, memory)

@@ -20,15 +20,13 @@ from lamina.dialects.loop import LONE_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.body_folding import simplify_body
 from lamina.passes.canonicalize_loop import drop_unused_operands
 from lamina.passes.fusion_cost import body_cost
-from lamina.passes.kernel_merging import rows_of
 from lamina.passes.loop_rewriting import rebuild
 from lamina.passes.outline_kernels import KERNEL
 
-PART = "lamina.part"
-"""Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 FIRST_PART = IntegerAttr(0, i64)
 LEAST_SHARE = 8
 """Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.passes import ModulePass
 
+from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
@@ -50,6 +51,11 @@ class SplitReductionsPass(ModulePass):
     name = "split-reductions"
 
     parts: int = PARTS
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a number of parts that is none."""
+        if self.parts < 1:
+            raise InputError(f"{self.name}: parts = {self.parts}; a reduction has 1 part or more")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:

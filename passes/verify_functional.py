@@ -19,7 +19,7 @@ class VerifyFunctionalPass(ModulePass):
     name = "verify-functional"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        verify_layer(op, "functional", ("aten", "prims"), _check)
+        verify_layer(op, "functional", ("aten",), _check)
 
 
 def _check(op: Operation) -> None:

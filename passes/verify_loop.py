@@ -7,16 +7,20 @@ option `buffers` the same holds for memrefs, after `bufferize`, and buffers may 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ComplexType,
+    IndexType,
     IntegerType,
     MemRefType,
     ModuleOp,
     Signedness,
     TensorType,
+    f32,
+    f64,
 )
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
@@ -36,9 +40,11 @@ from lamina.dialects.loop import (
     YieldOp,
 )
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.passes.dominance import verify_dominance
+from lamina.dialects.schema.grammar import ELEMENT_NAMES, ELEMENT_TYPES
+from lamina.passes.contracts import verify_addressable
 from lamina.passes.entry_attributes import verify_entries
 from lamina.passes.refusal import invalid
+from lamina.passes.verify_program import verify_between_ops
 
 BODY_DIALECTS = frozenset({"arith", "math"})
 BODY_OPS = (IndexOp, ReadOp, SpecialOp, YieldOp)
@@ -65,6 +71,12 @@ COMPLEX_OPS = (
 )
 """Ops that hand complex numbers on; all computing is done on their parts."""
 
+SCALARS = frozenset({*ELEMENT_TYPES, IndexType()} - {ComplexType(f32), ComplexType(f64)})
+"""What a body computes with."""
+
+MOST_POINTS = 2**50
+"""Of one domain: at a point a nanosecond it takes thirteen days, and costs still fit an i64."""
+
 BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 
@@ -77,11 +89,14 @@ class VerifyLoopPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         op.verify()
-        verify_dominance(op)
+        verify_between_ops(op)
         verify_entries(op, "scheduled" if self.buffers else "loop")
+        verify_addressable(op)
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise invalid(function, "only functions may stand at module level")
+            if not function.body.blocks:
+                raise invalid(function, f"@{function.sym_name.data} is declared without a body")
             self._check_types(function, *function.function_type.inputs)
             for block in function.body.blocks:
                 self._check_block(block)
@@ -105,12 +120,22 @@ class VerifyLoopPass(ModulePass):
         for kind in types:
             if not isinstance(kind, allowed) or any(e < 0 for e in kind.get_shape()):
                 raise invalid(op, f"{kind} is not a {kinds} of static shape")
+            if kind.element_type not in ELEMENT_TYPES:
+                known = ", ".join(ELEMENT_NAMES)
+                raise invalid(op, f"{kind} has elements that no code is made for, only: {known}")
             if isinstance(kind.element_type, ComplexType) and not isinstance(op, COMPLEX_OPS):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
 def _check_body(op: GenericOp | OrderedNest) -> None:
+    if prod(op.extents) > MOST_POINTS:
+        raise invalid(
+            op, f"a domain of {prod(op.extents)} points takes days to walk, the most are 2^50"
+        )
     for inner in op.block.ops:
+        for result in inner.results:
+            if result.type not in SCALARS:
+                raise invalid(inner, f"no code is made for numbers of {result.type}")
         if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
             raise invalid(inner, "bodies hold only arith, math, loop.index, .read and .special")
         if inner.regions:
@@ -120,5 +145,5 @@ def _check_body(op: GenericOp | OrderedNest) -> None:
     for combiner, value in zip(op.combiner_names, op.yielded, strict=True):
         kind = value.type
         unsigned = isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
-        if combiner in ("max", "min") and (unsigned or kind == IntegerType(1)):
+        if combiner in ("max", "min") and unsigned:
             raise invalid(op, f"combiner '{combiner}' compares signed numbers, not {kind}")

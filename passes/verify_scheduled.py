@@ -8,14 +8,19 @@ from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from lamina.dialects.loop import BarrierOp, GenericOp, KernelOp, SingleOp, TeamOp
+from lamina.codegen.target import STACK_BYTES
+from lamina.dialects.loop import BarrierOp, ExternOp, GenericOp, KernelOp, SingleOp, TeamOp
 from lamina.passes.bufferize import ENTRY
+from lamina.passes.contracts import verify_addressable
 from lamina.passes.entry_attributes import verify_entries
 from lamina.passes.outline_kernels import KERNEL
+from lamina.passes.plan_scratch import SCRATCH, stack_bytes
+from lamina.passes.refusal import invalid
 from lamina.passes.team_steps import is_shared
 
 ENTRY_OPS = frozenset(
@@ -51,7 +56,11 @@ class VerifyScheduledPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "scheduled")
+        verify_addressable(op)
         kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        for name, kernel in kernels.items():
+            if not kernel.body.blocks:
+                raise invalid(kernel, f"@{name} is declared without a body")
 
         @cache
         def may_be_shared(name: str) -> bool:
@@ -96,6 +105,21 @@ def _verify_entry(function: func.FuncOp) -> None:
                 f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
                 "calls kernels, in branches and loops"
             )
+        if isinstance(op, ExternOp):
+            _verify_extern(function, op)
+
+
+def _verify_extern(function: func.FuncOp, call: ExternOp) -> None:
+    """The code that a call is given is made by a signature: it must be that of the call."""
+    callee = call.callee
+    if callee is None:  # code generation says so where it needs one
+        return
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    if not isinstance(callee, BlockArgument):
+        raise invalid(call, "calls through no argument of kind extern")
+    given = attributes[callee.index].data.get("lamina.signature") if attributes else None
+    if given is not None and given != StringAttr(call.signature):
+        raise invalid(call, f"argument {callee.index} has another lamina.signature: {given}")
 
 
 def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
@@ -111,7 +135,24 @@ def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
             )
 
 
+def _verify_scratch(function: func.FuncOp) -> None:
+    """What is noted of a kernel's stack is what it allocates, and fits."""
+    noted = function.attributes.get(SCRATCH)
+    if noted is None:
+        return
+    if not isinstance(noted, DenseArrayBase) or len(noted.get_values()) != 2:
+        raise DiagnosticException(f"verify-scheduled: {SCRATCH} is bytes of stack and of arena")
+    noted_stack = int(noted.get_values()[0])
+    taken = stack_bytes(function)
+    if noted_stack < taken or noted_stack > STACK_BYTES:
+        raise DiagnosticException(
+            f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "
+            f"{SCRATCH} has {noted_stack}, and there are {STACK_BYTES}"
+        )
+
+
 def _verify_kernel(function: func.FuncOp) -> None:
+    _verify_scratch(function)
     for op in function.body.walk():
         dialect = op.name.partition(".")[0]
         if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:

@@ -44,6 +44,8 @@ COMPUTING = frozenset(
         "_convolution",
         "_euclidean_dist",
         "_fused_rms_norm",
+        "_fused_rms_norm_backward",
+        "_grouped_mm",
         "_log_softmax",
         "_log_softmax_backward_data",
         "_native_batch_norm_legit",
@@ -98,6 +100,7 @@ COMPUTING = frozenset(
         "hardsigmoid",
         "hardswish",
         "hardtanh",
+        "index_add",
         "inner",
         "instance_norm",
         "layer_norm",
@@ -114,8 +117,11 @@ COMPUTING = frozenset(
         "mm",
         "mv",
         "native_batch_norm",
+        "native_batch_norm_backward",
         "native_group_norm",
+        "native_group_norm_backward",
         "native_layer_norm",
+        "native_layer_norm_backward",
         "norm",
         "pairwise_distance",
         "prelu",
@@ -123,6 +129,10 @@ COMPUTING = frozenset(
         "rms_norm",
         "rsub",
         "scaled_dot_product_attention",
+        "scatter.reduce",
+        "scatter.value_reduce",
+        "scatter_add",
+        "scatter_reduce",
         "softmax",
         "softplus_backward",
         "trapezoid",
@@ -133,7 +143,7 @@ COMPUTING = frozenset(
         "vdot",
     }
 )
-"""Ops, by name without overload, that compute and have no such tag."""
+"""Ops that compute and have no such tag; where only some overloads do, with the overload."""
 
 EXACT = frozenset(
     {
@@ -226,7 +236,9 @@ def _computes(op: SchemaOp, rounding: str) -> bool:
     ):
         # A dtype asked for, of wider operands: they are rounded before the op.
         return False
-    return name in COMPUTING or not COMPUTING_TAGS.isdisjoint(schema.tags)
+    if not COMPUTING.isdisjoint((name, op.overload_name)):
+        return True
+    return not COMPUTING_TAGS.isdisjoint(schema.tags)
 
 
 def _has_fine_bounds(op: SchemaOp, rounding: str) -> bool:

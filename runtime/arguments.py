@@ -19,6 +19,23 @@ class ArrayKind(Protocol):
 
     name: str
 
+    def viewed(self, value: Any, slot: Slot, position: int) -> Any:
+        """An array of the library that stands for `value`: itself, or over its memory if it is of
+        another library, or a new one if it is a number; ArgumentError if there is none."""
+        ...
+
+    def plain(self, array: Any, slot: Slot) -> Any:
+        """The array itself or, if only its layout is not row-major, a copy that is."""
+        ...
+
+    def write_back(self, target: Any, source: Any) -> None:
+        """Gives an array the elements of another of its shape."""
+        ...
+
+    def memory(self, array: Any) -> np.ndarray:
+        """A NumPy array with the addresses of an array's elements; its dtype is of no meaning."""
+        ...
+
     def reader(self, slot: Slot, position: int) -> Reader:
         """The check of the argument at `position`, which raises ArgumentError."""
         ...
@@ -97,7 +114,7 @@ def array_kind(package: str) -> ArrayKind:
     found = _loaded.get(package)
     if found is None:
         module, _, attribute = _KINDS[package].partition(":")
-        found = _loaded[package] = getattr(import_module(module), attribute)()
+        found = _loaded.setdefault(package, getattr(import_module(module), attribute)())
     return found
 
 
@@ -108,6 +125,42 @@ def kind_name(value: object) -> str | None:
         if package in _KINDS:
             return package
     return None
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number of Python's or NumPy's."""
+    return isinstance(value, bool | int | float | complex | np.generic)
+
+
+def is_foreign(value: object) -> bool:
+    """Whether a value offers its elements as arrays of libraries do that Lamina does not know."""
+    if kind_name(value) is not None or isinstance(value, type):
+        return False
+    return hasattr(value, "__dlpack__") or hasattr(value, "__array__")
+
+
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+"""How much of a number a dtype holds, by its kind: truth, integers, reals, complex numbers."""
+
+
+def number_array(value: Any, slot: Slot, position: int) -> np.ndarray:
+    """A number as an array of rank 0 of the program's dtype.
+
+    Reals are rounded. ArgumentError if the program takes more than a number, or a number that
+    the dtype has no place for: a fraction as an integer, an integer out of range.
+    """
+    if slot.shape != ():
+        raise wrong_kind(position, slot, value, None)
+    wanted, given = slot.numpy_dtype, np.asarray(value)
+    where = describe(position, slot)
+    if given.dtype == wanted:
+        return given
+    if _RANKS.get(given.dtype.kind, 2) > _RANKS.get(wanted.kind, 2):  # bf16 has a kind of its own
+        raise ArgumentError(f"{where}: expected a number of dtype {wanted}, got {value!r}")
+    if wanted.kind in "iu" and not np.iinfo(wanted).min <= int(value) <= np.iinfo(wanted).max:
+        raise ArgumentError(f"{where}: {value!r} is out of the range of {wanted}")
+    with np.errstate(all="ignore"):
+        return given.astype(wanted)
 
 
 def describe(position: int, slot: Slot) -> str:
@@ -153,9 +206,41 @@ def shape_error(position: int, slot: Slot, shape: Sequence[int]) -> ArgumentErro
 
 
 class NumpyArrays:
-    """NumPy arrays: native byte order, aligned, row-major contiguous."""
+    """NumPy arrays; programs read those of native byte order, aligned and row-major contiguous."""
 
     name = "numpy"
+
+    def viewed(self, value: Any, slot: Slot, position: int) -> Any:
+        """Arrays themselves; arrays of other libraries without a copy, where they allow it."""
+        if isinstance(value, np.ndarray):
+            return value
+        if is_number(value):
+            return number_array(value, slot, position)
+        if not is_foreign(value):
+            raise wrong_kind(position, slot, value, "numpy")
+        try:
+            return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
+        except (TypeError, ValueError, RuntimeError, BufferError) as error:
+            raise ArgumentError(
+                f"{describe(position, slot)}: a {type(value).__name__} gives no array: {error}"
+            ) from error
+
+    def plain(self, array: Any, slot: Slot) -> Any:
+        """A copy of what is swapped, strided or not aligned; what does not fit stays as it is."""
+        wanted = slot.numpy_dtype
+        if array.shape != slot.shape or array.dtype.newbyteorder("=") != wanted:
+            return array
+        if array.dtype == wanted and array.flags.c_contiguous and array.flags.aligned:
+            return array
+        return np.array(array, wanted, order="C", subok=False)
+
+    def write_back(self, target: Any, source: Any) -> None:
+        """NumPy's own copy, which swaps bytes too."""
+        np.copyto(target, source)
+
+    def memory(self, array: Any) -> np.ndarray:
+        """The array."""
+        return array
 
     def reader(self, slot: Slot, position: int) -> Reader:
         """Checks dtype, shape and strides of one array; no copy is made."""

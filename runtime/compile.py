@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
 from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
@@ -22,6 +23,8 @@ from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
 from lamina.runtime.layers import layer_of, lower, render, verify_scheduled
+from lamina.runtime.message_places import MessagePlaces
+from lamina.runtime.random_state import SeedSource
 
 BOUND_KINDS = ("parameter", "buffer", "constant")
 """Kinds of arguments that are bound when a program is compiled, not passed in each call."""
@@ -35,8 +38,12 @@ def compile_module(
     structure: Structure | None = None,
     cache: bool = True,
     rounding: str = "kernel",
+    seeds: SeedSource | None = None,
 ) -> Compiled:
-    """Compiles `module`, which this function may change; see `lamina.compile` for the rest."""
+    """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
+
+    Each call takes its seed from `seeds`, if there is one and the program draws random numbers.
+    """
     machine = as_target(target)
     main = function_named(module, "main")
     if main is None:
@@ -45,7 +52,7 @@ def compile_module(
     slots = argument_slots(main)
     bound = dict(constants or {})
     _check_constants(slots, bound)
-    _open_unbound_arguments(main, slots, bound)
+    open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     with collector_paused():
         if machine.runs_here():
@@ -56,6 +63,7 @@ def compile_module(
         bound,
         structure or FlatStructure(names),
         partial(render, module, target=machine, rounding=rounding),
+        seeds,
     )
 
 
@@ -83,17 +91,22 @@ def native_program(
 def _cached(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, ProgramMetadata]:
     """What `_compile` gives, from the disk if possible."""
     from lamina.codegen.jit import CODEGEN_VERSION, default_options
-    from lamina.runtime.disk_cache import DiskCache, cache_key
+    from lamina.runtime.disk_cache import cache_key, usable_cache
 
-    disk = DiskCache()
+    # What a compiler makes that somebody has changed in this process is not for other processes,
+    # and what they made is not for it.
+    disk = usable_cache() if modification() is None else None
+    if disk is None:
+        return _compile(module, target, rounding)
     options = f"{CODEGEN_VERSION} {default_options()} {rounding}"
-    key = cache_key(str(module), target.key(), options)
+    places = MessagePlaces.of(module)
+    key = cache_key(str(module), places.pattern, target.key(), options)
     found = disk.get(key)
     if found is not None:
-        with suppress(ValueError, TypeError, KeyError):  # metadata of another making
-            return found[0], ProgramMetadata.from_json(found[1])
+        with suppress(ValueError, TypeError, LookupError):  # metadata of another making
+            return found[0], places.placed(ProgramMetadata.from_json(found[1]))
     code, metadata = _compile(module, target, rounding)
-    disk.put(key, code, metadata.to_json())
+    disk.put(key, code, places.numbered(metadata).to_json())
     return code, metadata
 
 
@@ -110,7 +123,7 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
         _lower_to_fused(lowered, start, target, rounding)
     kernels = kernels_of(lowered, target)
     if start != "scheduled":
-        lower(lowered, "fused", "scheduled", target, rounding)
+        lower(lowered, "fused", "scheduled", target, rounding, enters=False)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
@@ -123,12 +136,11 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
 
 def _lower_to_fused(module: ModuleOp, start: str, target: Target, rounding: str) -> None:
     """Lowers; refuses unknown extern kernels where their calls still have lines."""
-    if start not in ("loop", "fused"):
-        lower(module, start, "loop", target, rounding)
-        start = "loop"
+    reached = start if start in ("loop", "fused") else "loop"
+    lower(module, start, reached, target, rounding)
     for error in refused_calls(module):
         raise error
-    lower(module, start, "fused", target, rounding)
+    lower(module, reached, "fused", target, rounding, enters=False)
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:
@@ -179,7 +191,7 @@ def _input_named(name: str) -> dict[str, Attribute]:
     return {"lamina.kind": StringAttr("input"), "lamina.name": StringAttr(name)}
 
 
-def _open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, Any]) -> None:
+def open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, Any]) -> None:
     """Parameters that no constant is bound to are inputs like any other."""
     if main.arg_attrs is None:
         return

@@ -3,31 +3,24 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NoReturn, Protocol, SupportsIndex
-
-import numpy as np
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.runtime.arguments import (
-    Reader,
     Structure,
     array_kind,
-    check_count,
-    describe,
     kind_name,
-    wrong_kind,
 )
 from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.checked_call import CheckedCall
 from lamina.runtime.dispatch.binding import BoundProgram
-from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
-from lamina.runtime.overlap import check_bound, check_overlap
-from lamina.runtime.random_state import make_state, shared_state
+from lamina.runtime.overlap import check_bound
+from lamina.runtime.random_state import DrawnState, SeedSource, State, make_state, shared_state
 
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
 """Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
@@ -45,7 +38,7 @@ class NativeCode(Protocol):
         """Where an entry point starts: `int32_t entry(void **pointers)`."""
         ...
 
-    def error(self, status: int) -> ExecutionError:
+    def error(self, status: int) -> BaseException:
         """What a status other than 0 means."""
         ...
 
@@ -78,10 +71,12 @@ class Program:
 class Compiled:
     """A compiled program, bound to its constants.
 
-    Call it with NumPy arrays or torch tensors (contiguous, of exactly the shapes and dtypes that
-    the program has) and it gives back the same kind, in fresh memory. Buffers and arguments that
-    the program mutates are written in place; they must not overlap other arguments. Calls from
-    several threads run one after another.
+    Call it with NumPy arrays or torch tensors of exactly the shapes and dtypes that the program has
+    and it gives back the same kind, in fresh memory. Contiguous ones are read where they are; those
+    of other strides or byte order are copied. Numbers may stand for tensors of rank 0, and arrays
+    of other libraries (with `__array__` or `__dlpack__`) for arrays; alone they give NumPy arrays.
+    Buffers and arguments that the program mutates are written in place; they must not overlap other
+    arguments. Calls from several threads run one after another.
 
     Raises ArgumentError when an argument does not fit, and ExecutionError when a check at run time
     fails, for example an index out of range.
@@ -93,6 +88,7 @@ class Compiled:
         constants: Mapping[str, Any],
         structure: Structure,
         render: Callable[[str], str],
+        seeds: SeedSource | None = None,
     ) -> None:
         self._program = program
         self._render = render
@@ -101,6 +97,7 @@ class Compiled:
         slots = program.main.slots
         self._inputs = tuple(slot for slot in slots if slot.kind == "input")
         self._outputs = tuple(slot for slot in slots if slot.kind == "output")
+        self._drawn = drawn_state(program, seeds)
         call: Callable[..., Any] = _refuse
         if program.code is not None:
             call = self._bind(program.code, constants, structure)
@@ -170,6 +167,8 @@ class Compiled:
         state = make_state(number)
         if self._program.code is None:
             _refuse()
+        if self._drawn is not None:
+            self._drawn.is_drawn = False
         for index, slot in enumerate(self._bound.slots):
             if slot.kind == "seed":
                 self._bound.kept.append(state)
@@ -205,7 +204,8 @@ class Compiled:
     def _bind(
         self, code: NativeCode, constants: Mapping[str, Any], structure: Structure
     ) -> Callable[..., Any]:
-        self._bound = bind(self._program, code, constants)
+        drawn = self._drawn
+        self._bound = bind(self._program, code, constants, drawn and drawn.state)
         layout = structure.layout(len(self._outputs))
         checked = CheckedCall(self._bound, layout)
         direct = self._bound.function(layout, checked)
@@ -214,77 +214,41 @@ class Compiled:
         def nested(*args: Any, **kwargs: Any) -> Any:
             return direct(*flatten(args, kwargs))
 
-        return self._bound.function(layout, nested) if structure.is_flat else nested
+        call = self._bound.function(layout, nested) if structure.is_flat else nested
+        return call if drawn is None else _drawing(call, drawn)
+
+
+def _drawing(call: Callable[..., Any], drawn: DrawnState) -> Callable[..., Any]:
+    def seeded(*args: Any, **kwargs: Any) -> Any:
+        with drawn.call():
+            return call(*args, **kwargs)
+
+    return seeded
+
+
+def drawn_state(program: Program, seeds: SeedSource | None) -> DrawnState | None:
+    """A state for a program that draws random numbers; None if it has none or no source."""
+    if seeds is None or not any(slot.kind == "seed" for slot in program.main.slots):
+        return None
+    return DrawnState(seeds)
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise ExecutionError("the program is compiled for another machine and cannot run here")
 
 
-class CheckedCall:
-    """Calls of a program whose arguments are not the plain arrays that native code reads.
+def bind(
+    program: Program,
+    code: NativeCode,
+    constants: Mapping[str, Any],
+    random_state: State | None = None,
+) -> BoundProgram:
+    """Gives a program its memory: constants, prepared by its setup, and scratch.
 
-    Each argument is checked in Python, with an error that says what is wrong with it. Subclasses of
-    arrays and tensors that need no gradient just now pass.
+    Random numbers come from `random_state`, or from the state that programs share.
     """
-
-    def __init__(self, bound: BoundProgram, layout: Layout) -> None:
-        self._layout = layout
-        self._inputs = [(i, slot) for i, slot in enumerate(bound.slots) if slot.kind == "input"]
-        self._slots = bound.slots
-        # Boxed calls come from AOTAutograd, which merges arguments that overlap.
-        self._ranges = bound.ranges if layout.boxed is None else ()
-        self._mutated = {target for _, target, _ in bound.copies}
-        self._template = bound.template
-        self._record, self._kept = bound.record(layout, self._never)
-        self._readers: dict[str, list[tuple[int, Reader]]] = {}
-
-    def __call__(self, *values: Any) -> Any:
-        """Runs the program on arrays in the order of its inputs; ArgumentError if one is unfit."""
-        name = kind_name(values[0]) if values else self._layout.native_kind
-        slots = [slot for _, slot in self._inputs]
-        if name is None or len(values) != len(slots):
-            check_count(slots, len(values))
-            raise wrong_kind(0, slots[0], values[0], None)
-        provide(name)
-        readers = self._readers.get(name) or self._make_readers(name)
-        pointers = type(self._template)(*self._template)
-        for (index, read), value in zip(readers, values, strict=True):
-            pointers[index] = read(value)
-        if self._ranges:
-            check_overlap(self._slots, self._ranges, list(pointers))
-        return native_calls().complete(_content(self._record), pointers, name == "torch")
-
-    def _make_readers(self, name: str) -> list[tuple[int, Reader]]:
-        kind = array_kind(name)
-        readers: list[tuple[int, Reader]] = []
-        for position, (index, slot) in enumerate(self._inputs):
-            read = kind.reader(slot, position)
-            readers.append(
-                (index, _writable(read, position, slot) if index in self._mutated else read)
-            )
-        self._readers[name] = readers
-        return readers
-
-    @staticmethod
-    def _never(*_: Any) -> None:
-        raise AssertionError("native code completes a call that has been checked")
-
-
-@cache
-def provide(kind: str) -> None:
-    """Makes native calls take the arrays of a library."""
-    native_calls().provide(array_kind(kind).native_api())
-
-
-def _content(data: bytes) -> int:
-    """The address of the first byte."""
-    return np.frombuffer(data, np.uint8).ctypes.data
-
-
-def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> BoundProgram:
-    """Gives a program its memory: constants, prepared by its setup, and scratch."""
-    kept: list[object] = [code]
+    state = shared_state() if random_state is None else random_state
+    kept: list[object] = [code, state]
     held: dict[str, int] = {}
     prepared = _run_setup(program, code, constants, held, kept)
     slots = program.main.slots
@@ -301,7 +265,7 @@ def bind(program: Program, code: NativeCode, constants: Mapping[str, Any]) -> Bo
         elif slot.kind == "poll":
             pointers[index] = native_calls().addresses["lamina_poll"]
         elif slot.kind == "seed":
-            pointers[index] = shared_state().ctypes.data
+            pointers[index] = state.ctypes.data
     positions = {
         slot.name: index for index, slot in enumerate(slots) if slot.kind not in OUTPUT_KINDS
     }
@@ -380,17 +344,3 @@ def _hold(
         address = held[slot.name] = kind.reader(slot, -1)(kept)
         keep.append(kept)
     return address
-
-
-def _writable(read: Reader, position: int, slot: Slot) -> Reader:
-    """A reader that also refuses read-only arrays, for arguments that the program mutates."""
-
-    def checked(value: Any) -> int:
-        address = read(value)
-        if isinstance(value, np.ndarray) and not value.flags.writeable:
-            raise ArgumentError(
-                f"{describe(position, slot)}: the program writes to it, but it is read-only"
-            )
-        return address
-
-    return checked

@@ -9,6 +9,7 @@ import hashlib
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -30,6 +31,8 @@ _TEMPORARY = ".partial"
 DEFAULT_LIMIT_BYTES = 1 << 30
 #: Eviction goes down to this part of the limit, so that it does not run at every write.
 _KEEP = 0.8
+#: Files that say what the compiler does.
+_SOURCES = (".py", ".tsv", ".txt")
 #: A writer that old was killed.
 _STALE_SECONDS = 3600
 
@@ -51,8 +54,8 @@ def text_key(*parts: str | bytes) -> str:
 
 @cache
 def _versions() -> str:
-    """Versions of what makes code; of Lamina the sources' sizes and times, as it may be a working
-    copy that changes under one version number."""
+    """Versions of what makes code; of Lamina sizes and times of sources and tables, as it may be a
+    working copy that changes under one version number."""
     found = [f"llvmlite {llvmlite.__version__}", f"xdsl {xdsl.__version__}"]
     root = Path(__file__).parent.parent
     for folder in ("dialects", "codegen", "passes", "lowering", "runtime"):
@@ -62,10 +65,10 @@ def _versions() -> str:
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, str]]:
-    """Path, size and time of each source in a folder and those below."""
+    """Path, size and time of each source and table in a folder and those below."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
+            if entry.name.endswith(_SOURCES):
                 status = entry.stat()
                 yield entry.path, f"{status.st_size} {status.st_mtime_ns}"
             elif entry.is_dir() and entry.name != "__pycache__":
@@ -73,11 +76,49 @@ def _stamps(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def default_folder() -> Path:
-    """LAMINA_CACHE_DIR, else the user's cache folder (XDG_CACHE_HOME, else ~/.cache)."""
+    """LAMINA_CACHE_DIR, else the user's cache folder (XDG_CACHE_HOME, else ~/.cache).
+
+    CacheError if the user has none.
+    """
     if given := os.environ.get("LAMINA_CACHE_DIR"):
         return Path(given)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "lamina"
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(home):  # others are to be ignored, says the XDG specification
+        return Path(home) / "lamina"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise CacheError(f"no folder for the cache: {error}") from None
+    if not home.is_absolute() or os.environ.get("HOME") == "":
+        raise CacheError("no folder for the cache: HOME is empty or relative")
+    return home / ".cache" / "lamina"
+
+
+def default_limit() -> int:
+    """LAMINA_CACHE_BYTES, else `DEFAULT_LIMIT_BYTES`; CacheError for what is no size."""
+    given = os.environ.get("LAMINA_CACHE_BYTES") or str(DEFAULT_LIMIT_BYTES)
+    if not given.strip().isdecimal():
+        raise CacheError(f"LAMINA_CACHE_BYTES='{given}' is no number of bytes")
+    return int(given)
+
+
+def usable_cache() -> "DiskCache | None":
+    """The cache of this process, or None, after a warning, where there can be none."""
+    try:
+        return DiskCache()
+    except CacheError as error:
+        _warn(f"{error}; programs are not kept")
+        return None
+
+
+_warned: set[str] = set()
+
+
+def _warn(text: str) -> None:
+    """Says it once a process."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(f"lamina: {text}", stacklevel=2)
 
 
 class DiskCache:
@@ -86,9 +127,7 @@ class DiskCache:
     def __init__(self, folder: Path | None = None, limit_bytes: int | None = None) -> None:
         """Uses `folder`, made if need be (CacheError if that fails); see `default_folder`."""
         self.folder = folder or default_folder()
-        if limit_bytes is None:
-            limit_bytes = int(os.environ.get("LAMINA_CACHE_BYTES", DEFAULT_LIMIT_BYTES))
-        self.limit_bytes = limit_bytes
+        self.limit_bytes = default_limit() if limit_bytes is None else limit_bytes
         try:
             # For the owner only: what lies here is executed.
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,22 +150,28 @@ class DiskCache:
         return entry
 
     def put(self, key: str, code: bytes, metadata: str) -> bool:
-        """Stores an entry, whole or not at all; False if the disk does not take it."""
+        """Stores an entry, whole or not at all; False, and a warning, if the disk refuses it."""
         path = self._path(key)
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             handle, name = tempfile.mkstemp(suffix=_TEMPORARY, dir=path.parent)
-        except OSError:
+        except OSError as error:
+            self._refused(error)
             return False
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_pack(code, metadata))
             os.replace(name, path)
-        except OSError:
+        except OSError as error:
+            self._refused(error)
             _remove(Path(name))
             return False
-        self._evict(keep=path)
+        with suppress(OSError):  # folders may go while they are listed
+            self._evict(keep=path)
         return True
+
+    def _refused(self, error: OSError) -> None:
+        _warn(f"the cache folder {self.folder} cannot be written to: {error.strerror or error}")
 
     def clear(self) -> None:
         """Removes every entry."""

@@ -2,13 +2,13 @@
 
 import ctypes
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
+from lamina.runtime.dispatch.native import team_functions
 from lamina.runtime.extern_kernels.failures import explained
 
 
@@ -40,20 +40,11 @@ class ProgramMetadata:
         return ProgramMetadata(**fields)
 
 
-class _Entry:
-    """One native entry point with its prebuilt pointer array."""
-
-    __slots__ = ("address", "array", "count", "function")
-
-    def __init__(self, address: int, count: int) -> None:
-        self.function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
-        self.array = (ctypes.c_void_p * max(count, 1))()
-        self.address = ctypes.addressof(self.array)
-        self.count = count
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 class Executable:
-    """Object code loaded into this process. Calls of one executable happen one at a time."""
+    """Object code loaded into this process. It keeps nothing from call to call."""
 
     def __init__(self, code: bytes, metadata: ProgramMetadata, target: Target) -> None:
         """Loads `code`; ExecutionError if this CPU or process cannot run it."""
@@ -63,20 +54,16 @@ class Executable:
         self.metadata = metadata
         self.target = target
         symbols = [f"lamina_{name}" for name in metadata.arguments]
-        self._loaded = load_object(code, symbols, target, metadata.needs_openmp)
-        self._entries = {
-            name: _Entry(self._loaded.addresses[f"lamina_{name}"], len(arguments))
-            for name, arguments in metadata.arguments.items()
-        }
-        self._lock = threading.Lock()
+        provided = team_functions() if metadata.needs_openmp else {}
+        self._loaded = load_object(code, symbols, target, metadata.needs_openmp, provided)
 
     def address(self, entry: str) -> int:
         """Where the machine code of an entry starts; KeyError for an unknown one."""
         return self._loaded.addresses[f"lamina_{entry}"]
 
-    def error(self, status: int) -> ExecutionError:
-        """What a status other than 0 means."""
-        return ExecutionError(explained(self.metadata.messages[status - 1]))
+    def error(self, status: int) -> BaseException:
+        """What a status other than 0 means; an exception that asks to stop is given as it is."""
+        return explained(self.metadata.messages[status - 1])
 
     def call(self, entry: str, pointers: Sequence[int]) -> None:
         """Runs an entry on data pointers, one per argument, in order.
@@ -84,12 +71,10 @@ class Executable:
         The caller keeps the memory alive and vouches for its size and alignment. ExecutionError
         with the message of the first run-time check that failed; KeyError for an unknown entry.
         """
-        native = self._entries[entry]
-        if len(pointers) != native.count:
-            raise ExecutionError(f"@{entry} takes {native.count} pointers, {len(pointers)} given")
-        with self._lock:
-            if pointers:
-                native.array[:] = pointers
-            status = native.function(native.address)
+        count = len(self.metadata.arguments[entry])
+        if len(pointers) != count:
+            raise ExecutionError(f"@{entry} takes {count} pointers, {len(pointers)} given")
+        array = (ctypes.c_void_p * max(count, 1))(*pointers)
+        status = _ENTRY(self.address(entry))(ctypes.addressof(array))
         if status:
             raise self.error(status)

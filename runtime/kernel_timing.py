@@ -54,8 +54,9 @@ def pointers_for(bound: BoundProgram, values: Sequence[Any]) -> tuple[list[int],
         pointers[index] = memory.address
         if slot.kind == "input":
             name = kind_name(values[position]) or "numpy"
-            address = array_kind(name).reader(slot, position)(values[position])
-            ctypes.memmove(memory.address, address, slot.size)
+            kind = array_kind(name)
+            plain = kind.plain(kind.viewed(values[position], slot, position), slot)
+            ctypes.memmove(memory.address, kind.reader(slot, position)(plain), slot.size)
             position += 1
     return pointers, kept
 

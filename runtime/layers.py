@@ -12,6 +12,7 @@ from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.passes.verify_program import verify_program
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""
@@ -25,7 +26,9 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
     `name` is what messages call the text, for example a file's name. Raises InputError with the
     line, the column and the reason.
     """
-    return parse_module(context or Context(), text, name)
+    module = parse_module(context or Context(), text, name, verify=False)
+    verify_program(module)
+    return module
 
 
 def layer_of(module: ModuleOp) -> str:
@@ -45,20 +48,31 @@ def layer_of(module: ModuleOp) -> str:
 
 
 def lower(
-    module: ModuleOp, start: str, stop: str, target: Target, rounding: str = "kernel"
+    module: ModuleOp,
+    start: str,
+    stop: str,
+    target: Target,
+    rounding: str = "kernel",
+    *,
+    enters: bool = True,
 ) -> None:
     """Takes `module` from layer `start` down to layer `stop`, in place.
 
+    With `enters` false it is known to hold to the contract of `start`, as passes just left it so.
     Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
     for one that cannot be taken further.
     """
-    if start == stop:
+    if start == stop and not enters:
         return
-    _run(module, pipeline(start=start, stop=stop, target=target.name, rounding=rounding))
+    _run(
+        module,
+        pipeline(start=start, stop=stop, target=target.spelled, rounding=rounding, enters=enters),
+    )
 
 
 def verify_scheduled(module: ModuleOp) -> None:
     """Raises InputError for a module that code generation does not take."""
+    verify_program(module)
     _run(module, ("verify-scheduled",))
 
 

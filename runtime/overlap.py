@@ -4,8 +4,11 @@ A program reads what its arguments hold when it is called and writes new values 
 An eager program would see its own writes through the other argument at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.arguments import describe
@@ -52,6 +55,79 @@ def check_overlap(
         span = (start + ranges[i].bytes, i)
         for only_written in (False, True) if written else (False,):
             last[only_written] = max(last.get(only_written, span), span)
+
+
+def check_strided(
+    slots: Sequence[Slot],
+    ranges: Sequence[Range],
+    addresses: Sequence[int | None],
+    copied: Mapping[int, np.ndarray],
+) -> None:
+    """As `check_overlap` for pairs of which one is not row-major: element by element.
+
+    `copied` has arrays over the caller's memory by the places of pointers. Raises ArgumentError
+    also for such an array that is written and has several elements in one place.
+    """
+    arrays = [
+        copied[r.pointer]
+        if r.pointer in copied
+        else array_at(addresses[r.pointer] or 0, (r.bytes,), 1, (1,))
+        for r in ranges
+    ]
+    for i, one in enumerate(ranges):
+        if one.written and one.pointer in copied and not _is_distinct(arrays[i]):
+            raise ArgumentError(
+                f"{_named(slots, one.pointer)}: the program writes to it, and some of its "
+                "elements share memory; pass a copy"
+            )
+        for j in range(i):
+            other = ranges[j]
+            strided = one.pointer in copied or other.pointer in copied
+            if strided and (one.written or other.written) and _share(arrays[i], arrays[j]):
+                raise _shared(slots, one, other)
+
+
+def array_at(
+    address: int, shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...]
+) -> np.ndarray:
+    """An array of opaque elements over memory that somebody else keeps; strides in bytes."""
+    return np.asarray(_Interface(address, shape, itemsize, strides))
+
+
+class _Interface:
+    def __init__(
+        self, address: int, shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...]
+    ) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|V{itemsize}",
+            "shape": shape,
+            "strides": strides,
+            "data": (address, True),
+        }
+
+
+_MOST_WORK: Any = 1 << 16  # NumPy's stubs know two values only
+"""Steps in which NumPy has to find an element in common; what takes longer counts as shared."""
+
+
+def _share(one: np.ndarray, other: np.ndarray) -> bool:
+    try:
+        return bool(np.shares_memory(one, other, max_work=_MOST_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _is_distinct(array: np.ndarray) -> bool:
+    """Whether each dimension steps over all that those of smaller steps reach."""
+    reach = array.itemsize
+    for step, extent in sorted(
+        (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
+    ):
+        if step < reach:
+            return False
+        reach += step * (extent - 1)
+    return True
 
 
 def check_bound(slots: Sequence[Slot], written: set[int], addresses: Sequence[int | None]) -> None:

@@ -1,10 +1,14 @@
 """The state that random numbers come from: a seed, and a counter of the draws so far.
 
 Programs share one state, so that numbers of two programs never repeat each other; `Compiled.seed`
-gives a program a state of its own. Calls of programs advance the counter in place.
+gives a program a state of its own. Calls of programs advance the counter in place. Programs of a
+front end whose library has a generator begin each call at a seed drawn from that; see `DrawnState`.
 """
 
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +40,63 @@ def shared_state() -> State:
 def manual_seed(seed: int) -> None:
     """Starts the sequence of `seed` for all programs but those that were given their own.
 
-    Raises ArgumentError for what is no integer.
+    Programs that came from torch draw from it too, until torch is given another seed. Raises
+    ArgumentError for what is no integer.
     """
     _SHARED[:] = make_state(seed)
+    _in_use_since.clear()
+    _in_use_since.update({source: source.seed_in_use() for source in _sources})
+
+
+class SeedSource(Protocol):
+    """The generator of a library that programs come from."""
+
+    def draw(self) -> int:
+        """The next number of the generator, of 64 bits."""
+        ...
+
+    def seed_in_use(self) -> int:
+        """The seed that the generator was last given."""
+        ...
+
+
+_sources: list[SeedSource] = []
+_in_use_since: dict[SeedSource, int] = {}
+"""The seed of each source when programs were given one of their own, by `manual_seed`."""
+
+_shared_lock = threading.RLock()
+
+
+class DrawnState:
+    """The state of one program whose seeds come from `source`: a new one for each call.
+
+    So the numbers of a program depend on the generator of a library as the library's own do:
+    seeding it again, or setting back its state, repeats them.
+    """
+
+    def __init__(self, source: SeedSource) -> None:
+        self.state = make_state(0)
+        self._source = source
+        self._lock = threading.RLock()
+        self.is_drawn = True  # False once the program has a sequence of its own
+        if source not in _sources:
+            _sources.append(source)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """The state is ready for a call; other calls wait."""
+        since = _in_use_since.get(self._source)
+        if not self.is_drawn:
+            yield
+        elif since is None or since != self._source.seed_in_use():
+            _in_use_since.pop(self._source, None)
+            with self._lock:
+                self.state[:] = make_state(self._source.draw())
+                yield
+        else:
+            with _shared_lock, self._lock:
+                self.state[:] = _SHARED
+                try:
+                    yield
+                finally:
+                    _SHARED[:] = self.state

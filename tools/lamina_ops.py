@@ -59,7 +59,9 @@ def _run(options: argparse.Namespace) -> None:
     names = listed(options.layer, options.pattern, options.tag, options.dtype)
     first = next(names, None)
     if first is None:
-        raise InputError(f"lamina-ops: error: no op of {options.layer} fits")
+        near = nearest(options.pattern, list(_table(options.layer).names))
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise InputError(f"lamina-ops: error: no op of {options.layer} fits{hint}")
     _show(chain([first], names))
 
 
@@ -84,12 +86,12 @@ def _table(layer: str) -> TableDialect:
 
 
 def listed(layer: str, pattern: str, tag: str | None, dtype: str | None) -> Iterator[str]:
-    """Full names of the ops that fit, in the table's order."""
+    """Full names of the ops that fit, in the table's order; a pattern may leave overloads out."""
     table: Any = _table(layer)
     if tag is not None:
         _check_tag(tag, {known for name in table.names for known in table.schema(name).tags})
     for name in table.names:
-        if not fnmatch.fnmatch(name, pattern):
+        if not (fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(name, f"{pattern}.*")):
             continue
         if tag is not None and tag not in table.schema(name).tags:
             continue

@@ -6,7 +6,6 @@ Everything `xdsl-opt` can do, on top of it Lamina's dialects, passes and code ge
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
@@ -25,7 +24,10 @@ import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
-from lamina.passes.dominance import verify_dominance
+from lamina.lowering.pipeline import pipeline, quoted_names
+from lamina.passes.pass_states import verify_state
+from lamina.passes.verify_program import verify_between_ops
+from lamina.runtime.layers import layer_of
 from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.reporting import run_tool
 from lamina.tools.targets import target_factories
@@ -40,13 +42,19 @@ USAGE = """lamina-opt [options] [FILE.mlir]
   lamina-opt --list-passes | --list-ops prims  what there is
 """
 
-_DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
-"""A string, or a name with dots such as `aten.gelu.default`."""
 
+class _AppendPasses(argparse.Action):
+    """Another `-p` goes on where the one before it ends."""
 
-def _quoted(found: re.Match[str]) -> str:
-    """Names of ops may be written without quotes in options of passes."""
-    return found[0] if found[0].startswith('"') else f'"{found[0]}"'
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
 
 
 class _OutputFile(StringIO):
@@ -102,6 +110,9 @@ class LaminaOptMain(xDSLOptMain):
         """xDSL's arguments, `--from`, `--to`, `--list-passes` and `--list-ops`."""
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "lamina-opt"
+        for action in arg_parser._actions:  # xDSL's own -p keeps only the last one given
+            if action.dest == "passes":
+                action.__class__ = _AppendPasses
         arg_parser.usage = USAGE
         arg_parser.add_argument(
             "--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first"
@@ -147,7 +158,19 @@ class LaminaOptMain(xDSLOptMain):
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text, or the bytes as text, that the target makes of the module."""
         self._check_target()
-        return super().output_resulting_program(prog)
+        name = parse_spec(self.args.target).name
+        try:
+            return super().output_resulting_program(prog)
+        except (LaminaError, DiagnosticException):
+            raise
+        except Exception as error:
+            ours = target_factories()
+            if name in ours or name == "mlir":
+                raise
+            raise InputError(
+                f"lamina-opt: error: xDSL's target '{name}' failed: {type(error).__name__}: "
+                f"{error}\n  Lamina's own targets are {', '.join(ours)}"
+            ) from error
 
     def _check_target(self) -> None:
         spec = parse_spec(self.args.target)
@@ -180,7 +203,7 @@ class LaminaOptMain(xDSLOptMain):
         if self.args.to is not None:
             self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
-        self.args.passes = _DOTTED.sub(_quoted, self.args.passes)
+        self.args.passes = quoted_names(self.args.passes)
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()
@@ -191,21 +214,22 @@ class LaminaOptMain(xDSLOptMain):
             if checks is not None:
                 checks(ran, module, coming)
             if not self.args.disable_verify:
-                verify_dominance(module)
+                verify_between_ops(module)
             self._stage = f"running pass '{coming.name}'" if coming else "writing the output"
+            if coming is not None:
+                verify_state(module, coming.name)
             foreign = coming is not None and coming.name not in UNIVERSE.all_passes
             self._foreign_pass = coming.name if coming is not None and foreign else None
 
         self.pipeline = PassPipeline(self.pipeline.passes, between)
 
     def _passes_to_layer(self) -> tuple[str, ...]:
-        from lamina.lowering.pipeline import pipeline
-
         (cpu,) = parse_spec(self.args.target).parameters.get("cpu", ("host",))
         return pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
+        self._check_layer(prog)
         try:
             super().apply_passes(prog)
         except VerifyException as error:
@@ -222,6 +246,19 @@ class LaminaOptMain(xDSLOptMain):
                 ) from error
             error.add_note(f"while {self._stage}")
             raise
+
+    def _check_layer(self, prog: ModuleOp) -> None:
+        """With `--to`, the program must stand at the layer of `--from`."""
+        if self.args.to is None:
+            return
+        found, said = layer_of(prog), self.args.from_layer
+        if found == "aten" and not any(op.name.startswith("aten.") for op in prog.walk()):
+            return  # what stands there belongs to no layer
+        if found != said and (found, said) != ("aten", "functional"):
+            raise InputError(
+                f"lamina-opt: error: the program stands at layer {found}, not at {said} "
+                f"(--from {found})"
+            )
 
     def _check_pass(self, spec: ArgSpec) -> None:
         if spec.name not in self.available_passes:

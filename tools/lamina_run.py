@@ -19,7 +19,7 @@ from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
-from lamina.runtime.layers import LAYERS, layer_of, parse
+from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.tools.reporting import run_tool
 
 _BOUND_KINDS = ("parameter", "buffer", "constant")
@@ -65,11 +65,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     _check_options(options)
     module = _read(options.file)
-    main_function = function_named(module, "main")
-    if main_function is None:
-        raise InputError(f"{options.file}: error: there is no function @main to run")
-    slots = [slot for slot in argument_slots(main_function) if slot.kind not in MADE_KINDS]
-    arrays = _arguments(slots, options.inputs, options.seed)
+    slots = given_slots(module, options.file)
+    arrays = arguments_of(slots, options.inputs, options.seed)
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}
     inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in _BOUND_KINDS]
     compiled = compile_module(
@@ -107,6 +104,10 @@ def _check_options(options: argparse.Namespace) -> None:
         path = Path(options.save)
         if path.suffix != ".npz" or path.is_dir():
             raise InputError(f"--save {options.save}: it takes the name of a file OUT.npz")
+        if not path.absolute().parent.is_dir():
+            raise InputError(f"--save {options.save}: there is no such folder")
+    if options.print_ir is not None:
+        check_layer(options.print_ir)
 
 
 def _read(file: str) -> ModuleOp:
@@ -119,7 +120,15 @@ def _read(file: str) -> ModuleOp:
 # Arguments
 
 
-def _arguments(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:
+def given_slots(module: ModuleOp, file: str) -> list[Slot]:
+    """The arguments of @main that a caller gives. Raises InputError if there is no @main."""
+    main_function = function_named(module, "main")
+    if main_function is None:
+        raise InputError(f"{file}: error: there is no function @main to run")
+    return [slot for slot in argument_slots(main_function) if slot.kind not in MADE_KINDS]
+
+
+def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:
     """An array for each argument: by name from .npz, in order from .npy, else random."""
     named, listed = _load(files)
     unknown = [name for name in named if name not in {slot.name for slot in slots}]
@@ -199,24 +208,37 @@ def _check(
     from lamina.runtime.interpreters import run_module
 
     expected = run_module(module, [argument.copy() for argument in arguments])
-    worst = 0.0
-    for slot, result, wanted in zip(compiled.outputs, results, expected, strict=False):
-        ours, theirs = np.asarray(result), np.asarray(wanted)
-        if ours.shape != theirs.shape:
-            raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")
-        absolute, relative = _TOLERANCES.get(slot.dtype, (0.0, 0.0))
-        if not np.allclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True):
-            raise InputError(f"check failed: {slot.name} {_difference(ours, theirs)}")
-        if ours.size:
-            worst = max(worst, float(np.nanmax(np.abs(_wide(ours) - _wide(theirs)))))
+    worst = largest_difference(compiled.outputs, results, expected)
     print(f"check: equal to the {layer_of(module)} interpreter, largest difference {worst:.2e}")
 
 
-def _difference(ours: np.ndarray, theirs: np.ndarray) -> str:
-    if ours.shape != theirs.shape:
-        return f"has shape {ours.shape}, the interpreter's has {theirs.shape}"
-    apart = np.abs(ours.astype(complex) - theirs.astype(complex))
-    place = np.unravel_index(int(np.nanargmax(np.nan_to_num(apart, nan=np.inf))), ours.shape)
+def largest_difference(
+    slots: Sequence[Slot], results: Sequence[np.ndarray], expected: Sequence[Any]
+) -> float:
+    """Between results and those of the interpreter; InputError where it exceeds the tolerance."""
+    worst = 0.0
+    for slot, result, wanted in zip(slots, results, expected, strict=False):
+        ours, theirs = np.asarray(result), np.asarray(wanted)
+        if ours.shape != theirs.shape:
+            raise InputError(
+                f"check failed: {slot.name} has shape {ours.shape}, the interpreter's has "
+                f"{theirs.shape}"
+            )
+        absolute, relative = _TOLERANCES.get(slot.dtype, (0.0, 0.0))
+        fits = np.isclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True)
+        if not fits.all():
+            raise InputError(f"check failed: {slot.name} {_difference(ours, theirs, ~fits)}")
+        if ours.size:
+            worst = max(worst, float(np.nanmax(np.abs(_wide(ours) - _wide(theirs)))))
+    return worst
+
+
+def _difference(ours: np.ndarray, theirs: np.ndarray, wrong: np.ndarray) -> str:
+    """Where they are furthest apart among the elements that are `wrong`."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(ours.astype(complex) - theirs.astype(complex))
+    apart = np.where(wrong, np.nan_to_num(apart, nan=np.inf), -1.0)
+    place = np.unravel_index(int(np.argmax(apart)), ours.shape)
     where = ", ".join(str(int(i)) for i in place)
     return f"[{where}] is {ours[place]}, the interpreter's is {theirs[place]}"
 

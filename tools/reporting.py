@@ -62,7 +62,7 @@ def describe(program: str, error: BaseException) -> str:
         case RecursionError():
             return f"{program}: error: the program is nested too deeply"
         case MemoryError():
-            return f"{program}: error: out of memory"
+            return f"{program}: error: out of memory{f': {error}' if str(error) else ''}"
     return (
         f"{program}: internal error: {type(error).__name__}: {error}{_stage(error)}\n"
         "  This is a bug in Lamina; LAMINA_DEBUG=1 shows where it happened."

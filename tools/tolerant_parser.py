@@ -16,8 +16,7 @@ from lamina.dialects.source import (
     SourceParser,
     decode_source,
     describe_parse_error,
-    known_op_names,
-    nearest,
+    nearest_ops,
     verify_module,
 )
 
@@ -68,7 +67,7 @@ class TolerantParser(SourceParser):
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if found is not None:
             return found
-        hint = tuple(nearest(name, known_op_names(self.ctx, name)))
+        hint = tuple(nearest_ops(self.ctx, name))
         return type("UnknownOp", (UnknownOp,), {"name": name, "hint": hint})
 
 

@@ -134,7 +134,7 @@ def _while(w: FunctionWriter, op: scf.WhileOp) -> None:
     w.before_loop.append(before)
     w.start_block(test)
     (verdict,) = _body(w, op.before_region.block)
-    status = w.emit("load i32, ptr @lamina.status")
+    status = w.emit(f"load i32, ptr {w.status}")
     good = w.emit(f"icmp eq i32 {status}, 0")
     w.branch(w.emit(f"and i1 {verdict}, {good}"), body, exit_)
     w.start_block(body)
@@ -171,7 +171,7 @@ def _record(w: FunctionWriter, status: str, message: str) -> None:
     number = w.module.message_id(message)
     failed = w.emit(f"icmp ne i32 {status}, 0")
     value = w.emit(f"select i1 {failed}, i32 {number}, i32 0")
-    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {value} monotonic monotonic")
+    w.emit(f"cmpxchg ptr {w.status}, i32 0, i32 {value} monotonic monotonic")
 
 
 def _if(w: FunctionWriter, op: scf.IfOp) -> None:
@@ -203,7 +203,7 @@ def _assert(w: FunctionWriter, op: cf.AssertOp) -> None:
     w.branch(condition, go_on, fail, _UNLIKELY)
     w.start_block(fail)
     number = w.module.message_id(op.msg.data)
-    w.emit(f"cmpxchg ptr @lamina.status, i32 0, i32 {number} monotonic monotonic")
+    w.emit(f"cmpxchg ptr {w.status}, i32 0, i32 {number} monotonic monotonic")
     w.jump(go_on)
     w.start_block(go_on)
 
@@ -212,7 +212,7 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
     if op.results:
         raise unsupported(op, "kernels have no results", "a memref argument that is written")
     callee = op.callee.root_reference.data
-    arguments = [w.typed(v) for v in op.operands]
+    arguments = [*(w.typed(v) for v in op.operands), f"ptr {w.status}"]
     if callee in w.module.team_kernels:
         thread, threads, counter = w.team
         arguments += [f"i64 {thread}", f"i64 {threads}", f"ptr {counter}"]
@@ -220,7 +220,10 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
 
 
 def _extern(w: FunctionWriter, op: ExternOp) -> None:
-    """Calls a kernel from elsewhere, `i32 (ptr to the operands' addresses)`; 0 means done."""
+    """Calls a kernel from elsewhere, `i32 (ptr to the operands' addresses)`; 0 means done.
+
+    None is called any more once something has failed: an exception may be on its way.
+    """
     if op.callee is None:
         raise unsupported(op, "it has no callee", "what bufferize makes of it")
     operands = [w.value(v) for v in (*op.inputs, *op.outs)]
@@ -229,8 +232,14 @@ def _extern(w: FunctionWriter, op: ExternOp) -> None:
     for number, operand in enumerate(operands):
         place = w.emit(f"getelementptr inbounds ptr, ptr {array}, i64 {number}")
         w.line(f"store ptr {operand}, ptr {place}")
+    good, after = w.label("good"), w.label("after")
+    so_far = w.emit(f"load i32, ptr {w.status}")
+    w.branch(w.emit(f"icmp eq i32 {so_far}, 0"), good, after)
+    w.start_block(good)
     status = w.emit(f"call i32 {w.value(op.callee)}(ptr {array})")
     _record(w, status, f"{EXTERN_FAILED} {op.kernel.data}")
+    w.jump(after)
+    w.start_block(after)
 
 
 def _nothing(w: FunctionWriter, op: Operation) -> None:

@@ -15,12 +15,10 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.codegen.target import STACK_BYTES
 from lamina.dialects.loop.kernel import ReshapeOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scheduled import PrefetchOp
-
-#: Most bytes of stack one function may take: worker threads may have as little as 2 MB in all.
-MAX_STACK_BYTES = 1 << 20
 
 Linear = tuple[dict[SSAValue, int], int]
 
@@ -194,8 +192,9 @@ def _alloca(w: FunctionWriter, op: memref.AllocaOp) -> None:
     assert isinstance(type_, MemRefType)
     count, element = prod(type_.get_shape()), type_.element_type
     w.alloca_bytes += count * types.memory_bytes(element)
-    if count < 0 or w.alloca_bytes > MAX_STACK_BYTES:
-        raise unsupported(op, f"a function's stack is limited to {MAX_STACK_BYTES} bytes", "arena")
+    if count < 0 or w.alloca_bytes > STACK_BYTES:
+        nearest = "scratch in the arena, as plan-scratch makes it"
+        raise unsupported(op, f"a function's stack is limited to {STACK_BYTES} bytes", nearest)
     name = w.fresh("stack")
     array = f"[{count} x {types.memory_scalar(element)}]"
     w.allocas.append(f"  {name} = alloca {array}, align 64")

@@ -1,7 +1,8 @@
 """A scheduled module as one LLVM module: internal kernels and the exported entry points.
 
 An entry `@name` becomes `i32 lamina_name(ptr args)`: `args[i]` points at the i-th argument's data,
-the result is 0 or 1 + the index of the first failed assertion's message.
+the result is 0 or 1 + the index of the first failed assertion's message. The status is on the stack
+of the call and every kernel is told where: entries may run several times at once.
 """
 
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp) -> None:
         attributes = _parameter_attributes(op, number)
         w.attributes[argument] = attributes
         parameters.append(f"{w.type(argument)}{attributes} %a{number}")
+    parameters.append(f"ptr nonnull {w.status}")
     if op.sym_name.data in writer.team_kernels:
         w.team = ("%thread", "%threads", "%arrived")
         parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
@@ -105,14 +107,15 @@ def _parameter_attributes(op: func.FuncOp, number: int) -> str:
 def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
     name = op.sym_name.data
     w = FunctionWriter(writer, f"lamina_{name}", EMITTERS)
-    w.line("store i32 0, ptr @lamina.status")
+    w.allocas.append(f"  {w.status} = alloca i32")
+    w.line(f"store i32 0, ptr {w.status}")
     for number, argument in enumerate(op.body.block.args):
         if not isinstance(argument.type, MemRefType):
             raise unsupported(op, f"entry argument {number} is no memref")
         slot = w.emit(f"getelementptr inbounds ptr, ptr %args, i64 {number}")
         w.assign(argument, f"load ptr, ptr {slot}")
     w.run(iter(op.body.block.ops))
-    status = w.emit("load i32, ptr @lamina.status")
+    status = w.emit(f"load i32, ptr {w.status}")
     writer.functions.append(
         w.text(f"define i32 @lamina_{name}(ptr noalias nocapture readonly %args)", f"i32 {status}")
     )
@@ -129,7 +132,6 @@ def _assemble(writer: ModuleWriter) -> str:
         "\n\n".join(
             (
                 f'target triple = "{writer.target.triple}"',
-                "@lamina.status = internal global i32 0",
                 "\n".join(writer.declarations.values()),
                 *writer.helpers.values(),
                 *writer.functions,

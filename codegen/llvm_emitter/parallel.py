@@ -15,15 +15,26 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
 from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
-from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
 
 #: C's `void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags)` and
-#: the two questions a thread asks; libgomp, libomp and libiomp5 all have the three.
-OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_num_threads", "omp_get_thread_num")
+#: the questions that are asked; libgomp, libomp and libiomp5 all have the four.
+OPENMP_SYMBOLS = (
+    "GOMP_parallel",
+    "omp_get_max_threads",
+    "omp_get_num_threads",
+    "omp_get_thread_num",
+)
+
+#: What is asked outside of teams: how many threads one would have.
+TEAM_SIZE = "omp_get_max_threads"
 
 #: The barrier's counter has cache lines of its own: waiting threads read nothing that others write.
 COUNTER = "i64, [120 x i8]"
 COUNTER_ALIGNMENT = 128
+
+STATUS = -1
+"""Where the status's address stands among the captured values: before the first."""
 
 SPINS = 2000
 """Looks at a barrier's counter before a waiting thread offers its core to others: some 30 us, more
@@ -35,8 +46,8 @@ PAUSES = {
 }
 """Per architecture, the intrinsic that eases a waiting loop: name, parameters, arguments."""
 
-SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp)
-"""What a kernel does together with the other threads of a team."""
+SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp)
+"""What a kernel does together with the other threads of a team, or apart from them."""
 
 
 def team_kernels(module: ModuleOp) -> set[str]:
@@ -90,20 +101,26 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
         return
     captured = _captured(w, op)
     fields = "".join(f", {w.type(v)}" for v in captured)
-    layout = f"{{ {COUNTER}{fields} }}"
+    layout = f"{{ {COUNTER}, ptr{fields} }}"
     context = w.fresh("context")
     w.allocas.append(f"  {context} = alloca {layout}, align {COUNTER_ALIGNMENT}")
     w.line(f"store i64 0, ptr {context}")
+    w.line(f"store ptr {w.status}, ptr {_field(w, layout, context, STATUS)}")
     for number, value in enumerate(captured):
         w.line(f"store {w.typed(value)}, ptr {_field(w, layout, context, number)}")
     thread = _thread_function(w, op, layout, captured)
     w.module.declare("GOMP_parallel", "void", "ptr, ptr, i32, i32")
-    w.line(f"call void @GOMP_parallel(ptr @{thread}, ptr {context}, i32 0, i32 0)")
+    threads = "0"
+    if op.max_threads is not None:
+        w.module.declare("omp_get_max_threads", "i32", "")
+        usual = w.call("omp_get_max_threads", "i32", "")
+        threads = w.intrinsic("smin", "i32", [usual, str(op.max_threads.value.data)])
+    w.line(f"call void @GOMP_parallel(ptr @{thread}, ptr {context}, i32 {threads}, i32 0)")
 
 
 def _field(w: FunctionWriter, layout: str, context: str, number: int) -> str:
-    """Address of a captured value; the counter and its padding come before them."""
-    return w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number + 2}")
+    """Address of a captured value; the counter, its padding and the status come before them."""
+    return w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number + 3}")
 
 
 def _captured(w: FunctionWriter, op: TeamOp) -> list[SSAValue]:
@@ -123,6 +140,7 @@ def _thread_function(w: FunctionWriter, op: TeamOp, layout: str, captured: list[
     for value, operand in w.values.items():
         if not operand.startswith("%"):
             t.bind(value, operand)
+    t.status = t.emit(f"load ptr, ptr {_field(t, layout, '%context', STATUS)}")
     for number, value in enumerate(captured):
         t.assign(value, f"load {w.type(value)}, ptr {_field(t, layout, '%context', number)}")
     t.team = (_asked(t, "omp_get_thread_num"), _asked(t, "omp_get_num_threads"), "%context")
@@ -205,7 +223,12 @@ open:
 }}"""
 
 
+def _thread(w: FunctionWriter, op: ThreadOp) -> None:
+    w.bind(op.result, w.team[0])
+
+
 EMITTERS: dict[type[Operation], Emitter] = {
+    ThreadOp: _thread,
     scf.ParallelOp: _parallel,
     TeamOp: _team,
     SingleOp: _single,

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from lamina.codegen.target import MOST_VECTOR_BITS
 from lamina.dialects.errors import UnsupportedError
 
 _FLOATS: dict[type[Attribute], tuple[str, int]] = {
@@ -32,6 +33,11 @@ _FLOATS: dict[type[Attribute], tuple[str, int]] = {
     Float64Type: ("double", 64),
 }
 
+_INTEGER_BITS = (1, 8, 16, 32, 64)
+
+#: Lanes of the widest vector of the smallest elements: more than that LLVM may not get through.
+MOST_LANES = MOST_VECTOR_BITS // 8
+
 #: How LLVM mangles a scalar type in the name of an overloaded intrinsic.
 _MANGLED = {"half": "f16", "float": "f32", "double": "f64"}
 
@@ -40,7 +46,7 @@ def scalar_type(element: Attribute) -> str:
     """LLVM's register type for a scalar type; UnsupportedError for any other type."""
     if found := _FLOATS.get(type(element)):
         return found[0]
-    if isinstance(element, IntegerType):
+    if isinstance(element, IntegerType) and element.width.data in _INTEGER_BITS:
         return f"i{element.width.data}"
     if isinstance(element, IndexType):
         return "i64"
@@ -69,8 +75,15 @@ def lanes(type_: Attribute) -> int:
     if not isinstance(type_, VectorType):
         return 1
     shape = type_.get_shape()
-    if len(shape) != 1:
+    if len(shape) != 1 or any(entry.value.data for entry in type_.scalable_dims):
         raise UnsupportedError("codegen", "only 1-D vectors have registers", types=[str(type_)])
+    if not 0 < shape[0] <= MOST_LANES:
+        raise UnsupportedError(
+            "codegen",
+            "no CPU has such a vector",
+            types=[str(type_)],
+            nearest=f"1 to {MOST_LANES} lanes",
+        )
     return shape[0]
 
 

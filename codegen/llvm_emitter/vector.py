@@ -82,13 +82,55 @@ def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
 
 
 def _masked_store(w: FunctionWriter, op: vector.MaskedStoreOp) -> None:
+    """Under a mask with one lane on, a scalar is stored.
+
+    LLVM 22.1 for AVX-512 makes that scalar itself, but of the element before `trunc`: it writes
+    too many bytes, at the wrong place. So it must not meet such a mask, nor find one by folding.
+    """
     type_, operand = memory.stored(w, op.value_to_store)
-    element = types.element_of(op.value_to_store.type)
-    pointer = memory.address(w, op.base, op.indices)
+    element, count = types.element_of(op.value_to_store.type), types.lanes(op.mask.type)
+    pointer, align = memory.address(w, op.base, op.indices), types.memory_bytes(element)
+    mask = w.value(op.mask)
+    on = _lanes_on(mask, count)
+    if on is not None and len(on) == 1:
+        scalar = types.memory_scalar(element)
+        lane = w.emit(f"extractelement {type_} {operand}, i64 {on[0]}")
+        place = w.emit(f"getelementptr {scalar}, ptr {pointer}, i64 {on[0]}") if on[0] else pointer
+        w.line(f"store {scalar} {lane}, ptr {place}, align {align}")
+        return
+    if on is None and not isinstance(op.mask.owner, vector.CreateMaskOp):
+        mask = _opaque_mask(w, mask, count)
     name = f"llvm.masked.store.{types.mangled(type_)}.p0"
     w.module.declare(name, "void", f"{type_}, ptr, {w.type(op.mask)}")
-    where = f"ptr align {types.memory_bytes(element)} {pointer}"
-    w.line(f"call void @{name}({type_} {operand}, {where}, {w.typed(op.mask)})")
+    where = f"ptr align {align} {pointer}"
+    w.line(f"call void @{name}({type_} {operand}, {where}, {w.type(op.mask)} {mask})")
+
+
+def _lanes_on(mask: str, count: int) -> list[int] | None:
+    """Which lanes a constant mask has on; None if the operand is no constant."""
+    if mask.startswith("%"):
+        return None
+    lanes = [mask] * count if mask.startswith("splat") else mask.split(",")
+    return [i for i, lane in enumerate(lanes) if "true" in lane]
+
+
+def _opaque(w: FunctionWriter, operand: str) -> str:
+    """The same i64, of which LLVM knows nothing; no instruction."""
+    return w.emit(f'call i64 asm "", "=r,0"(i64 {operand})')
+
+
+def _opaque_mask(w: FunctionWriter, mask: str, count: int) -> str:
+    """The same mask, of which LLVM knows nothing. Wider masks fit no register, and are safe."""
+    bits, type_ = f"i{count}", types.vector_of("i1", count)
+    if count > 64:
+        return mask
+    word = w.emit(f"bitcast {type_} {mask} to {bits}")
+    if count < 64:
+        word = w.emit(f"zext {bits} {word} to i64")
+    word = _opaque(w, word)
+    if count < 64:
+        word = w.emit(f"trunc i64 {word} to {bits}")
+    return w.emit(f"bitcast {bits} {word} to {type_}")
 
 
 def _gather(w: FunctionWriter, op: GatherOp) -> None:
@@ -109,7 +151,10 @@ def _gather(w: FunctionWriter, op: GatherOp) -> None:
 
 
 def _create_mask(w: FunctionWriter, op: vector.CreateMaskOp) -> None:
-    """Lane i is on where i < n; compared in integers as wide as a full register's lanes."""
+    """Lane i is on where i < n; compared in integers as wide as a full register's lanes.
+
+    A number that is not known here stays unknown to LLVM (see `_masked_store`).
+    """
     type_ = op.mask_vector.type
     count = types.lanes(type_)
     size = w.value(op.mask_dim_sizes[0])
@@ -119,7 +164,7 @@ def _create_mask(w: FunctionWriter, op: vector.CreateMaskOp) -> None:
         return
     width = min(64, max(8, w.module.target.vector_bits // count, count.bit_length() + 1))
     scalar = f"i{1 << (width - 1).bit_length()}"
-    low = w.intrinsic("smax", "i64", [size, "0"])
+    low = w.intrinsic("smax", "i64", [_opaque(w, size), "0"])
     limit = w.intrinsic("smin", "i64", [low, str(count)])
     if scalar != "i64":
         limit = w.emit(f"trunc i64 {limit} to {scalar}")

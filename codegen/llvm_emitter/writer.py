@@ -88,6 +88,7 @@ class FunctionWriter:
         self.teams = 0
         self.vector_calls = 0
         self.team = ALONE
+        self.status = "%status"
         self.streams = False
 
     # Names and values.

@@ -67,6 +67,7 @@ SPECIAL: dict[str, tuple[str, int]] = {
     "digamma": ("gamma", 1),
     "erf_inv": ("inverse_error_function", 1),
     "erfcx": ("error_function", 1),
+    "fmod": ("remainder", 2),
     "gcd": ("integer", 2),
     "hermite_polynomial_h": ("orthogonal_polynomials", 2),
     "hermite_polynomial_he": ("orthogonal_polynomials", 2),
@@ -93,7 +94,7 @@ STEPS: dict[str, tuple[str, int]] = {
 
 _ALL = FUNCTIONS | SPECIAL | STEPS
 
-IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer"})
+IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer", "remainder"})
 
 
 def function_name(stem: str, type_: str) -> str:

@@ -40,21 +40,24 @@ def sin_pi(b: SpecialBuilder, x: Value) -> Value:
 def lgamma(b: SpecialBuilder, x: Value) -> Value:
     """ln |gamma(x)|; inf at the poles and at +-inf.
 
-    Reflection below 1/2 (DLMF 5.5.3); Chebyshev series near the zeros 1 and 2; Stirling's series
-    (5.11.1) from 8, reached from 3 by the recurrence.
+    Chebyshev series near the zeros 1 and 2; the recurrence from below 1/2 up, and from 8 down to 3,
+    where its terms have one sign; Stirling's series from 8 (DLMF 5.11.1); reflection below 0.
     """
-    mirrored = x < 0.5
+    mirrored = x < 0.0
     y = b.select(mirrored, 1.0 - x, x)
-    near_one = (y - 1.0) * b.chebyshev((y - 1.0) * 2.0, c.LGAMMA_ONE)
-    near_two = (y - 2.0) * b.chebyshev((y - 2.25) * (4.0 / 3.0), c.LGAMMA_TWO)
+    small, large = y < 0.5, y >= 8.0
     product, z = b.const(1.0), y
     for _ in range(5):
-        below = z < 8.0
-        product = b.select(below, product * z, product)
-        z = b.select(below, z + 1.0, z)
-    large = (z - 0.5) * (b.apply("log", z) - 1.0) + (HALF_LOG_2PI - 0.5)
-    large = large + stirling_tail(b, z) - b.apply("log", product)
-    result = b.select(y < 3.0, b.select(y < 1.5, near_one, near_two), large)
+        above = b.both(z >= 3.0, b.invert(large))
+        z = b.select(above, z - 1.0, z)
+        product = b.select(above, product * z, product)
+    logarithm = b.apply("log", b.select(small, y, b.select(large, y, product)))
+    from_one = b.select(small, y, y - 1.0)
+    near_one = from_one * b.chebyshev(from_one * 2.0, c.LGAMMA_ONE)
+    near_one = b.select(small, near_one - logarithm, near_one)
+    near_two = (z - 2.0) * b.chebyshev((z - 2.25) * (4.0 / 3.0), c.LGAMMA_TWO) + logarithm
+    stirling = (y - 0.5) * (logarithm - 1.0) + (HALF_LOG_2PI - 0.5) + stirling_tail(b, y)
+    result = b.select(large, stirling, b.select(y < 1.5, near_one, near_two))
     sine = b.abs(sin_pi(b, x))
     result = b.select(mirrored, b.apply("log", pi / sine) - result, result)
     # Where the reflection loses x beside 1.

@@ -22,3 +22,7 @@ def op(name: str) -> type[SchemaOp]:
 def overloads(packet: str) -> list[str]:
     """Overload names of an op: `Tensor`, `Scalar`, `out` and `Scalar_out` for `add`."""
     return Aten.overloads(packet)
+
+
+def __getattr__(name: str) -> type[SchemaOp]:
+    return Aten.pickled(name)

@@ -35,3 +35,7 @@ CoreAten = TableDialect("core_aten", _rows)
 def op(name: str) -> type[SchemaOp]:
     """The op class of a core overload such as `add.Tensor`. Raises UnknownOpError."""
     return CoreAten.op(name)
+
+
+def __getattr__(name: str) -> type[SchemaOp]:
+    return CoreAten.pickled(name)

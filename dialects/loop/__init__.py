@@ -17,7 +17,7 @@ from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
-from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
@@ -42,6 +42,7 @@ Loop = Dialect(
         TeamOp,
         SingleOp,
         BarrierOp,
+        ThreadOp,
         *VECTOR_OPS,
     ],
     [],
@@ -50,7 +51,7 @@ Loop = Dialect(
 LONE_OPS = (ScatterOp, ScanOp, SortOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
-TEAM_OPS = (TeamOp, SingleOp, BarrierOp)
+TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp)
 """What starts several threads, or tells them apart."""
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "SortOp",
     "SpecialOp",
     "TeamOp",
+    "ThreadOp",
     "YieldOp",
     "before_reshapes",
 ]

@@ -1,8 +1,8 @@
 """The shape of a contraction: which dimensions are batch, rows, columns and summed.
 
 For `out[b, m, n] += a[b, m, k] * b[b, k, n]` each group may hold several dimensions. The columns
-are the group with the dimension that is contiguous in the output; its operand, `b`, is the one
-that schedules pack into panels.
+are the group with the dimension that is contiguous in the output, unless that is narrow and the
+other group fills vectors better; their operand, `b`, is the one that schedules pack into panels.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from lamina.dialects.loop.generic import GenericOp
 
 PANEL = "lamina.panel"
 """Attribute of a contraction whose `b` operand is packed: the panel width in elements."""
+
+NARROW = 8
+"""Neighbouring results that are worth a vector of their own: half of the widest there is."""
+
+MANY_ROWS = 128
+"""Rows that make up for packing an operand of any size."""
+NEAR_ELEMENTS = 1 << 17
+"""Elements of an operand that a second-level cache keeps near."""
 
 REPACKED = "lamina.repacked"
 """Attribute of a contraction whose `b` operand is packed anew in every call."""
@@ -70,11 +78,38 @@ class Contraction:
         side = 1
         if only[0] and (not only[1] or _least(only[0], strides) < _least(only[1], strides)):
             side = 0
+        if _fills_vectors_better(op.extents, only[side], only[1 - side], summed, strides):
+            side = 1 - side
         columns = tuple(sorted(only[side], key=lambda d: -strides[d]))
         if not columns:
             return None
         rows = tuple(sorted(only[1 - side], key=lambda d: -strides[d]))
         return Contraction(op, 1 - side, side, batch, rows, columns, summed)
+
+
+def _fills_vectors_better(
+    extents: tuple[int, ...],
+    own: tuple[int, ...],
+    other: tuple[int, ...],
+    summed: tuple[int, ...],
+    strides: dict[int, int],
+) -> bool:
+    """Whether vectors had better run along the other operand's dims, though results then scatter.
+
+    So it is for a few columns side by side, such as the places of a window or a narrow image. The
+    operand to pack must be small, or read by many rows: a tile of few rows takes as long to read
+    panels from afar as to multiply.
+    """
+    if not own or not other:
+        return False
+    narrow, wide = (extents[min(dims, key=lambda d: strides[d])] for dims in (own, other))
+    rows = prod(extents[d] for d in own)
+    packed = prod(extents[d] for d in (*other, *summed))
+    return (
+        narrow < NARROW <= rows
+        and wide >= 2 * narrow
+        and (rows >= MANY_ROWS or packed <= NEAR_ELEMENTS)
+    )
 
 
 def is_product(op: object) -> bool:

@@ -29,8 +29,9 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.effects import WritesOuts
 
 Option = bool | int | float | str | list["Option"]
 
@@ -56,7 +57,7 @@ class ExternOp(IRDLOperation):
     callee = opt_operand_def(MemRefType)
     res = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(WritesOuts())
     assembly_format = (
         "$kernel $options `(` ($inputs^ `:` type($inputs))? `)`"
         " (`outs` `(` $outs^ `:` type($outs) `)`)? (`through` $callee^ `:` type($callee))?"

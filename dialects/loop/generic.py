@@ -28,12 +28,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, MemoryEffect
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import YieldOp, element_type
 from lamina.dialects.loop.body_verifier import verify_body
-from lamina.dialects.loop.index_maps import verify_cover, verify_map
+from lamina.dialects.loop.effects import WritesOuts
+from lamina.dialects.loop.index_maps import verify_cover, verify_map, verify_once
 from lamina.dialects.loop.segments import (
     SEGMENTS,
     array64,
@@ -48,16 +49,6 @@ from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, p
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
 """How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN."""
-
-
-class GenericMemoryEffect(MemoryEffect):
-    """No effects on tensors; unknown effects once the generic writes into memrefs."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance] | None:
-        """None (unknown) for nests on memrefs."""
-        assert isinstance(op, GenericOp)
-        return None if op.outs else set()
 
 
 @irdl_op_definition
@@ -94,7 +85,7 @@ class GenericOp(IRDLOperation):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(GenericMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), WritesOuts())
 
     def __init__(
         self,
@@ -192,6 +183,10 @@ class GenericOp(IRDLOperation):
         self._verify_reads(extents)
         self._verify_writes(extents)
         self._verify_body()
+        if self.attributes:
+            from lamina.dialects.loop.nest_attributes import verify_notes
+
+            verify_notes(self)  # pyright: ignore[reportArgumentType] - Self
 
     def _verify_reads(self, extents: tuple[int, ...]) -> None:
         if not len(self.inputs) == len(self.input_maps) == len(self.pads):
@@ -220,6 +215,7 @@ class GenericOp(IRDLOperation):
                 )
             if self.res:
                 verify_cover(number, written, index_map, extents)
+            verify_once(number, written, index_map, extents)
             missing = set(range(len(extents))) - index_map.used_dims()
             missing -= {d for d in missing if extents[d] == 1}
             if combiner == "store" and missing:
@@ -370,6 +366,7 @@ def _is_well_formed(op: GenericOp) -> bool:
         isinstance(domain, DenseArrayBase)
         and isinstance(sizes, DenseArrayBase)
         and [len(sizes), sum(sizes.get_values())] == [3, len(op.operands)]
+        and all(size >= 0 for size in sizes.get_values())
         and type(pads) is ArrayAttr
         and _holds(properties["input_maps"], AffineMapAttr)
         and _holds(properties["output_maps"], AffineMapAttr)

@@ -8,7 +8,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped
-from lamina.dialects.loop.linear import value_range
+from lamina.dialects.loop.linear import Linear, linear, value_range
 
 
 def verify_map(
@@ -49,12 +49,33 @@ def verify_map(
 def verify_cover(
     number: int, written: Attribute, index_map: AffineMap, extents: Sequence[int]
 ) -> None:
-    """A tensor result must be written as often as it has elements: nothing is left undefined."""
+    """A tensor result must be written as often as it has elements: nothing is left undefined.
+
+    A domain of no points writes nothing but the identities of its reductions: only
+    dimensions that are reduced may then be empty.
+    """
     assert isinstance(written, Shaped)
     written_points = prod(extents[d] for d in index_map.used_dims())
     elements = prod(written.get_shape())
-    if written_points != elements and 0 not in extents:
+    if written_points != elements:
         raise VerifyException(
             f"loop.generic: write {number} reaches {written_points} places of a result with "
             f"{elements} elements; a nest writes its whole result"
+        )
+
+
+def verify_once(
+    number: int, written: Attribute, index_map: AffineMap, extents: Sequence[int]
+) -> None:
+    """No element is written at two positions of the dimensions that a linear map uses."""
+    assert isinstance(written, Shaped)
+    forms = [linear(expr, extents) for expr in index_map.results]
+    offset = Linear(())
+    for form, extent in zip(forms, written.get_shape(), strict=True):
+        if form is None:
+            return
+        offset = offset.scale(extent).add(form)
+    if 0 not in extents and not offset.is_injective(extents):
+        raise VerifyException(
+            f"loop.generic: write {number} reaches the same element at several positions"
         )

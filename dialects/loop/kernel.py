@@ -21,6 +21,8 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.loop.kernel_contract import verify_kernel
+
 Shaped = TensorType | MemRefType
 
 
@@ -59,6 +61,7 @@ class KernelOp(IRDLOperation):
             raise VerifyException("loop.kernel: the body must end in loop.return")
         if [v.type for v in terminator.values] != [r.type for r in self.res]:
             raise VerifyException("loop.kernel: loop.return must give the types of the results")
+        verify_kernel(self.block.ops)
 
     def print(self, printer: Printer) -> None:
         def print_input(pair: tuple[SSAValue, SSAValue]) -> None:

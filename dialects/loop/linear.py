@@ -69,6 +69,25 @@ class Linear:
             low, high = low + min(reach, 0), high + max(reach, 0)
         return low, high
 
+    def is_injective(self, extents: Sequence[int]) -> bool:
+        """Whether every position gives another number: each step is longer than all smaller ones.
+
+        False also for forms of which that is true in other ways.
+        """
+        return self.spacing(extents) > 0
+
+    def spacing(self, extents: Sequence[int]) -> int:
+        """A distance that numbers at different positions keep at least, 0 where none is known.
+
+        1 for a form that is one number.
+        """
+        reach, least = 0, 1
+        steps = [(abs(c), extents[d]) for d, c in self.terms if extents[d] > 1]
+        for number, (step, extent) in enumerate(sorted(steps)):
+            least = min(least, step - reach) if number else step
+            reach += step * (extent - 1)
+        return max(least, 0)
+
     def divide(self, divisor: int, extents: Sequence[int]) -> tuple[Linear, Linear] | None:
         """Exact quotient and remainder by a positive divisor, or None if they are not linear.
 

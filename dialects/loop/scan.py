@@ -10,9 +10,11 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped, element_type
+from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
     OrderedNest,
     nest_properties,
@@ -22,7 +24,6 @@ from lamina.dialects.loop.nest import (
     print_reads,
     print_typed,
 )
-from lamina.dialects.loop.scatter import NestMemoryEffect
 from lamina.dialects.loop.syntax import parse_domain, print_domain
 
 
@@ -49,7 +50,7 @@ class ScanOp(OrderedNest):
     name = "loop.scan"
     along = prop_def(IntegerAttr)
     carries = prop_def(ArrayAttr)
-    traits = traits_def(NestMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), WritesOuts())
 
     def __init__(
         self,

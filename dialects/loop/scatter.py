@@ -10,10 +10,11 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import base, irdl_op_definition, operand_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, MemoryEffect
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import IndexOp, Shaped
+from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
     OrderedNest,
     nest_properties,
@@ -24,16 +25,6 @@ from lamina.dialects.loop.nest import (
     print_typed,
 )
 from lamina.dialects.loop.syntax import parse_domain, print_domain
-
-
-class NestMemoryEffect(MemoryEffect):
-    """No effects on tensors; unknown effects once the nest writes into memrefs."""
-
-    @classmethod
-    def get_effects(cls, op: object) -> set[EffectInstance] | None:
-        """None (unknown) for nests on memrefs."""
-        assert isinstance(op, OrderedNest)
-        return None if op.outs else set()
 
 
 @irdl_op_definition
@@ -61,7 +52,7 @@ class ScatterOp(OrderedNest):
 
     name = "loop.scatter"
     into = operand_def(base(TensorType) | base(MemRefType))
-    traits = traits_def(NestMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), WritesOuts())
 
     def __init__(
         self,

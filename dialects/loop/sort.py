@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import MemRefType, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, MemRefType, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -18,20 +18,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped
-
-
-class SortMemoryEffect(MemoryEffect):
-    """No effects on tensors; unknown effects once the sort writes into memrefs."""
-
-    @classmethod
-    def get_effects(cls, op: object) -> set[EffectInstance] | None:
-        """None (unknown) for sorts on memrefs."""
-        assert isinstance(op, SortOp)
-        return None if op.outs else set()
+from lamina.dialects.loop.effects import WritesOuts
+from lamina.dialects.loop.segments import array64
 
 
 @irdl_op_definition
@@ -39,10 +30,13 @@ class SortOp(IRDLOperation):
     """The rows along the last dimension in order, and where each element stood.
 
     Equal elements keep their order. NaN is larger than any number; `descending` puts the largest
-    first. The last two results are working memory and hold nothing of use.
+    first. `taken` = [start, count] asks for the elements from `start` on only: the first ones
+    (start 0), or a single one (count 1). The last two results are working memory and hold nothing
+    of use; with `taken` their rows are longer than those of the input, by `count`.
 
     ```mlir
     %v, %i, %w, %j = loop.sort %x {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+    %a, %b, %c, %d = loop.sort %x {taken = array<i64: 4, 1>} : tensor<4x10xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x11xf32>, tensor<4x11xi64>
     ```
     """  # noqa: E501 - an op on one line
 
@@ -50,37 +44,79 @@ class SortOp(IRDLOperation):
     input = operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(MemRefType)
     descending = opt_prop_def(UnitAttr)
+    taken = opt_prop_def(DenseArrayBase[I64])
     res = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    traits = traits_def(SortMemoryEffect())
+    traits = traits_def(WritesOuts())
     assembly_format = (
         "$input (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` type($input)"
         " (`->` type($res)^)?"
     )
 
     def __init__(
-        self, value: SSAValue, *, descending: bool = False, outs: Sequence[SSAValue] = ()
+        self,
+        value: SSAValue,
+        *,
+        descending: bool = False,
+        taken: tuple[int, int] | None = None,
+        outs: Sequence[SSAValue] = (),
     ) -> None:
         kind = value.type
         assert isinstance(kind, Shaped)
-        types: list[Attribute] = []
-        if not outs:
-            places = TensorType(i64, kind.get_shape())
-            types = [kind, places, kind, places]
         super().__init__(
             operands=[value, list(outs)],
-            result_types=[types],
-            properties={"descending": UnitAttr() if descending else None},
+            result_types=[[] if outs else _made(kind, taken)],
+            properties={
+                "descending": UnitAttr() if descending else None,
+                "taken": array64(*taken) if taken is not None else None,
+            },
         )
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """(start, count) of the elements that are asked for; None for all."""
+        if self.taken is None:
+            return None
+        start, count = self.taken.get_values()
+        return int(start), int(count)
 
     def verify_(self) -> None:
         kind = self.input.type
         assert isinstance(kind, Shaped)
         if not kind.get_num_dims():
             raise VerifyException("loop.sort needs a dimension to sort along")
-        made = type(kind)(i64, kind.get_shape())  # pyright: ignore[reportCallIssue]
+        if self.taken is not None:
+            _verify_taken(self.taken, kind)
+        made = _made(kind, self.window)
         given = [v.type for v in (self.outs or self.res)]
-        if given != [kind, made, kind, made]:
+        if given != made:
             raise VerifyException(
-                f"loop.sort of {kind} makes values and positions twice: ({kind}, {made}) and again"
+                f"loop.sort of {kind} makes values and positions twice: ({made[0]}, {made[1]}) and "
+                + ("again" if self.taken is None else f"({made[2]}, {made[3]})")
             )
+
+
+def _verify_taken(taken: DenseArrayBase[I64], kind: Shaped) -> None:
+    numbers = taken.get_values()
+    if len(numbers) != 2:
+        raise VerifyException(f"taken is [start, count], not {taken}")
+    start, count = map(int, numbers)
+    if start < 0 or count < 1 or start + count > kind.get_shape()[-1]:
+        raise VerifyException(
+            f"taken: rows of {kind.get_shape()[-1]} do not have {count} elements from {start} on"
+        )
+    if start and count > 1:
+        raise VerifyException(
+            f"taken: {count} elements from {start} on; either start is 0 or count is 1"
+        )
+
+
+def _made(kind: Shaped, taken: tuple[int, int] | None) -> list[Attribute]:
+    """Types of values, positions and working memory for rows of `kind`."""
+    *rows, length = kind.get_shape()
+    extents = (length, length) if taken is None else (taken[1], length + taken[1])
+    return [
+        type(kind)(element, [*rows, extent])  # pyright: ignore[reportCallIssue]
+        for extent in extents
+        for element in (kind.get_element_type(), i64)
+    ]

@@ -50,6 +50,7 @@ BINARY = frozenset(
         "chebyshev_polynomial_u",
         "chebyshev_polynomial_v",
         "chebyshev_polynomial_w",
+        "fmod",
         "gcd",
         "hermite_polynomial_h",
         "hermite_polynomial_he",

@@ -10,10 +10,19 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region
-from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def
-from xdsl.traits import NoTerminator
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -36,14 +45,22 @@ class _BodyOp(IRDLOperation, ABC):
 class TeamOp(_BodyOp):
     """Runs its body on every thread of a team; after it, one thread goes on.
 
-    How many threads there are is the machine's affair, and may be one.
+    How many threads there are is the machine's affair, and may be one; `max_threads` bounds it.
     `loop.team { func.call @k(%x) : (memref<4xf32>) -> () }`
     """
 
     name = "loop.team"
+    max_threads = opt_prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def bound(self, threads: int) -> None:
+        """Let the team have at most `threads` threads."""
+        self.properties["max_threads"] = IntegerAttr(threads, i64)
 
     def verify_(self) -> None:
         super().verify_()
+        if self.max_threads is not None and self.max_threads.value.data < 1:
+            raise VerifyException("loop.team: max_threads must be at least 1")
         if team_of(self) is not None:
             raise VerifyException("loop.team: inside of another team")
 
@@ -59,6 +76,25 @@ class SingleOp(_BodyOp):
 
     def verify_(self) -> None:
         super().verify_()
+        _verify_place(self)
+
+
+@irdl_op_definition
+class ThreadOp(IRDLOperation):
+    """The number of the thread in its team, from 0; 0 where one thread runs a kernel.
+
+    `%t = loop.thread : index`
+    """
+
+    name = "loop.thread"
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+    def verify_(self) -> None:
         _verify_place(self)
 
 
@@ -88,4 +124,4 @@ def _verify_place(op: Operation) -> None:
         raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
 
 
-__all__ = ["BarrierOp", "SingleOp", "TeamOp", "team_of"]
+__all__ = ["BarrierOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]

@@ -20,3 +20,7 @@ Prims = TableDialect("prims", _rows)
 def op(name: str) -> type[SchemaOp]:
     """The op class of a prim such as `add` or `contract`. Raises UnknownOpError."""
     return Prims.op(name)
+
+
+def __getattr__(name: str) -> type[SchemaOp]:
+    return Prims.pickled(name)

@@ -14,6 +14,9 @@ from lamina.dialects.schema.names import UnknownOpError, unknown_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.slots import Slots
 
+_DOT = "__"
+"""In the names of op classes, which cannot have dots; no overload is named with it."""
+
 
 class TableDialect(Dialect):
     """Op classes by overload name, made on demand and kept.
@@ -48,7 +51,8 @@ class TableDialect(Dialect):
         """The op class of an overload name, or None."""
         found = self._classes.get(name)
         if found is None and name in self.rows:
-            found = self._classes[name] = _make_class(self, name)
+            # Of classes that several threads make at once, one becomes the op's.
+            found = self._classes.setdefault(name, _make_class(self, name))
         return found
 
     def op(self, name: str) -> type[SchemaOp]:
@@ -56,6 +60,17 @@ class TableDialect(Dialect):
         found = self.find(name)
         if found is None:
             raise unknown_op(self.name, name, self.rows)
+        return found
+
+    def pickled(self, name: str) -> type[SchemaOp]:
+        """The op class whose `__qualname__` is `name`: by it pickle finds classes in a module.
+
+        Raises AttributeError for any other name, as a module does.
+        """
+        is_own = not (name.startswith("__") and name.endswith("__"))  # else it is Python's
+        found = self.find(".".join(name.rsplit(_DOT, 1))) if is_own else None
+        if found is None:
+            raise AttributeError(f"module 'lamina.dialects.{self.name}' has no attribute '{name}'")
         return found
 
     def overloads(self, packet: str) -> list[str]:
@@ -76,6 +91,8 @@ def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
         (SchemaOp,),
         {
             "name": f"{dialect.name}.{name}",
+            "__module__": f"lamina.dialects.{dialect.name}",
+            "__qualname__": name.replace(".", _DOT),
             "__doc__": dialect.rows[name].partition("\t")[0],
             "schema": schema,
             "slots": Slots(schema),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IndexType, NoneType, TensorType, f64, i1, i64
+from xdsl.dialects.builtin import IndexType, NoneType, TensorType, bf16, f16, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, Result
+from lamina.dialects.schema.result_rules.unsettled_dtypes import UNSETTLED
 from lamina.dialects.schema.slots import PRESENT_SUFFIX, SEGMENTS, Role, Slot, unpack_segments
 from lamina.dialects.schema.values import DYNAMIC, NONE, decode, describe, fits
 
@@ -174,7 +175,11 @@ _NUMBER_RESULTS: dict[str, tuple[Attribute, ...]] = {
 
 def _verify_result_types(op: SchemaOp, expected: Sequence[Attribute]) -> None:
     given = [result.type for result in op.results]
-    if len(given) == len(expected) and all(map(compatible, given, expected)):
+    unsettled = UNSETTLED.get(op.overload_name, ())
+    if len(given) == len(expected) and all(
+        compatible(kind, wanted) or (place in unsettled and _same_but_rounding(kind, wanted))
+        for place, (kind, wanted) in enumerate(zip(given, expected, strict=True))
+    ):
         return
     raise VerifyException(
         f"the result must be {_types(expected)}, not {_types(given) if given else 'nothing'}"
@@ -183,6 +188,18 @@ def _verify_result_types(op: SchemaOp, expected: Sequence[Attribute]) -> None:
 
 def _types(kinds: Sequence[Any]) -> str:
     return ", ".join(map(str, kinds))
+
+
+_ROUNDED: tuple[Attribute, ...] = (f16, bf16, f32)
+
+
+def _same_but_rounding(given: Attribute, expected: Attribute) -> bool:
+    """Compatible but for one being f32 and the other a half float."""
+    if not isinstance(given, TensorType) or not isinstance(expected, TensorType):
+        return False
+    if given.element_type not in _ROUNDED or expected.element_type not in _ROUNDED:
+        return False
+    return compatible(TensorType(expected.element_type, given.get_shape()), expected)
 
 
 def compatible(given: Attribute, expected: Attribute) -> bool:

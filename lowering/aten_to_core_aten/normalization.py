@@ -39,7 +39,8 @@ def rms_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     scale = b("rsqrt", b("add.Scalar", mean, eps))
     result = b("mul.Tensor", x, scale)
     result = result if weight is None else b("mul.Tensor", result, weight)
-    return [result, scale] if len(op.results) == 2 else result
+    result = b.cast(result, element_of(op.results[0]))
+    return [result, b.cast(scale, element_of(op.results[1]))] if len(op.results) == 2 else result
 
 
 @lowers("group_norm")

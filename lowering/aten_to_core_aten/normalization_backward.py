@@ -80,4 +80,5 @@ def rms_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
     value = b("mul.Tensor", value, rstd)
     rows = list(range(rank - inner))
     product = b("mul.Tensor", g, normal)
-    return [value, b("sum.dim_IntList", product, rows) if rows else product]
+    made = (value, b("sum.dim_IntList", product, rows) if rows else product)
+    return [b.cast(v, element_of(r)) for v, r in zip(made, op.results, strict=True)]

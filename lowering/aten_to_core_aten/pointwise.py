@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import pi
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -268,13 +268,15 @@ def heaviside(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("signbit")
 def signbit(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """x < 0, and 1/x < 0 for zeros."""
-    x = op.arg("self")
-    negative = b("lt.Scalar", x, 0)
-    if not is_float(element_of(x)):
-        return negative
-    inverse = b("lt.Scalar", b("reciprocal", x), 0)
-    return b("where.self", b("eq.Scalar", x, 0), inverse, negative)
+    """x < 0; the highest bit of floats, which zeros and NaN have too."""
+    return _negative(b, op.arg("self"))
+
+
+def _negative(b: CoreBuilder, x: SSAValue) -> SSAValue:
+    element = element_of(x)
+    if isinstance(element, AnyFloat):
+        x = b("view.dtype", x, IntegerType(element.bitwidth))
+    return b("lt.Scalar", x, 0)
 
 
 @lowers("frac")
@@ -352,13 +354,11 @@ def logical(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("copysign.Tensor", "copysign.Scalar")
 def copysign(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """|x| with the sign of y, that of zeros included."""
+    """|x| with the sign of y, that of zeros and NaN included."""
     element = element_of(op.results[0])
     size, y = b("abs", b.cast(op.arg("self"), element)), op.arg("other")
     y = b.cast(y, element) if isinstance(y, SSAValue) else b.full([], y, element)
-    zero_sign = b("lt.Scalar", b("reciprocal", y), 0)
-    negative = b("where.self", b("eq.Scalar", y, 0), zero_sign, b("lt.Scalar", y, 0))
-    return b("where.self", negative, b("neg", size), size)
+    return b("where.self", _negative(b, y), b("neg", size), size)
 
 
 @lowers("bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor")

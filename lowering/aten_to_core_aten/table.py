@@ -112,6 +112,7 @@ DECOMPOSITIONS = Conversion(
         "exponent",
         "foreach",
         "fourier",
+        "grouped_product",
         "histogram",
         "indexing",
         "integration",

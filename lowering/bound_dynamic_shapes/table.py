@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Operation
 
+from lamina.dialects.modifications import register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
@@ -42,14 +43,14 @@ _TABLE: dict[str, Bounding] = {}
 def bounds(*names: str) -> Callable[[Bounding], Bounding]:
     """Decorator: register how these ops are bounded; `.default` may be left out."""
 
-    def register(function: Bounding) -> Bounding:
+    def decorate(function: Bounding) -> Bounding:
         for short in names:
             name = short if "." in short else f"{short}.default"
             assert name not in _TABLE, f"{name} is bounded twice"
-            _TABLE[name] = function
+            register(_TABLE, name, function)
         return function
 
-    return register
+    return decorate
 
 
 def table() -> dict[str, Bounding]:

@@ -32,6 +32,9 @@ def convolution_backward(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     if needed[0]:
         if swapped:
             made[0] = b("convolution", grad, weight, stride, padding, dilation, groups)
+            for dim, extent in enumerate(shape_of(x)):
+                # Output padding of a step or more has room for windows of no element.
+                made[0] = b.slice(made[0], dim, 0, extent)
         else:
             extra = _remainder(shape_of(x), shape_of(grad), weight, stride, padding, dilation)
             made[0] = transposed(b, grad, weight, stride, padding, dilation, extra, groups)
@@ -81,11 +84,18 @@ def _weight(
     parts = b.reshape(image, [batch, groups, channels // groups, *extents])
     parts = b.transpose(parts, [2, 1, 0, *space])
     parts = b.reshape(parts, [channels // groups, groups * batch, *extents])
+    kernel, steps = shape_of(weight)[2:], shape_of(windows)[2:]
+    reach = [
+        (n - 1) * s + (k - 1) * d + 1
+        for n, s, k, d in zip(steps, stride, kernel, dilation, strict=True)
+    ]
+    if any(r < e + 2 * p for r, e, p in zip(reach, extents, padding, strict=True)):
+        # Beyond the last window the image has no part in the gradient.
+        for p, end in enumerate(reach):
+            parts = b.pad(parts, p + 2, padding[p], end - padding[p] - extents[p])
+        padding = [0] * len(padding)
     turned = b.transpose(windows, [1, 0, *range(2, rank_of(windows))])
     made = b("convolution", parts, turned, dilation, padding, stride, groups)
-    kernel = shape_of(weight)[2:]
-    for p, size in enumerate(kernel):
-        made = b.slice(made, p + 2, 0, size)
     return b.transpose(made, [1, 0, *range(2, rank_of(made))])
 
 

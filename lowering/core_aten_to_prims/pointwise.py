@@ -182,7 +182,11 @@ def _floor_div_float(b: PrimsBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     floored = b("floor", quotient)
     low = b.with_number("gt", b("sub", quotient, floored), 0.5)
     result = b.where(low, b.with_number("add", floored, 1), floored)
-    return b.where(b("eq", y, zero), b("div", x, y), result)
+    plain = b("div", x, y)
+    minus = b.full(shape_of(x), -0.0, element_of(x))
+    signed_zero = b.where(b("signbit", plain), minus, zero)
+    result = b.where(b("eq", quotient, zero), signed_zero, result)
+    return b.where(b("eq", y, zero), plain, result)
 
 
 @lowers("pow.Tensor_Tensor", "pow.Scalar")

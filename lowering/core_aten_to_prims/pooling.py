@@ -63,21 +63,25 @@ def window_counts(
     stride: list[int],
     padding: list[int],
 ) -> SSAValue:
-    """How many elements each window has: windows of ones, the border among them if it counts."""
+    """How many elements each window has, the border among them if it counts.
+
+    Along each dimension, window o goes from `o * stride - padding` to `kernel` further, at most to
+    the end of the border: as in aten/src/ATen/native/cpu/AvgPoolKernel.cpp.
+    """
     dims = len(kernel)
-    extents = shape_of(x)[-dims:]
-    if op.arg("count_include_pad"):
-        extents = [extent + 2 * p for extent, p in zip(extents, padding, strict=True)]
-        padding = [0] * dims
-    ones = b.full(extents, 1, element_of(pooled))
-    count = b(
-        "reduce_window", ones, "add", kernel, stride, padding, [1] * dims, op.arg("ceil_mode")
-    )
     out = shape_of(pooled)[-dims:]
-    for dim in range(dims):
-        # A last window that starts in the border is torch's to drop; the totals have dropped it.
-        count = b.slice(count, dim, 0, out[dim])
-    return count
+    counts: SSAValue | None = None
+    for p, extent in enumerate(shape_of(x)[-dims:]):
+        start = b.with_number("mul", b.iota(out[p], i64), stride[p])
+        start = b.with_number("sub", start, padding[p])
+        end = b.with_number("minimum", b.with_number("add", start, kernel[p]), extent + padding[p])
+        if not op.arg("count_include_pad"):
+            start = b.with_number("maximum", start, 0)
+            end = b.with_number("minimum", end, extent)
+        count = b.along(b("sub", end, start), out, p)
+        counts = count if counts is None else b("mul", counts, count)
+    assert counts is not None
+    return b.convert(counts, element_of(pooled))
 
 
 @lowers("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")

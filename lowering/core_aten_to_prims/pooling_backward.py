@@ -12,6 +12,7 @@ from lamina.lowering.core_aten_to_prims.convolution import spread
 from lamina.lowering.core_aten_to_prims.pooling import adaptive_mask, each, window_counts
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
+from lamina.lowering.window_taps import clipped
 
 
 def into_planes(
@@ -63,7 +64,9 @@ def avg_pool_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         lead = rank_of(grad) - dims
         wide = b("broadcast_in_dim", counts, shape_of(grad), list(range(lead, lead + dims)))
         grad = b("div", grad, wide)
-    extents = shape_of(x)[-dims:]
+    extents, ones = shape_of(x)[-dims:], [1] * dims
+    out = shape_of(grad)[-dims:]
+    kernel, padding = clipped(extents, out, kernel, stride, padding, ones)
     for p in range(dims):
         dim = rank_of(grad) - dims + p
         grad = spread(b, grad, dim, stride[p])
@@ -72,8 +75,7 @@ def avg_pool_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         low = kernel[p] - 1 - padding[p]
         high = extents[p] + kernel[p] - 1 - low - shape_of(grad)[dim]
         grad = b.pad(grad, dim, low, high)
-    ones, none = [1] * dims, [0] * dims
-    made = b("reduce_window", grad, "add", kernel, ones, none, ones, False)
+    made = b("reduce_window", grad, "add", kernel, ones, [0] * dims, ones, False)
     return b.convert(made, result)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import pi
+from math import ceil, pi
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
@@ -226,7 +226,7 @@ def upsample_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 @lowers(*SMOOTH, *(f"{name}.vec" for name in SMOOTH))
 def upsample_smooth(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Products with the filter's weights along each axis."""
+    """Weighted sums of the inputs under the filter, along one axis after the other."""
     x: SSAValue = op.operands[0]
     result: Attribute = element_of(op.results[0])
     axes = _axes(op, shape_of(x)[2:], shape_of(op.results[0])[2:])
@@ -242,24 +242,18 @@ def upsample_smooth(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
         raise b.refuse("antialiased interpolation of integers", "floats, or u8")
     x = b.convert(x, accumulation_type(result))
     for dim, axis in reversed(list(enumerate(axes, 2))):
-        weights = smooth_weights(b, axis, element_of(x), _filter(op))
-        made = b("contract", x, weights, [], [], [dim], [1])
-        rank = len(shape_of(x))
-        x = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
+        x = _filtered(b, x, dim, axis, _filter(op))
     return b.convert(x, result)
 
 
 @lowers(*(f"{name}_backward" for name in SMOOTH))
 def upsample_smooth_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Products with the transposed weights."""
+    """Weighted gradients added where the filter was."""
     result: Attribute = element_of(op.results[0])
     grad = b.convert(op.arg("grad_output"), accumulation_type(result))
     axes = _axes(op, shape_of(op.results[0])[2:], shape_of(grad)[2:])
     for dim, axis in enumerate(axes, 2):
-        weights = smooth_weights(b, axis, element_of(grad), _filter(op))
-        made = b("contract", grad, weights, [], [], [dim], [0])
-        rank = len(shape_of(grad))
-        grad = b.transpose(made, [*range(dim), rank - 1, *range(dim, rank - 1)])
+        grad = _spread_by_filter(b, grad, dim, axis, _filter(op))
     return b.convert(grad, result)
 
 
@@ -303,21 +297,96 @@ def _filter(op: SchemaOp) -> Filter:
     return FILTERS[op.overload_name.removeprefix("_upsample_").partition("2d")[0]]
 
 
-def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, kind: Filter) -> SSAValue:
-    """(out, extent): the filter stretched over the inputs that one output stands for."""
-    step = axis.ratio
+def _step(axis: Axis) -> float:
+    """From the place of one output to that of the next, in inputs."""
     if axis.corners:
-        step = (axis.extent - 1) / (axis.out - 1) if axis.out > 1 else 0.0
-    reach = kind[0] * max(step, 1.0)
-    shape = [axis.out, axis.extent]
+        return (axis.extent - 1) / (axis.out - 1) if axis.out > 1 else 0.0
+    return axis.ratio
+
+
+def _window(b: PrimsBuilder, axis: Axis, element: Attribute, kind: Filter) -> list[SSAValue]:
+    """(out,) each: the middle of the filter, its first input and the one behind its last."""
+    reach = kind[0] * max(_step(axis), 1.0)
     number = b.convert(b.iota(axis.out, i64), element)
-    center = b.with_number("mul", b.with_number("add", number, 0.5), step)
+    center = b.with_number("mul", b.with_number("add", number, 0.5), _step(axis))
     low = b("trunc", b.with_number("add", b.with_number("sub", center, reach), 0.5))
     high = b("trunc", b.with_number("add", b.with_number("add", center, reach), 0.5))
-    place = b.along(b.convert(b.iota(axis.extent, i64), element), shape, 1)
-    inside = b("bitwise_and", b("ge", place, b.along(low, shape, 0)),
-               b("lt", place, b.along(high, shape, 0)))  # fmt: skip
-    away = b.with_number("add", b("sub", place, b.along(center, shape, 0)), 0.5)
-    distance = b("abs", b.with_number("mul", away, 1 / max(step, 1.0)))
+    return [center, low, high]
+
+
+def _weights_at(
+    b: PrimsBuilder, axis: Axis, kind: Filter, place: SSAValue, window: list[SSAValue]
+) -> tuple[SSAValue, SSAValue]:
+    """The filter over what one output stands for, at `place` (out, any); what it covers."""
+    shape, element = shape_of(place), element_of(place)
+    center, low, high = (b.along(edge, shape, 0) for edge in window)
+    inside = b("bitwise_and", b("ge", place, low), b("lt", place, high))
+    inside = b("bitwise_and", inside, b.with_number("lt", place, axis.extent))
+    away = b.with_number("add", b("sub", place, center), 0.5)
+    distance = b("abs", b.with_number("mul", away, 1 / max(_step(axis), 1.0)))
     weight = b.where(inside, kind[1](b, distance), b.full(shape, 0, element))
-    return b("div", weight, b.keep_dims(b("sum", weight, [1]), shape, [1]))
+    total = b.keep_dims(b("sum", weight, [1]), shape, [1])
+    return b("div", weight, total), inside
+
+
+def smooth_weights(b: PrimsBuilder, axis: Axis, element: Attribute, kind: Filter) -> SSAValue:
+    """(out, extent): the filter's weights for all inputs, 0 outside."""
+    place = b.convert(b.iota(axis.extent, i64), element)
+    place = b.along(place, [axis.out, axis.extent], 1)
+    return _weights_at(b, axis, kind, place, _window(b, axis, element, kind))[0]
+
+
+def _filter_taps(
+    b: PrimsBuilder, axis: Axis, element: Attribute, kind: Filter
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """(out, taps) each: inputs, weights, and which of them the filter covers.
+
+    What it does not cover is left out, not multiplied by 0: that would make NaN of infinities.
+    """
+    taps = min(axis.extent, 2 * ceil(kind[0] * max(_step(axis), 1.0)) + 1)
+    window = _window(b, axis, element, kind)
+    first = b.with_number("maximum", window[1], 0.0)
+    shape = [axis.out, taps]
+    place = b.along(b.convert(b.iota(taps, i64), element), shape, 1)
+    place = b("add", place, b.along(first, shape, 0))
+    weights, inside = _weights_at(b, axis, kind, place, window)
+    return _last(b, b.convert(place, i64), axis.extent), weights, inside
+
+
+def _filtered(b: PrimsBuilder, x: SSAValue, dim: int, axis: Axis, kind: Filter) -> SSAValue:
+    """The weighted sums of inputs along `dim`; torch leaves an axis alone that keeps its extent."""
+    if axis.extent == axis.out:
+        return x
+    place, weights, inside = _filter_taps(b, axis, element_of(x), kind)
+    outputs, taps = shape_of(place)
+    shape = shape_of(x)
+    shape = [*shape[:dim], outputs, taps, *shape[dim + 1 :]]
+    part = b.reshape(b("take", x, b.reshape(place, [outputs * taps]), dim), shape)
+    return b("sum", _masked_product(b, part, weights, inside, dim), [dim + 1])
+
+
+def _masked_product(
+    b: PrimsBuilder, part: SSAValue, weights: SSAValue, inside: SSAValue, dim: int
+) -> SSAValue:
+    """Weighted where inside, elsewhere 0; weights lie along `dim` and the next dimension."""
+    shape = shape_of(part)
+    along = [dim, dim + 1]
+    product = b("mul", part, b("broadcast_in_dim", weights, shape, along))
+    covered = b("broadcast_in_dim", inside, shape, along)
+    return b.where(covered, product, b.full(shape, 0, element_of(part)))
+
+
+def _spread_by_filter(
+    b: PrimsBuilder, grad: SSAValue, dim: int, axis: Axis, kind: Filter
+) -> SSAValue:
+    """The gradient of `_filtered`; torch's takes the filter along every axis."""
+    element = element_of(grad)
+    place, weights, inside = _filter_taps(b, axis, element, kind)
+    outputs, taps = shape_of(place)
+    before, after = shape_of(grad)[:dim], shape_of(grad)[dim + 1 :]
+    kept = [d if d <= dim else d + 1 for d in range(len(shape_of(grad)))]
+    part = b("broadcast_in_dim", grad, [*before, outputs, taps, *after], kept)
+    part = _masked_product(b, part, weights, inside, dim)
+    made = b.full([*before, axis.extent, *after], 0, element)
+    part = b.reshape(part, [*before, outputs * taps, *after])
+    return b("put", made, b.reshape(place, [outputs * taps]), part, dim, "add")

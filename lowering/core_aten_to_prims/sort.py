@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
@@ -38,79 +41,66 @@ def _row(b: PrimsBuilder, x: SSAValue) -> SSAValue:
 @lowers("sort")
 def sort(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     """Stable whether asked for or not."""
-    made = sorted_along(b, _row(b, op.arg("self")), _dim(op), op.arg("descending"))
-    return [b.reshape(v, shape_of(r)) for v, r in zip(made, op.results, strict=True)]
+    return _shaped(op, b, sorted_along(b, _row(b, op.arg("self")), _dim(op), op.arg("descending")))
 
 
 @lowers("topk")
 def topk(op: SchemaOp, b: PrimsBuilder) -> Replacement:
-    """The first of the sorted row."""
-    dim, count = _dim(op), op.arg("k")
-    made = sorted_along(b, _row(b, op.arg("self")), dim, op.arg("largest"))
-    return [
-        b.reshape(b.slice(v, dim, 0, count), shape_of(r))
-        for v, r in zip(made, op.results, strict=True)
-    ]
+    """The first of the order."""
+    made = b.op("topk", _row(b, op.arg("self")), _dim(op), op.arg("k"), op.arg("largest"))
+    return _shaped(op, b, made.results)
 
 
-def _pick(op: SchemaOp, b: PrimsBuilder, dim: int, place: SSAValue | int) -> Replacement:
-    """One element of each sorted row, and where it stood."""
-    x = _row(b, op.arg("self"))
-    made = sorted_along(b, x, dim)
-    picked: list[SSAValue | None] = []
-    for value, result in zip(made, op.results, strict=False):
-        if isinstance(place, int):
-            one = b.slice(value, dim, place, place + 1)
-        else:
-            one = b("gather", value, place, dim)
-        picked.append(b.reshape(one, shape_of(result)))
-    return picked
+def _shaped(op: SchemaOp, b: PrimsBuilder, made: Sequence[SSAValue]) -> Replacement:
+    return [b.reshape(v, shape_of(r)) for v, r in zip(made, op.results, strict=True)]
 
 
 @lowers("kthvalue")
 def kthvalue(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     """The k-th smallest, counted from 1."""
-    return _pick(op, b, _dim(op), op.arg("k") - 1)
+    made = b.op("kthvalue", _row(b, op.arg("self")), _dim(op), op.arg("k") - 1)
+    return _shaped(op, b, made.results)
 
 
 @lowers("median.dim", "nanmedian.dim")
 def median_along(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     """The lower of the middle ones; the first NaN if there is any, or without NaN."""
     x, dim = _row(b, op.arg("self")), _dim(op)
-    return _pick(op, b, dim, _middle(b, x, dim, op.overload_name.startswith("nan")))
+    return _shaped(op, b, _median(b, x, dim, op.overload_name.startswith("nan")))
 
 
 @lowers("median", "nanmedian")
 def median(op: SchemaOp, b: PrimsBuilder) -> Replacement:
     """Of all elements."""
     x = op.arg("self")
-    count = 1
-    for extent in shape_of(x):
-        count *= extent
+    count = prod(shape_of(x))
     if not count:
         if not is_float(element_of(x)):
             raise b.refuse("the median of nothing")
         return b.full([], float("nan"), element_of(x))
     row = b.reshape(x, [count])
-    values, _ = sorted_along(b, row, 0)
-    place = _middle(b, row, 0, op.overload_name.startswith("nan"))
-    return b.reshape(b("gather", values, place, 0), [])
+    return b.reshape(_median(b, row, 0, op.overload_name.startswith("nan"))[0], [])
 
 
-def _middle(b: PrimsBuilder, x: SSAValue, dim: int, skip_nan: bool) -> SSAValue:
-    """The place of the median in each sorted row, where NaN stands last."""
+def _median(b: PrimsBuilder, x: SSAValue, dim: int, skip_nan: bool) -> Sequence[SSAValue]:
+    """Values and places of the medians, `dim` kept."""
     shape = shape_of(x)
-    kept = [*shape[:dim], 1, *shape[dim + 1 :]]
     length = shape[dim]
     if not is_float(element_of(x)):
-        return b.full(kept, (length - 1) // 2, i64)
-    numbers = b("sum", b.convert(b("eq", x, x), i64), [dim])
-    numbers = b.reshape(numbers, kept)
+        return b.op("kthvalue", x, dim, (length - 1) // 2).results
+    kept = [*shape[:dim], 1, *shape[dim + 1 :]]
     if skip_nan:
+        numbers = b.reshape(b("sum", b.convert(b("eq", x, x), i64), [dim]), kept)
         last = b("maximum", b.with_number("sub", numbers, 1), b.full(kept, 0, i64))
-        return b("div", last, b.full(kept, 2, i64))
-    whole = b.with_number("eq", numbers, length)
-    return b.where(whole, b.full(kept, (length - 1) // 2, i64), numbers)
+        middle = b("div", last, b.full(kept, 2, i64))
+        return [b("gather", v, middle, dim) for v in sorted_along(b, x, dim)]
+    middle = b.op("kthvalue", x, dim, (length - 1) // 2).results
+    place = b.along(b.iota(length, i64), shape, dim)
+    first = b("amin", b.where(b("ne", x, x), place, b.full(shape, length, i64)), [dim])
+    first = b.reshape(first, kept)
+    has_nan = b("lt", first, b.full(kept, length, i64))
+    nan = b.full(kept, float("nan"), element_of(x))
+    return [b.where(has_nan, nan, middle[0]), b.where(has_nan, first, middle[1])]
 
 
 @lowers("mode")

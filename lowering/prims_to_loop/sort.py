@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, StringAttr, f32, i1, i64
@@ -19,13 +19,35 @@ from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 @lowers("sort")
 def _sort(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
+    return _ordered(op, b, op.arg("descending"), None)
+
+
+@lowers("topk")
+def _topk(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
+    if not op.arg("k"):
+        return [b.pointwise([], element_of(r), _zero(r), shape_of(r)) for r in op.results]
+    return _ordered(op, b, op.arg("descending"), (0, op.arg("k")))
+
+
+@lowers("kthvalue")
+def _kthvalue(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
+    return _ordered(op, b, False, (op.arg("k"), 1))
+
+
+def _zero(result: SSAValue) -> Callable[[Body, list[SSAValue]], SSAValue]:
+    return lambda inner, _: inner.constant(0, element_of(result))
+
+
+def _ordered(
+    op: SchemaOp, b: LoopBuilder, descending: bool, taken: tuple[int, int] | None
+) -> Sequence[SSAValue]:
     """Rows along the last dimension; half floats as f32, which holds them all."""
     source = op.operands[0]
     element, shape = element_of(source), shape_of(source)
     dim = normalized(op.arg("dim"), len(shape))
     if is_half(element):
         source = b.pointwise([source], f32, lambda i, a: scalar.widen(i, a[0]))
-    made = SortOp(_swapped(b, source, dim), descending=op.arg("descending"))
+    made = SortOp(_swapped(b, source, dim), descending=descending, taken=taken)
     made.attributes["lamina.op"] = StringAttr(op.name)
     b.insert(made)
     values, places = (_swapped(b, v, dim) for v in made.res[:2])

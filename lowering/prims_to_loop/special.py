@@ -15,7 +15,7 @@ from lamina.lowering.scalar import compare, is_float, is_unsigned, select
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
-@lowers(*sorted((special.UNARY | special.BINARY) - {"gcd"}))
+@lowers(*sorted((special.UNARY | special.BINARY) - {"fmod", "gcd"}))
 def _special(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     name, element = op.name.partition(".")[2], element_of(op.results[0])
     if not is_float(element):

@@ -12,6 +12,7 @@ from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, number, select
 from lamina.lowering.tensor_types import element_of, shape_of
+from lamina.lowering.window_taps import clipped
 
 WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
 
@@ -47,8 +48,8 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
 def _walk(op: SchemaOp, source: SSAValue, out: list[int]) -> tuple[list[int], Map, bool]:
     """Domain of windows and places within, the read's map, and whether it leaves the source."""
-    shape, window, stride = shape_of(source), op.arg("window"), op.arg("stride")
-    padding, dilation = op.arg("padding"), op.arg("dilation")
+    shape, stride, dilation = shape_of(source), op.arg("stride"), op.arg("dilation")
+    window, padding = _clipped(op, shape, out)
     kept, rank = len(shape) - len(window), len(out)
     exprs: Map = [d(p) for p in range(kept)]
     beyond = False
@@ -58,6 +59,13 @@ def _walk(op: SchemaOp, source: SSAValue, out: list[int]) -> tuple[list[int], Ma
         last = (out[kept + p] - 1) * stride[p] + (size - 1) * dilation[p] - padding[p]
         beyond = beyond or padding[p] > 0 or last >= shape[kept + p]
     return [*out, *window], exprs, beyond
+
+
+def _clipped(op: SchemaOp, shape: list[int], out: list[int]) -> tuple[list[int], list[int]]:
+    """Window and padding without the places that lie in the border whatever the window."""
+    dims = len(op.arg("window"))
+    names = ("window", "stride", "padding", "dilation")
+    return clipped(shape[-dims:], out[-dims:], *(op.arg(name) for name in names))
 
 
 def identity(combiner: str, element: Attribute) -> Attribute:
@@ -89,6 +97,7 @@ def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     pad = identity("max", element) if beyond else None
     rank = len(out)
     kept: Map = [d(p) for p in range(rank)]
+    _, padding = _clipped(op, shape_of(source), out)
 
     def value(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         return [scalar.convert(inner, args[0], wide)]
@@ -103,7 +112,7 @@ def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         flat: SSAValue = inner.constant(0, i64)
         inside: SSAValue = inner.constant(1, i1)
         for p, extent in enumerate(shape):
-            where = _coordinate(inner, op, rank, dims, p)
+            where = _coordinate(inner, op, rank, dims, p, padding[p])
             fits = scalar.bitwise_and(
                 inner,
                 compare(inner, "ge", where, inner.constant(0, i64)),
@@ -136,9 +145,9 @@ def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     return b.pointwise([least], i64, decoded)
 
 
-def _coordinate(inner: Body, op: SchemaOp, rank: int, dims: int, p: int) -> SSAValue:
+def _coordinate(inner: Body, op: SchemaOp, rank: int, dims: int, p: int, padding: int) -> SSAValue:
     """Position in trailing dimension `p` of the source, as i64; outside in the border."""
-    stride, dilation, padding = (op.arg(n)[p] for n in ("stride", "dilation", "padding"))
+    stride, dilation = (op.arg(n)[p] for n in ("stride", "dilation"))
     window = inner.add(arith.IndexCastOp(inner.index(rank - dims + p), i64))
     within = inner.add(arith.IndexCastOp(inner.index(rank + p), i64))
     at = scalar.mul(inner, window, inner.constant(stride, i64))

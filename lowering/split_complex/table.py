@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
+from lamina.dialects.modifications import register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder
 from lamina.lowering.tensor_types import element_of, is_complex, shape_of
@@ -95,13 +96,13 @@ _SPLITS: dict[str, Split] = {}
 def splits(*names: str) -> Callable[[Split], Split]:
     """Decorator: register how primitives are split, by name."""
 
-    def register(function: Split) -> Split:
+    def decorate(function: Split) -> Split:
         for name in names:
             assert name not in _SPLITS, f"prims.{name} is split twice"
-            _SPLITS[name] = function
+            register(_SPLITS, name, function)
         return function
 
-    return register
+    return decorate
 
 
 def table() -> dict[str, Split]:

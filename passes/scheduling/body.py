@@ -29,10 +29,13 @@ from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, CmpiOp, SelectOp
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute, vector_of
+from lamina.passes.scheduling.strided_access import can_deinterleave, deinterleave
 
 ULT = 6
 """`arith.cmpi`'s number for unsigned less-than."""
-CONTRACTABLE = ("arith.addf", "arith.subf", "arith.mulf")
+CONTRACTABLE = ("arith.addf", "arith.mulf")
+"""A difference is not contracted: of `x s - m`, where m is the largest `x s`, the rounding error of
+the product would be left in place of 0, and e to the power of it is infinite for huge logits."""
 
 
 @dataclass
@@ -301,11 +304,13 @@ def load(
     if stride == 1 and mask is None:
         kind = VectorType(element, [lanes])
         return Lane(emit.add(vector.LoadOp(memory, [emit.value(base)], kind)), False)
-    passing = passing or emit.splat(number_attribute(0, element), lanes)
+    given, passing = passing, passing or emit.splat(number_attribute(0, element), lanes)
     if stride == 1:
         assert mask is not None
         made = vector.MaskedLoadOp(memory, [emit.value(base)], mask, passing)
         return Lane(emit.add(made), False)
+    if given is None and can_deinterleave(element, stride, lanes, mask):
+        return Lane(deinterleave(emit, memory, element, base, stride, lanes, mask), False)
     factor = emit.splat(number_attribute(stride, IndexType()), lanes)
     offsets = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
     return Lane(gather(emit, memory, element, base, offsets, lanes, mask, passing), False)

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, 
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.passes.scheduling.emitter import Emitter, Index, number_attribute
+from lamina.passes.scheduling.strided_access import can_interleave, interleave
 
 
 def store(
@@ -27,6 +28,10 @@ def store(
             emit.run(vector.StoreOp(value, flat, [emit.value(at)], past))
         else:
             emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
+        return
+    kind = value.type
+    if isinstance(kind, VectorType) and can_interleave(kind.element_type, stride, lanes, mask):
+        interleave(emit, value, flat, at, stride, lanes, mask)
         return
     for lane in range(lanes):
         element = _lane(emit, value, lane)

@@ -6,6 +6,7 @@ from math import log2, prod
 
 from xdsl.ir import Operation
 
+from lamina.codegen.target import Target
 from lamina.dialects.loop import ScanOp, ScatterOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.nest import OrderedNest
@@ -25,12 +26,16 @@ def lone_work(op: Operation) -> int:
     if isinstance(op, OrderedNest):
         return prod(op.extents) * (4 + sum(op_cost(o) for o in op.block.ops))
     if isinstance(op, SortOp):
-        shape = shape_of(op.input)
-        return prod(shape) * (4 + 8 * int(log2(max(1, shape[-1]))))
+        *rows, length = shape_of(op.input)
+        sorted_ones = length if op.window is None else op.window[1]
+        sorting = sorted_ones * 8 * int(log2(max(1, sorted_ones)))
+        return prod(rows) * (4 * length + sorting)
     return 0
 
 
-def schedule_lone_op(emit: Emitter, op: ScatterOp | ScanOp | SortOp, memory: Memory) -> None:
+def schedule_lone_op(
+    emit: Emitter, op: ScatterOp | ScanOp | SortOp, memory: Memory, target: Target
+) -> None:
     """Emit the loops of one op on memrefs."""
     forks = memory.forks and lone_work(op) >= PARALLEL_WORK
     match op:
@@ -39,4 +44,4 @@ def schedule_lone_op(emit: Emitter, op: ScatterOp | ScanOp | SortOp, memory: Mem
         case ScanOp():
             schedule_scan(emit, op, memory, forks)
         case SortOp():
-            schedule_sort(emit, op, memory, forks)
+            schedule_sort(emit, op, memory, forks, target)

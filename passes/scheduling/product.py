@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
@@ -28,9 +28,13 @@ SUM_UNROLL = 4
 """Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
 
 LONG_SUM = 24
-"""Inner terms, as of a window of 3 x 3 x 3, from which on each position of the outermost summed
-dimension gets sums of its own: a rounding error grows with the chain of additions it goes through.
-The other totals leave the registers meanwhile, which costs a twentieth of what so many terms do."""
+"""Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
+of their own: a rounding error grows with the chain of additions it goes through. The other totals
+leave the registers meanwhile, which costs a twentieth of what so many terms do."""
+
+CHAIN = 192
+"""Terms that are added to one sum before it is added to the total, in a long sum: as many again are
+added at each of the two levels of 65,536 terms or fewer. Saving the totals costs a hundredth."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,24 @@ def choose_tile(panel: int, element_bits: int, rows: int, target: Target) -> Til
     return Tile(best, vectors, lanes)
 
 
+def chain_block(extent: int, length: int) -> int:
+    """Positions of a summed dimension that get a sum of their own; 0 for all in one.
+
+    Each position has `length` terms of inner dimensions. A short sum over long windows is divided
+    too. Sums of more than the square of `CHAIN` terms have longer chains, as many as each is long.
+    """
+    terms = extent * length
+    if terms <= 2 * CHAIN:
+        return 1 if length >= LONG_SUM else 0
+    chain = max(CHAIN, isqrt(terms))
+    if length > 2 * chain:
+        return 0  # the inner dimensions are divided
+    wanted = max(1, chain // length)
+    near = range(wanted * 4 // 3, wanted * 2 // 3, -1)
+    divisors = [size for size in near if extent % size == 0]
+    return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
+
+
 class ProductEmitter:
     """Emits the tiles of one contraction stage."""
 
@@ -78,11 +100,16 @@ class ProductEmitter:
         self.left = stage.reads[shape.a]
         packed = stage.reads[shape.b]
         self.packed = memory.flat[packed.memory]
-        strides = row_major_strides(packed.shape)
-        outer = (*shape.batch, *shape.columns[:-1])
-        self.packed_strides = dict(zip(outer, strides, strict=False))
-        self.panel_stride = strides[len(outer)]
-        self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
+        self.packed_start = packed.offset.constant
+        if packed.axes:
+            self.packed_strides = packed.offset.coefficients
+            self.panel_stride = self.packed_strides.pop(self.column) * tile.panel
+        else:
+            strides = row_major_strides(packed.shape)
+            outer = (*shape.batch, *shape.columns[:-1])
+            self.packed_strides = dict(zip(outer, strides, strict=False))
+            self.panel_stride = strides[len(outer)]
+            self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
         self.element = self.left.element
 
     def block(
@@ -144,30 +171,60 @@ class ProductEmitter:
         dims: Sequence[int],
         totals: list[SSAValue],
     ) -> list[SSAValue]:
+        """Adds the terms of the summed dimensions `dims` to the totals, in blocks of a chain."""
         dim, *rest = dims
         extent = self.stage.extents[dim]
+        length = prod(self.stage.extents[d] for d in rest)
+        size = 0 if isinstance(self.element, IntegerType) else chain_block(extent, length)
+
+        def terms(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            return self._terms(inner, env, row_dim, height, panel, dims, (low, high), sums)
+
+        def apart(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            zero = inner.splat(number_attribute(0.0, self.element), self.tile.lanes)
+            parts = terms(inner, low, high, [zero] * len(sums))
+            return [combine(inner, "add", *both) for both in zip(parts, sums, strict=True)]
+
+        def block(inner: Emitter, low: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            return apart(inner, low, inner.plus(low, size), sums)
+
+        if not size:
+            return terms(emit, 0, extent, totals)
+        whole = extent - extent % size
+        totals = emit.loop(0, whole, size, totals, block)
+        return apart(emit, whole, extent, totals) if whole != extent else totals
+
+    def _terms(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        height: int,
+        panel: Index,
+        dims: Sequence[int],
+        bounds: tuple[Index, Index],
+        totals: list[SSAValue],
+    ) -> list[SSAValue]:
+        """Adds the terms of positions `bounds` of the first dimension, and all of the others."""
+        dim, *rest = dims
+        low, high = bounds
+        count = high - low if isinstance(low, int) and isinstance(high, int) else 0
 
         def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             deeper = {**env, dim: at}
-            if apart:
-                zero = inner.splat(number_attribute(0.0, self.element), self.tile.lanes)
-                zeros = [zero] * len(values)
-                parts = self._sum(inner, deeper, row_dim, height, panel, rest, zeros)
-                return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
             if rest:
                 return self._sum(inner, deeper, row_dim, height, panel, rest, values)
             for copy in range(step):
                 values = self._step(inner, deeper, dim, copy, row_dim, height, panel, values)
             return values
 
-        length = prod(self.stage.extents[d] for d in rest)
-        outermost = len(dims) == len(self.summed)
-        apart = outermost and length >= LONG_SUM and not isinstance(self.element, IntegerType)
+        extent = self.stage.extents[dim]
+        count = count or chain_block(extent, prod(self.stage.extents[d] for d in rest))
         step = 1
         if not rest:
-            while step < SUM_UNROLL and extent % (step * 2) == 0:
+            while step < SUM_UNROLL and count % (step * 2) == 0:
                 step *= 2
-        return emit.loop(0, extent, step, totals, body)
+        return emit.loop(low, high, step, totals, body)
 
     def _step(
         self,
@@ -181,7 +238,7 @@ class ProductEmitter:
         totals: list[SSAValue],
     ) -> list[SSAValue]:
         lanes, vectors = self.tile.lanes, self.tile.vectors
-        at = emit.times(panel, self.panel_stride)
+        at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
         for packed_dim, stride in self.packed_strides.items():
             if packed_dim in env:
                 at = emit.plus(at, emit.times(env[packed_dim], stride))

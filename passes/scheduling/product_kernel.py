@@ -11,9 +11,10 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
+from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.passes.kernel_model import PRODUCT_ROWS, THREADS
+from lamina.passes.scheduling.block_scratch import BlockScratch, plan_block
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.panel_product import TASKS, PanelProduct
@@ -26,8 +27,8 @@ from lamina.passes.scheduling.stages import Stage
 PANEL_MODE_ROWS = 64
 ROW_MODE_ROWS = 32
 """Rows per task: enough to reuse a panel from cache, few enough to give every thread tasks."""
-MAX_BLOCK_BYTES = 512 * 1024
-"""Whole rows of a block are on the stack of the thread that computes them."""
+LEAST_BLOCK = 8
+"""Rows that share what is read of a panel, however long they are."""
 
 
 def schedule_product_kernel(
@@ -43,13 +44,14 @@ def schedule_product_kernel(
     rows = extents.pop() if blocked else 1
     bits = _bits(products)
     most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(extents) * rows)
-    block = _block_rows(rows, stages, products, target, bits, most, panel_mode=panel_mode)
+    scratch = None if panel_mode else plan_block(stages, products)
+    block = _block_rows(rows, products, target, bits, most, scratch)
     blocks = -(-rows // block)
     if len(stages) == 1 and _has_tasks(products, prod(extents[columns:]) * blocks):
         _loop_over_columns(stages[0], columns)
         extents, columns = extents[columns:], 0
     builder = PanelProduct if panel_mode else RowProduct
-    kernel = builder(stages, products, memory, target, outputs, blocked, rows, block, bits)
+    kernel = builder(stages, products, memory, target, outputs, blocked, rows, block, bits, scratch)
     splits = kernel.column_tasks(prod(extents) * blocks)
     wide, outer = extents[:columns], extents[columns:]
     count = prod(extents) * blocks * splits
@@ -181,23 +183,21 @@ def _shared_rows(rows: int) -> int:
 
 def _block_rows(
     rows: int,
-    stages: list[Stage],
     products: dict[Stage, Contraction],
     target: Target,
     bits: int,
     most: int,
-    *,
-    panel_mode: bool,
+    scratch: BlockScratch | None,
 ) -> int:
-    """Rows per task, balanced over the blocks; scratch of a block fits half the L2 cache."""
-    widest, longest = 1, 0
-    for stage, shape in products.items():
-        summed = shape.size(shape.summed)
-        kept = 0 if panel_mode else prod(stage.extents[d] for d in _kept_inner(stage))
-        widest, longest = max(widest, summed + kept), max(longest, kept)
-    fitting = target.l2_bytes // 2 // (widest * bits // 8)
-    on_stack = MAX_BLOCK_BYTES // max(1, longest * bits // 8)
-    wanted = max(1, min(most, max(8, fitting), on_stack, rows))
+    """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
+
+    Some of the stack is left for what else a task keeps.
+    """
+    read = max(shape.size(shape.summed) for shape in products.values()) * bits // 8
+    kept = 0 if scratch is None else scratch.row_bytes
+    room = min(target.l2_bytes // 2, STACK_BYTES // 4 * 3)
+    fitting = room // max(1, read if scratch is None else max(read, kept))
+    wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
     blocks = -(-rows // wanted)
     block = -(-rows // blocks)
     smallest = min(choose_tile(c.panel or 1, bits, block, target).rows for c in products.values())

@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.scheduling.block_scratch import BlockScratch
 from lamina.passes.scheduling.emitter import Emitter, Index, LoopBody
 from lamina.passes.scheduling.memory import Env, Memory
 from lamina.passes.scheduling.product import ProductEmitter, Tile, choose_tile
@@ -30,7 +31,9 @@ class ProductTask:
         rows: int,
         block: int,
         bits: int,
+        scratch: BlockScratch | None,
     ) -> None:
+        """`scratch` is what whole rows are kept in, for tasks of whole rows."""
         self.stages = stages
         self.products = products
         self.memory = memory
@@ -40,6 +43,7 @@ class ProductTask:
         self.rows = rows
         self.block = block
         self.bits = bits
+        self.scratch = scratch
 
     def column_tasks(self, others: int) -> int:
         """Into how many tasks the columns are divided, given the number of other tasks."""

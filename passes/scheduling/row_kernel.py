@@ -20,11 +20,11 @@ from lamina.passes.scheduling.rows import (
     build_sweeps,
     outputs_of,
     plan_scratch,
-    vector_place,
     widest_bits,
 )
 from lamina.passes.scheduling.stages import Stage, collapse_rows
 from lamina.passes.scheduling.transpose import BLOCK_TILES, transposed_dim
+from lamina.passes.scheduling.vector_place import vector_place
 
 PARALLEL_WORK = 1 << 14
 """Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""

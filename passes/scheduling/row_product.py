@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
@@ -12,7 +10,7 @@ from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env
 from lamina.passes.scheduling.product_task import ProductTask
 from lamina.passes.scheduling.rows import RowSegment, build_sweeps, plan_scratch
-from lamina.passes.scheduling.stages import LOCAL_ROW, Stage, is_temporary
+from lamina.passes.scheduling.stages import LOCAL_ROW, Stage
 
 
 class RowProduct(ProductTask):
@@ -26,10 +24,19 @@ class RowProduct(ProductTask):
         split: Index,
         splits: int,
     ) -> None:
-        segments = self._segments()
-        for write, stage in self._crossing(segments):
-            self._block_scratch(emit, write, stage)
-        for segment in segments:
+        scratch = self.scratch
+        assert scratch is not None
+        places = [
+            emit.add(memref.AllocaOp.get(element, 64, [self.block * row]))
+            for element, row in scratch.places
+        ]
+        for buffer in scratch.buffers:
+            self.memory.scratch[buffer.memory] = buffer.strides
+            self.memory.flat[buffer.memory] = places[buffer.place]
+            if self.blocked:
+                # Otherwise the tiled rows are inner dims, and have their strides already.
+                self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
+        for segment in scratch.segments:
             if segment[0] in self.products:
                 stage = segment[0]
                 shape = self.products[stage]
@@ -37,51 +44,6 @@ class RowProduct(ProductTask):
                 self.product(emit, stage, envs[stage], rows, (0, panels))
             else:
                 self._rows(emit, segment, envs, rows)
-
-    def _segments(self) -> list[list[Stage]]:
-        segments: list[list[Stage]] = []
-        for stage in self.stages:
-            if stage in self.products or not segments or segments[-1][0] in self.products:
-                segments.append([stage])
-            else:
-                segments[-1].append(stage)
-        return segments
-
-    def _crossing(self, segments: Sequence[list[Stage]]) -> list[tuple[int, Stage]]:
-        """Temporaries that one segment writes and another reads: (write number, stage)."""
-        crossing: list[tuple[int, Stage]] = []
-        for segment in segments:
-            others = [s for s in self.stages if s not in segment]
-            read = {r.memory for s in others for r in s.reads}
-            for stage in segment:
-                for number, write in enumerate(stage.writes):
-                    if is_temporary(write.memory) and write.memory in read:
-                        crossing.append((number, stage))
-        return crossing
-
-    def _block_scratch(self, emit: Emitter, number: int, stage: Stage) -> None:
-        write = stage.writes[number]
-        strides: dict[int, int] = {}
-        step = 1
-        row_dims = set(stage.rows)
-        for axis in reversed(range(len(write.axes))):
-            if {d for d, _ in write.axes[axis].terms} - row_dims:
-                strides[axis] = step
-                extent = write.shape[axis]
-                shape = self.products.get(stage)
-                if step == 1 and shape is not None and shape.panel:
-                    extent = -(-extent // shape.panel) * shape.panel
-                step *= extent
-        if step % 512 == 0:
-            # Rows a multiple of the cache's way size apart would share their sets.
-            step += 16
-        self.memory.scratch[write.memory] = strides
-        if self.blocked:
-            # Otherwise the tiled rows are inner dims, and have their strides already.
-            self.memory.local_row[write.memory] = step
-        self.memory.flat[write.memory] = emit.add(
-            memref.AllocaOp.get(write.element, 64, [self.block * step])
-        )
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]

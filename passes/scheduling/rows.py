@@ -19,6 +19,11 @@ from lamina.passes.scheduling.column_streams import (
     STREAMS,
     ColumnStreamsEmitter,
 )
+from lamina.passes.scheduling.column_tile import (
+    ColumnTile,
+    ColumnTileEmitter,
+    choose_column_tile,
+)
 from lamina.passes.scheduling.emitter import Emitter, Index
 from lamina.passes.scheduling.memory import Env, Memory, Sweep, sweep_lanes
 from lamina.passes.scheduling.prefetch import Ahead, RowPrefetch, fetch_along, plan_prefetch
@@ -27,6 +32,7 @@ from lamina.passes.scheduling.running_maximum import Normalizer, NormalizerEmitt
 from lamina.passes.scheduling.stages import Access, Stage, is_temporary
 from lamina.passes.scheduling.sweep import SweepEmitter
 from lamina.passes.scheduling.transpose import TransposeEmitter, transposed_dim
+from lamina.passes.scheduling.vector_place import vector_place
 
 COLUMN_START = -3
 """Pseudo-dimension of column scratch: the first column of the task."""
@@ -95,26 +101,6 @@ def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[in
     if len(matched) != len(order):
         return None
     return tuple(matched[place] for place in range(len(order)))
-
-
-def vector_place(sweep: Sweep) -> int:
-    """The nest's dimension to vectorize: the one that most accesses walk with stride 1."""
-    scores: list[int] = []
-    for place in range(len(sweep.extents)):
-        score = 0
-        for stage in sweep.stages:
-            dim = sweep.order[stage][place]
-            for access in stage.reads:
-                score += {0: 1, 1: 3}.get(access.stride(dim), -2)
-            if stage.is_pointwise:
-                score += sum(4 if w.stride(dim) == 1 else -6 for w in stage.writes)
-            elif dim not in stage.reduced:
-                # Totals are written once, however many there are: they only break ties.
-                score += 1 if all(w.stride(dim) == 1 for w in stage.writes) else -1
-        if sweep.extents[place] == 1:
-            score -= 100
-        scores.append(score)
-    return max(range(len(scores)), key=lambda p: (scores[p], p)) if scores else 0
 
 
 def plan_scratch(
@@ -331,6 +317,7 @@ class RowSegment:
         stage = sweep.stages[0]
         order = sweep.order[stage]
         place = vector_place(sweep)
+        tile = None
         outer = [p for p in kept if p != place]
         rest = [p for p in range(len(order)) if p not in outer]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
@@ -338,9 +325,17 @@ class RowSegment:
         if place in kept:
             streams = self._row_streams(inner_sweep, rest.index(place))
             kind = ColumnStreamsEmitter if streams else ColumnEmitter
+            whole = all(ends == (0, e) for ends, e in zip(ranges, sweep.extents, strict=True))
+            tile = self._column_tile(stage, order[place], [order[p] for p in outer], whole)
+            if tile is not None and not streams:
+                kind = ColumnTileEmitter
+                outer = [p for p in outer if order[p] != tile.jammed]
         emitter = self._emitter(kind, inner_sweep, rest.index(place))
         if isinstance(emitter, ColumnStreamsEmitter):
             emitter.streams = self._row_streams(inner_sweep, rest.index(place))
+        if isinstance(emitter, ColumnTileEmitter):
+            assert tile is not None
+            emitter.tile = tile
 
         def nest(inner: Emitter, places: list[int], bound: Env) -> None:
             if not places:
@@ -357,6 +352,15 @@ class RowSegment:
             inner.loop(low, high, 1, [], body)
 
         nest(emit, outer, env)
+
+    def _column_tile(
+        self, stage: Stage, column: int, outer: Sequence[int], whole: bool
+    ) -> ColumnTile | None:
+        """The register tile of a reduction that walks all of its columns, if it has one."""
+        lanes = self.target.lanes(widest_bits([stage]))
+        lanes = sweep_lanes([stage], stage.extents[column], lanes)
+        chosen = choose_column_tile(stage, column, outer, self.memory, self.target, lanes)
+        return chosen if whole else None
 
     def _row_streams(self, sweep: Sweep, place: int) -> int:
         """How many streams of rows a reduction into columns reads; 0 if its totals fit registers.

@@ -13,8 +13,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.fusion_rules import ROWS
-from lamina.passes.kernel_merging import summed_rows
+from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""

@@ -14,9 +14,10 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
+from lamina.dialects.loop.nest_attributes import PART
 from lamina.passes.outline_kernels import KERNEL
 from lamina.passes.plan_memory import byte_size
-from lamina.passes.split_domains import FIRST_PART, PART
+from lamina.passes.split_domains import FIRST_PART
 
 LEAST_SHARE = 16
 """A result smaller than this part of the last-level cache is never streamed."""

@@ -2,13 +2,18 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from operator import mul
 from typing import Any
 
+import numpy as np
+
+from lamina.dialects.errors import ExecutionError
+from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.layout import FORMS, Layout
-from lamina.runtime.dispatch.native import Lock, bucket, native_calls
+from lamina.runtime.dispatch.locks import Lock
+from lamina.runtime.dispatch.native import bucket, native_calls
 from lamina.runtime.dispatch.records import structure
 from lamina.runtime.dynamic_results import cutting
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
@@ -82,31 +87,38 @@ class BoundProgram:
         boxed = None
         if layout.boxed is not None:
             boxed = (ctypes.c_int32 * max(len(layout.boxed), 1))(*layout.boxed)
+        nested = NestedCalls(self, layout)
+        watched = layout.watched
         record = structure("Program")(
             main=self.main,
             slow=id(slow),
             failed=id(self.failed),
             finish=id(layout.finish) if layout.finish is not None else None,
             lock=self._lock.address if self._lock is not None else None,
+            owner=self._lock.owner_address if self._lock is not None else None,
+            nested=id(nested),
             pointers=ctypes.addressof(self.template),
             inputs=ctypes.addressof(self._tables["input"]),
             outputs=ctypes.addressof(self._tables["output"]),
             copies=ctypes.addressof(self._copies),
             ranges=ctypes.addressof(self._ranges),
             boxed=ctypes.addressof(boxed) if boxed is not None else None,
+            watched=ctypes.addressof(watched.table) if watched is not None else None,
+            hits=watched.hits_address if watched is not None else None,
             layout=ctypes.addressof(table),
             pointer_count=len(self.pointers),
             input_count=len(self._values["input"]),
             output_count=len(self._values["output"]),
             copy_count=len(self.copies),
             range_count=len(self.ranges) if boxed is None else 0,
+            watched_count=len(watched.entries) if watched is not None else 0,
             boxed_count=layout.boxed_count,
             result_count=len(entries),
             form=FORMS[layout.form],
             native_kind=int(layout.native_kind == "torch"),
             guarded=int(boxed is not None),
         )
-        return bytes(record), [self, layout, slow, table, boxed]
+        return bytes(record), [self, layout, slow, nested, table, boxed]
 
     def _value(self, index: int, slot: Slot, mutated: bool) -> Any:
         shape = slot.shape
@@ -127,6 +139,54 @@ class BoundProgram:
             numpy_dtype=id(numpy_dtype) if numpy_dtype is not None else None,
             bucket=bucket(slot.size) if slot.kind in OUTPUT_KINDS else None,
         )
+
+
+class NestedCalls:
+    """Calls of a bound program while it runs on this thread, with scratch memory of their own.
+
+    Each level of nesting binds the program once more, when it is first reached, and keeps that.
+    """
+
+    def __init__(self, bound: BoundProgram, layout: Layout) -> None:
+        self._bound = bound
+        self._layout = layout
+        self._inner: tuple[BoundProgram, bytes, list[object]] | None = None
+
+    def __call__(self, address: int, kind: int) -> Any:
+        """What native code calls with the pointers of a call and the kind of its arrays.
+
+        Raises ExecutionError for a program that writes to its arguments, buffers or random state:
+        the outer call reads them at any time.
+        """
+        if self._bound.copies:
+            raise ExecutionError(
+                "an extern kernel of this program calls the program itself, which writes to its "
+                "arguments, buffers or random state; call another compilation of it"
+            )
+        bound, record, _ = self._inner or self._bind()
+        pointers = type(bound.template).from_address(address)
+        own = type(bound.template)(*pointers)
+        for index, slot in enumerate(bound.slots):
+            if slot.kind == "arena":
+                own[index] = bound.template[index]
+        where = np.frombuffer(record, np.uint8).ctypes.data
+        return native_calls().complete(where, ctypes.addressof(own), kind)
+
+    def _bind(self) -> tuple[BoundProgram, bytes, list[object]]:
+        pointers = list(self._bound.pointers)
+        kept: list[object] = [self._bound]
+        for index, slot in enumerate(self._bound.slots):
+            if slot.kind == "arena" and slot.size:
+                memory = AlignedMemory(slot.size)
+                kept.append(memory)
+                pointers[index] = memory.address
+        bound = replace(self._bound, pointers=pointers, kept=kept)
+        self._inner = (bound, *bound.record(self._layout, _never))
+        return self._inner
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("native code completes a call whose arguments have been read")
 
 
 def dlpack_dtype(name: str) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lamina.runtime.dispatch.watched import WatchTable
+
 FORMS = {"single": 0, "tuple": 1, "list": 2}
 """What a call gives: the only result itself, or all of them."""
 
@@ -16,6 +18,7 @@ class Layout:
     where it is None. `finish` makes what the call gives of the packed results. `boxed` has each
     input's place in a list of `boxed_count` arguments, which is the only argument then; the caller
     vouches that tensors in it are neither lazily negated nor conjugated, and may need gradients.
+    `watched` are entries of that list that must be what they were, or the call is not native.
     """
 
     form: str
@@ -24,3 +27,4 @@ class Layout:
     boxed: tuple[int, ...] | None = None
     boxed_count: int = 0
     native_kind: str = "numpy"
+    watched: WatchTable | None = None

@@ -4,6 +4,7 @@ import ctypes
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 
 from lamina.codegen.target import Target
 from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, FUNCTIONS, native_source, structure
+from lamina.runtime.once import Once
 
 DEFAULT_KEPT_BYTES = 1 << 30
 """Bound on unused output memory, where LAMINA_POOL_BYTES says nothing."""
@@ -66,13 +68,13 @@ class NativeCalls:
             setattr(self.api, name, value)
 
 
-@cache
+@Once
 def native_calls() -> NativeCalls:
     """The native call code, which is loaded once a process."""
     return begin_native_calls()()
 
 
-@cache
+@Once
 def begin_native_calls() -> Callable[[], NativeCalls]:
     """Begins to load the native call code; the function that it gives waits for it.
 
@@ -138,8 +140,7 @@ def _prepared() -> Callable[[], bytes]:
     """
     from lamina.codegen.jit import compile_object
     from lamina.codegen.openmp import openmp_symbols
-    from lamina.dialects.errors import CacheError
-    from lamina.runtime.disk_cache import DiskCache, text_key
+    from lamina.runtime.disk_cache import text_key, usable_cache
 
     openmp_symbols()  # the program will ask for them
     target = Target.host()
@@ -147,9 +148,8 @@ def _prepared() -> Callable[[], bytes]:
     key = text_key("native calls", text, target.key())
 
     def compiled() -> bytes:
-        try:
-            disk = DiskCache()
-        except CacheError:
+        disk = usable_cache()
+        if disk is None:
             return compile_object(text, target, level=0)
         found = disk.get(key)
         if found is not None:
@@ -186,8 +186,17 @@ def _python_and_numpy() -> dict[str, object]:
         "true": True,
         "none": None,
         "type_field": head - ctypes.sizeof(ctypes.c_void_p),  # an object ends with its type
-        "kept_limit": int(os.environ.get("LAMINA_POOL_BYTES", DEFAULT_KEPT_BYTES)),
+        "kept_limit": _kept_limit(),
     }
+
+
+def _kept_limit() -> int:
+    """LAMINA_POOL_BYTES, else `DEFAULT_KEPT_BYTES`, which also stands for what is no size."""
+    given = os.environ.get("LAMINA_POOL_BYTES") or str(DEFAULT_KEPT_BYTES)
+    if not given.strip().isdecimal():
+        warnings.warn(f"lamina: LAMINA_POOL_BYTES='{given}' is no number of bytes", stacklevel=2)
+        return DEFAULT_KEPT_BYTES
+    return min(int(given), (1 << 63) - 1)
 
 
 def capsule_pointer(capsule: object, name: bytes | None) -> int:
@@ -207,25 +216,24 @@ def _new_function() -> Any:
     return new
 
 
-class Lock:
-    """A lock of CPython's that native code can take."""
+@Once
+def team_functions() -> Mapping[str, int]:
+    """What programs call to start a team of threads: see `parallel.ll.in`."""
+    from lamina.codegen.llvm_emitter.parallel import TEAM_SIZE
+    from lamina.codegen.openmp import openmp_symbols
 
-    def __init__(self) -> None:
-        self._free = ctypes.pythonapi.PyThread_free_lock
-        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
-        allocate = ctypes.pythonapi.PyThread_allocate_lock
-        allocate.restype = ctypes.c_void_p
-        self.address: int = allocate()
-
-    def __del__(self) -> None:
-        if "address" in self.__dict__:  # else `__init__` did not come so far
-            self._free(self.address)
+    runtime = openmp_symbols()
+    if runtime is None:
+        return {}
+    addresses = native_calls().addresses
+    for variable, symbol in (("lamina_fork", "GOMP_parallel"), ("lamina_most_threads", TEAM_SIZE)):
+        ctypes.c_void_p.from_address(addresses[variable]).value = runtime[symbol]
+    return {"GOMP_parallel": addresses["lamina_parallel"]}
 
 
 # Output memory
 
 _buckets: dict[int, Any] = {}
-_bucket_lock = threading.Lock()
 
 
 def bucket(size: int) -> int:
@@ -236,11 +244,10 @@ def bucket(size: int) -> int:
     from lamina.runtime.buffers import block_layout
 
     total, alignment, count, lead = block_layout(size)
-    with _bucket_lock:
-        found = _buckets.get(total)
-        if found is None:
-            found = _buckets[total] = structure("Bucket")(total, alignment, count, lead)
-        return ctypes.addressof(found)
+    found = _buckets.get(total)
+    if found is None:  # one of those that several threads make becomes the bucket
+        found = _buckets.setdefault(total, structure("Bucket")(total, alignment, count, lead))
+    return ctypes.addressof(found)
 
 
 @dataclass(frozen=True)

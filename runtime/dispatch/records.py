@@ -12,6 +12,22 @@ from importlib.resources import files
 
 Fields = tuple[tuple[str, str], ...]
 
+LATE = 500_000
+"""Nanoseconds beyond the time of one thread after which a team counts as late: less than a thread
+that has lost its core is away, more than cold caches and interrupts take."""
+
+MOST_PATIENCE = 32
+"""Most times the time lost on a late team for which one thread then goes on alone: where teams are
+always late, trying them takes a thirty-second of the time."""
+
+LATE = 500_000
+"""Nanoseconds beyond the time of one thread after which a team counts as late: less than a thread
+that has lost its core is away, more than cold caches and interrupts take."""
+
+MOST_PATIENCE = 32
+"""Most times the time lost on a late team for which one thread then goes on alone: where teams are
+always late, trying them takes a thirty-second of the time."""
+
 SLOTS = 8
 """Most blocks that a bucket keeps."""
 
@@ -50,6 +66,7 @@ RECORDS: dict[str, Fields] = {
         ("wrap", "ptr"),  # managed_tensor_to_py_object_no_sync
         ("is_grad_enabled", "ptr"),
         ("requires_grad", "ptr"),  # the name, a string
+        ("version", "ptr"),  # the name of a tensor's version counter, a string
         ("is_neg", "ptr"),
         ("is_conj", "ptr"),
         ("true", "ptr"),
@@ -76,23 +93,45 @@ RECORDS: dict[str, Fields] = {
         ("failed", "ptr"),  # raises the error of a status
         ("finish", "ptr"),  # nests the results; null if they are given as they are
         ("lock", "ptr"),  # held while the GIL is given up; null keeps the GIL
+        ("owner", "ptr"),  # the thread that holds the lock, 0 for none; two records may share it
+        ("nested", "ptr"),  # takes calls that a kernel of the program makes
         ("pointers", "ptr"),  # those of inputs and outputs are filled in by each call
         ("inputs", "ptr"),
         ("outputs", "ptr"),
         ("copies", "ptr"),  # after the run
         ("ranges", "ptr"),  # memory that must not be shared; none if nothing is written
         ("boxed", "ptr"),  # the place of each input in a list of arguments
+        ("watched", "ptr"),  # arguments in that list that the program was prepared for
+        ("hits", "ptr"),  # how many calls have found them unchanged
         ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
         ("pointer_count", "i32"),
         ("input_count", "i32"),
         ("output_count", "i32"),
         ("copy_count", "i32"),
         ("range_count", "i32"),
+        ("watched_count", "i32"),
         ("boxed_count", "i32"),  # length of the list of arguments
         ("result_count", "i32"),
         ("form", "i32"),  # 0: the only result itself, 1: a tuple, 2: a list
         ("native_kind", "i32"),  # without inputs: 0 gives NumPy arrays, 1 tensors
         ("guarded", "i32"),  # 1: the caller knows that no input is lazily negated or conjugated
+    ),
+    # see `watched.Watched`
+    "Watched": (
+        ("place", "i32"),
+        ("flags", "i32"),  # 1: only the identity counts, 2: there is a sample
+        ("identity", "ptr"),
+        ("version", "i64"),
+        ("data", "ptr"),
+        ("sample", "ptr"),
+        ("word", "i64"),  # what the sample was
+    ),
+    # what the teams of one function have taken: see parallel.ll.in
+    "Site": (
+        ("function", "ptr"),
+        ("serial", "i64"),  # nanoseconds on one thread; 0 is unknown
+        ("until", "i64"),  # until when one thread goes on alone
+        ("patience", "i64"),  # how many times as long as was lost, in parts of 64
     ),
     # the new value of a mutated input, carried back after the run
     "Copy": (("target", "i32"), ("source", "i32"), ("bytes", "i64")),
@@ -124,6 +163,7 @@ FUNCTIONS: dict[str, str] = {
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyObject_GetAttr": "ptr (ptr, ptr)",
     "PyLong_FromLong": "ptr (i64)",
+    "PyLong_AsLong": "i64 (ptr)",
     "PyCapsule_New": "ptr (ptr, ptr, ptr)",
     "PyCapsule_GetPointer": "ptr (ptr, ptr)",
     "PyErr_NoMemory": "ptr ()",
@@ -138,11 +178,13 @@ FUNCTIONS: dict[str, str] = {
     "PyEval_RestoreThread": "void (ptr)",
     "PyThread_acquire_lock": "i32 (ptr, i32)",
     "PyThread_release_lock": "void (ptr)",
+    "PyThread_get_thread_ident": "i64 ()",
     # the C library's
     "aligned_alloc": "ptr (i64, i64)",
     "free": "void (ptr)",
     "madvise": "i32 (ptr, i64, i32)",
     "qsort": "void (ptr, i64, i64, ptr)",
+    "clock_gettime": "i32 (i32, ptr)",
     # LLVM's
     "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
     "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",
@@ -156,11 +198,22 @@ ENTRIES = (
     "lamina_call_boxed",
     "lamina_complete",
     "lamina_poll",
+    "lamina_parallel",
+    "lamina_fork",
+    "lamina_most_threads",
     "lamina_api",
     *COUNTERS,
 )
 
-_SOURCES = ("memory.ll.in", "arguments.ll.in", "overlap.ll.in", "call.ll.in", "interrupt.ll.in")
+_SOURCES = (
+    "memory.ll.in",
+    "arguments.ll.in",
+    "overlap.ll.in",
+    "watched.ll.in",
+    "call.ll.in",
+    "interrupt.ll.in",
+    "parallel.ll.in",
+)
 _FIELD = re.compile(
     r"^  (?:(?P<name>%[\w.]+) = (?P<verb>get|at)|set) (?P<field>\w+(?:\.\w+)+) (?P<base>[%@][\w.]+)"
     r"(?:, (?P<value>\S+))?"
@@ -196,6 +249,7 @@ def native_source() -> str:
     parts += [f"@{name} = global i64 0" for name in COUNTERS]
     for source in _SOURCES:
         text = files(__name__.rpartition(".")[0]).joinpath(source).read_text()
+        text = text.replace("$LATE", str(LATE)).replace("$MOST_PATIENCE", str(MOST_PATIENCE))
         parts += [_expand(line) for line in text.splitlines()]
     return "\n".join(parts) + "\n"
 

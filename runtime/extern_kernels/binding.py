@@ -105,9 +105,18 @@ def _checked(name: str, value: Any, declared: Operand) -> np.ndarray:
         raise ExecutionError(
             f"'{name}' made a result of shape {array.shape}, the program says {declared.shape}"
         )
-    if not np.can_cast(array.dtype, declared.numpy_dtype, "same_kind"):
+    is_number = isinstance(value, bool | int | float | complex) and not isinstance(
+        value, np.generic
+    )
+    fits = (
+        np.can_cast(array.dtype, declared.numpy_dtype, "same_kind")
+        if is_number  # Python's own have no width
+        else array.dtype == declared.numpy_dtype
+    )
+    if not fits:
         raise ExecutionError(
-            f"'{name}' made a result of dtype {array.dtype}, the program says {declared.dtype}"
+            f"'{name}' made a result of dtype {array.dtype}, the program says {declared.dtype}; "
+            f"a kernel gives what is declared, as by .astype(numpy.{declared.numpy_dtype})"
         )
     return array
 
@@ -137,12 +146,13 @@ class Binding:
     def _run(self, operands: int) -> int:
         """Called by machine code: no exception may leave it, and every result is written."""
         call = self._call
-        pointers = (ctypes.c_void_p * self._count).from_address(operands)
-        outs = [
-            operand.at(address or 0)
-            for operand, address in zip(call.results, pointers[len(call.inputs) :], strict=True)
-        ]
+        outs: list[np.ndarray] = []
         try:
+            pointers = (ctypes.c_void_p * self._count).from_address(operands)
+            outs += [
+                operand.at(address or 0)
+                for operand, address in zip(call.results, pointers[len(call.inputs) :], strict=True)
+            ]
             inputs = [
                 operand.at(address or 0)
                 for operand, address in zip(call.inputs, pointers, strict=False)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import threading
 
+from lamina.dialects.errors import ExecutionError
+
 _failures = threading.local()
 
 
 def record(kernel: str, error: BaseException) -> None:
-    """Keeps the error of a kernel for `explained` on this thread."""
-    _failures.last = kernel, f"{type(error).__name__}: {error}"
+    """Keeps the error of a kernel for `explained` on this thread.
+
+    Its frames are let go: they hold arrays over memory that is the program's.
+    """
+    _failures.last = kernel, error.with_traceback(None)
 
 
-def explained(message: str) -> str:
-    """A run-time check's message; that of an extern kernel with what the kernel said."""
-    kernel, text = getattr(_failures, "last", (None, ""))
-    if kernel is not None and message == f"extern kernel failed: {kernel}":
-        return f"{message}: {text}"
-    return message
+def explained(message: str) -> BaseException:
+    """The error of a run-time check; that of an extern kernel with what the kernel said.
+
+    What is no `Exception`, such as KeyboardInterrupt and SystemExit, is given as it is.
+    """
+    kernel, error = getattr(_failures, "last", (None, None))
+    if error is None or message != f"extern kernel failed: {kernel}":
+        return ExecutionError(message)
+    del _failures.last
+    if not isinstance(error, Exception):
+        return error
+    return ExecutionError(f"{message}: {type(error).__name__}: {error}")

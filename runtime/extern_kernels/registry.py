@@ -8,7 +8,6 @@ library. Lamina's own libraries are imported when one of their names is first ne
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -43,7 +42,9 @@ class ExternKernel:
 
 _NAME = re.compile(r"[^\W\d]\w*\.\w+")
 _kernels: dict[str, ExternKernel] = {}
-_lock = threading.RLock()
+
+Provider = Callable[[str], ExternKernel | None]
+_providers: dict[str, Provider] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,7 +59,8 @@ def extern_kernel(
     """Decorator: registers a function as the extern kernel `name`.
 
     The function gets the inputs as read-only arrays and the options as keywords. It may raise; the
-    call of the program then raises ExecutionError with the same message. Raises InputError for a
+    call of the program then raises ExecutionError with the same message, or what is no `Exception`,
+    such as KeyboardInterrupt, as it is. Raises InputError for a
     name that is not a library and a kernel, a dtype that IR does not have, no dtype at all, an
     unknown layout, what cannot be called, or a name that is taken, unless `replace`.
     """
@@ -70,15 +72,17 @@ def extern_kernel(
     def register(function: F) -> F:
         if not callable(function):
             raise InputError(f"extern kernel '{name}': {function!r} cannot be called")
-        with _lock:
-            if not replace:
-                _load(name)
-                if name in _kernels:
-                    raise InputError(
-                        f"extern kernel '{name}' is registered already; pass replace=True to "
-                        "take its place"
-                    )
-            _kernels[name] = ExternKernel(name, function, kinds, layout)
+        made = ExternKernel(name, function, kinds, layout)
+        if replace:
+            _kernels[name] = made
+            return function
+        own = str(getattr(function, "__module__", "")).rpartition(".")[0] == __package__
+        if not own:
+            _load(name)
+        if _kernels.setdefault(name, made) is not made and not own:
+            raise InputError(
+                f"extern kernel '{name}' is registered already; pass replace=True to take its place"
+            )
         return function
 
     return register
@@ -112,9 +116,8 @@ def _checked_dtypes(name: str, dtypes: Sequence[str]) -> tuple[str, ...]:
 
 def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None) -> ExternKernel:
     """The kernel of that name; UnsupportedError if there is none or it does not take `dtypes`."""
-    with _lock:
-        _load(name)
-        kernel = _kernels.get(name)
+    _load(name)
+    kernel = _kernels.get(name) or _provided(name)
     if kernel is None:
         near = nearest(name, _kernels) or sorted(_kernels)[:8]
         raise UnsupportedError(
@@ -134,21 +137,28 @@ def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None
     return kernel
 
 
+def provide(library: str, find: Provider) -> None:
+    """Has kernels of a library found by their names, each time that a program is bound.
+
+    `find` gives None for a name that is none of its own; its UnsupportedErrors go to the caller.
+    A kernel that is registered under the name comes first.
+    """
+    _providers[library] = find
+
+
+def _provided(name: str) -> ExternKernel | None:
+    find = _providers.get(name.partition(".")[0])
+    return None if find is None else find(name)
+
+
 def kernel_names() -> list[str]:
     """All registered names, with those of Lamina's libraries."""
-    with _lock:
-        for library in LIBRARIES:
-            _load(f"{library}.")
-        return sorted(_kernels)
-
-
-_loaded: set[str] = set()
+    for library in LIBRARIES:
+        _load(f"{library}.")
+    return sorted(_kernels)
 
 
 def _load(name: str) -> None:
-    """Imports the library that brings `name`, once."""
-    library = name.partition(".")[0]
-    if library in LIBRARIES and library not in _loaded:
-        _loaded.add(library)
-        for module in LIBRARIES[library]:
-            import_module(f"{__package__}.{module}")
+    """Imports the library that brings `name`; threads wait for each other in the imports."""
+    for module in LIBRARIES.get(name.partition(".")[0], ()):
+        import_module(f"{__package__}.{module}")

@@ -141,6 +141,9 @@ def evaluate(function: str, operands: Sequence[Array]) -> Array:
         kind = operands[0].dtype
         unsigned = np.dtype(f"u{kind.itemsize}")
         return np.gcd(*(x.view(unsigned) for x in operands)).view(kind)
+    if function == "fmod":
+        with np.errstate(all="ignore"):
+            return np.fmod(*operands)
     builder = ArrayBuilder(_TYPES[operands[0].dtype], Target.host(), _Arrays())
     with np.errstate(all="ignore"):
         return builder.array(builder.apply(function, *map(builder.value, operands)))

@@ -18,6 +18,7 @@ from xdsl.traits import IsTerminator
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.lowering.conversion import Conversion
+from lamina.runtime.interpreters import control
 from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
 from lamina.runtime.interpreters.specialize import depends_on_data, specialized
 from lamina.runtime.interpreters.values import as_type
@@ -138,8 +139,10 @@ def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> 
         raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
     end.detach()
     op_classes = {type(made) for made in region.walk()}
+    loops = {kind for kind in op_classes if kind.name.startswith("control.")}
     helper = Interpreter(interpreter.module)
-    helper.register_implementations(functions_below(op_classes))
+    helper.register_implementations(functions_below(op_classes - loops))
+    helper.register_implementations(control.functions(loops))
     values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
     for made in block.ops:
         results = helper.run_op(made, tuple(values[operand] for operand in made.operands))

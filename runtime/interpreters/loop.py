@@ -20,6 +20,7 @@ from xdsl.interpreter import impl as implements
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
     LONE_OPS,
     TEAM_OPS,
@@ -73,7 +74,7 @@ class LoopFunctions(InterpreterFunctions):
     @implements(ExternOp)
     def extern(self, interpreter: Interpreter, op: ExternOp, args: PythonValues) -> PythonValues:
         inputs = args[: len(op.inputs)]
-        made = Call.of(op.signature).run(inputs)
+        made = _called(op, inputs)
         for out, value in zip(args[len(inputs) : len(inputs) + len(op.outs)], made, strict=False):
             out[...] = value
         return () if op.outs else tuple(made)
@@ -137,6 +138,16 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
 
 def _evaluated(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
     return (evaluate(op, list(args)),)
+
+
+def _called(op: ExternOp, inputs: Sequence[Any]) -> list[Any]:
+    """The results of an extern kernel; what it raises is an error of the run, as in native code."""
+    call = Call.of(op.signature)
+    try:
+        return call.run(inputs)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ExecutionError(f"extern kernel failed: {op.kernel.data}: {reason}") from error
 
 
 def run_generic(op: GenericOp, args: Sequence[Any]) -> list[Any]:
@@ -209,7 +220,7 @@ def _initial(combiner: str, kind: Attribute) -> Any:
     if combiner == "mul":
         return np.ones(shape, dtype)
     if combiner == "and":
-        return np.invert(np.zeros(shape, dtype))
+        return np.array(np.invert(np.zeros(shape, dtype)))  # of rank 0 it is no array otherwise
     if is_floating(dtype):
         return np.full(shape, -np.inf if combiner == "max" else np.inf, dtype)
     if dtype.kind == "b":

@@ -156,4 +156,9 @@ def _sort(op: SortOp, x: Any) -> list[Any]:
         turned = np.argsort(np.flip(x, -1), axis=-1, kind="stable")
         order = x.shape[-1] - 1 - np.flip(turned, -1)
     values = np.take_along_axis(x, order, axis=-1)
-    return [values, order, values, order]
+    if op.window is None:
+        return [values, order, values, order]
+    start, count = op.window
+    made = [v[..., start : start + count] for v in (values, order)]
+    rest = [np.concatenate([v, v[..., :count]], axis=-1) for v in (values, order)]
+    return [*made, *rest]

@@ -10,7 +10,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp, ThreadOp
 
 
 @register_impls
@@ -28,3 +28,7 @@ class TeamFunctions(InterpreterFunctions):
     @impl(BarrierOp)
     def barrier(self, interpreter: Interpreter, op: BarrierOp, args: PythonValues) -> PythonValues:
         return ()
+
+    @impl(ThreadOp)
+    def thread(self, interpreter: Interpreter, op: ThreadOp, args: PythonValues) -> PythonValues:
+        return (0,)

@@ -153,7 +153,7 @@ def view_of_dtype(a: Call) -> Array:
     """The same bits as another dtype of that width; half floats come in as f32."""
     (x,) = _operands(a)
     declared = numpy_dtype(a.op.operands[0].type.get_element_type())
-    return np.ascontiguousarray(x.astype(declared)).view(a.storage_dtype)
+    return np.array(x, declared, order="C").view(a.storage_dtype)
 
 
 def where(a: Call) -> Array:

@@ -61,10 +61,24 @@ def order_of(x: Array, descending: bool) -> Array:
 
 def sort(a: Call) -> list[Array]:
     """Values and places."""
-    x = np.moveaxis(a["a"], a["dim"], -1)
-    order = order_of(x, a["descending"])
-    made = [np.take_along_axis(x, order, -1), order]
-    return [np.moveaxis(m, -1, a["dim"]) for m in made]
+    return _sorted(a["a"], a["dim"], a["descending"])
+
+
+def _sorted(x: Array, dim: int, descending: bool) -> list[Array]:
+    rows = np.moveaxis(x, dim, -1)
+    order = order_of(rows, descending)
+    made = [np.take_along_axis(rows, order, -1), order]
+    return [np.moveaxis(m, -1, dim) for m in made]
+
+
+def topk(a: Call) -> list[Array]:
+    """The first k values and places."""
+    return [np.take(made, range(a["k"]), a["dim"]) for made in sort(a)]
+
+
+def kthvalue(a: Call) -> list[Array]:
+    """Value and place number k."""
+    return [np.take(one, [a["k"]], a["dim"]) for one in _sorted(a["a"], a["dim"], False)]
 
 
 def scan_extreme(a: Call) -> list[Array]:
@@ -103,10 +117,12 @@ def window_index(a: Call) -> Array:
 
 
 FUNCTIONS: dict[str, Callable[[Call], Any]] = {
+    "kthvalue": kthvalue,
     "put": put,
     "scan_extreme": scan_extreme,
     "scatter": scatter,
     "searchsorted": searchsorted,
     "sort": sort,
+    "topk": topk,
     "window_index": window_index,
 }

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
 from lamina.passes.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
-from lamina.runtime.entry import result_slots
+from lamina.runtime.entry import argument_slots, result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.values import as_type
 from lamina.runtime.layers import layer_of
@@ -69,9 +69,9 @@ def run_module(
 
     Works at every layer from aten to scheduled loops. Raises `ArgumentError` for wrong arguments
     and `UnsupportedError` for an op no interpreter knows. Ops that mutate are run in their
-    functional form; what they did to arguments is not returned. Once constants are hoisted or
-    values are in memory, arguments are taken in the order of `loop_entry.given_slots`, or by name
-    if `args` is a mapping. Random numbers are those of `seed` at the start of its sequence at every
+    functional form; what they did to arguments is not returned. Arguments go by name if `args` is
+    a mapping, else in order: that of `loop_entry.given_slots`, once constants are hoisted or values
+    are in memory. Random numbers are those of `seed` at the start of its sequence at every
     layer; the state they come from is neither among the arguments nor among the results.
     """
     verify_entries(module, layer_of(module))
@@ -84,6 +84,8 @@ def run_module(
     module = _functional(module)
     function = _entry(module, entry)
     types = function.function_type.inputs.data
+    if isinstance(args, Mapping):
+        args = [args[slot.name] for slot in argument_slots(function) if slot.name in args]
     if _takes_state(function):  # always last, and last of the results
         args, count = [*args, make_state(seed)], count - 1
     if len(types) != len(args):
@@ -146,6 +148,11 @@ def _errors() -> Iterator[None]:
         if hasattr(error, "__notes__"):
             error.__notes__.clear()
         raise
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        error.__notes__ = []
+        raise InputError("the program writes into an argument that is no result of it") from error
     except InterpretationError as error:
         raise UnsupportedError("interpreter", str(error)) from error
 

@@ -11,6 +11,10 @@ gives the passes between two layers, and every pass is a plain xDSL `ModulePass`
 
 from typing import TYPE_CHECKING, Any
 
+from lamina.dialects import modifications as _modifications
+
+_modifications.begin()
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:

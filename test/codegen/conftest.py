@@ -148,3 +148,9 @@ def build(target: Target, options: EmitOptions) -> Callable[[str], Program]:
         return Program(text, target, options)
 
     return compile_program
+
+
+@pytest.fixture
+def compile_scheduled() -> Callable[[str, Target, EmitOptions], Program]:
+    """Compiles scheduled IR text."""
+    return Program

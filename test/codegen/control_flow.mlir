@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: define internal void @lookup
 // CHECK: br i1 {{.*}}, label %holds{{.*}}, label %failed{{.*}}, !prof !1
-// CHECK: cmpxchg ptr @lamina.status, i32 0, i32 1 monotonic monotonic
+// CHECK: cmpxchg ptr %status, i32 0, i32 1 monotonic monotonic
 func.func private @lookup(%index: memref<5xi32> {llvm.noalias}, %table: memref<4x3xf32> {llvm.noalias},
     %flags: memref<4xi1> {llvm.noalias}, %out: memref<5x3xf32> {llvm.noalias}, %on: memref<5xi1> {llvm.noalias}) attributes {lamina.kernel} {
   %c0 = arith.constant 0 : index

@@ -9,7 +9,7 @@
 // CHECK: br label %test
 // CHECK: call void @test(
 // CHECK: [[V:%\S+]] = icmp ne i8
-// CHECK-NEXT: [[S:%\S+]] = load i32, ptr @lamina.status
+// CHECK-NEXT: [[S:%\S+]] = load i32, ptr %status
 // CHECK-NEXT: [[G:%\S+]] = icmp eq i32 [[S]], 0
 // CHECK-NEXT: [[B:%\S+]] = and i1 [[V]], [[G]]
 // CHECK-NEXT: br i1 [[B]], label %body{{.*}}, label %done
@@ -20,7 +20,7 @@
 // ROUNDS: add i64 [[L]], 1
 // ROUNDS: and i64 {{.*}}, 4095
 // CHECK: call i32 %{{.*}}()
-// CHECK: cmpxchg ptr @lamina.status
+// CHECK: cmpxchg ptr %status
 // CHECK: br label %test
 // CHECK: getelementptr [4 x float], ptr %{{.*}}, i64 %i
 func.func @main(%x: memref<4xf32>, %y: memref<4xf32>, %xs: memref<5x4xf32>, %flag: memref<i1>, %poll: memref<1xi8>) attributes {lamina.entry} {

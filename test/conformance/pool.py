@@ -44,7 +44,8 @@ Record = dict[str, Any]
 class Worker:
     """One process; `run` gives the records of a unit, those of crashed samples included."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Path, seconds: float) -> None:
+        self._script, self._seconds = script, seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._served = 0
@@ -74,7 +75,7 @@ class Worker:
         self._process.stdin.flush()
         current = unit.start
         while True:
-            record, why = self._read(SECONDS_PER_SAMPLE)
+            record, why = self._read(self._seconds)
             if record is None:
                 self.close()
                 emit({**base, "sample": current, "status": "crashed", "reason": why})
@@ -92,7 +93,7 @@ class Worker:
     def _start(self) -> None:
         environment = {"OMP_NUM_THREADS": "1", **os.environ}
         self._process = subprocess.Popen(
-            [sys.executable, str(WORKER)],
+            [sys.executable, str(self._script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -101,7 +102,7 @@ class Worker:
         record, why = self._read(SECONDS_TO_START)
         if record is None:
             self.close()
-            raise RuntimeError(f"a worker does not start: {why}; try python {WORKER}")
+            raise RuntimeError(f"a worker does not start: {why}; try python {self._script}")
 
     def _read(self, seconds: float) -> tuple[Record | None, str]:
         """The next record, or why there is none."""
@@ -120,8 +121,17 @@ class Worker:
         return json.loads(line), ""
 
 
-def run_units(units: Iterable[Unit], jobs: int, emit: Callable[[Unit, list[Record]], None]) -> None:
-    """Runs `units` on `jobs` processes; `emit` gets a unit's records when it is done."""
+def run_units(
+    units: Iterable[Unit],
+    jobs: int,
+    emit: Callable[[Unit, list[Record]], None],
+    script: Path | None = None,
+    seconds: float | None = None,
+) -> None:
+    """Runs `units` on `jobs` processes of `script`; `emit` gets a unit's records when it is done.
+
+    A sample that takes longer than `seconds` counts as crashed.
+    """
     queue: Queue[Unit] = Queue()
     for unit in units:
         queue.put(unit)
@@ -129,7 +139,7 @@ def run_units(units: Iterable[Unit], jobs: int, emit: Callable[[Unit, list[Recor
     failures: list[BaseException] = []
 
     def work() -> None:
-        worker = Worker()
+        worker = Worker(script or WORKER, seconds or SECONDS_PER_SAMPLE)
         try:
             while not failures:
                 unit = queue.get_nowait()

@@ -132,3 +132,13 @@ func.func @rows(%x: memref<5x4xf32>, %poll: memref<1xi8>, %i: index) {
   loop.poll through %poll : memref<1xi8>
   func.return
 }
+
+// The first elements of each sorted row; a single one.
+// CHECK-LABEL: func.func @part_of_a_sort
+func.func @part_of_a_sort(%x: tensor<4x10xf32>) -> (tensor<4x3xf32>, tensor<4x1xi64>) {
+  // CHECK: loop.sort %{{.*}} {descending, taken = array<i64: 0, 3>} : tensor<4x10xf32> -> tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x13xf32>, tensor<4x13xi64>
+  %v, %i, %w, %j = loop.sort %x {descending, taken = array<i64: 0, 3>} : tensor<4x10xf32> -> tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x13xf32>, tensor<4x13xi64>
+  // CHECK: loop.sort %{{.*}} {taken = array<i64: 7, 1>}
+  %a, %b, %c, %d = loop.sort %x {taken = array<i64: 7, 1>} : tensor<4x10xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x11xf32>, tensor<4x11xi64>
+  func.return %v, %b : tensor<4x3xf32>, tensor<4x1xi64>
+}

@@ -223,3 +223,19 @@ func.func @row(%x: memref<5x4xf32>, %i: index) {
   func.return
 }
 // CHECK: loop.row: memref<5xf32> is no row of memref<5x4xf32>
+
+// -----
+
+func.func @sort_of_more_than_there_is(%x: tensor<4xf32>) -> tensor<3xf32> {
+  %v, %i, %w, %j = loop.sort %x {taken = array<i64: 2, 3>} : tensor<4xf32> -> tensor<3xf32>, tensor<3xi64>, tensor<7xf32>, tensor<7xi64>
+  func.return %v : tensor<3xf32>
+}
+// CHECK: taken: rows of 4 do not have 3 elements from 2 on
+
+// -----
+
+func.func @sort_of_the_middle(%x: tensor<9xf32>) -> tensor<3xf32> {
+  %v, %i, %w, %j = loop.sort %x {taken = array<i64: 2, 3>} : tensor<9xf32> -> tensor<3xf32>, tensor<3xi64>, tensor<12xf32>, tensor<12xi64>
+  func.return %v : tensor<3xf32>
+}
+// CHECK: taken: 3 elements from 2 on; either start is 0 or count is 1

@@ -262,6 +262,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "aten.cat.out": lambda: torch.cat([x(2), x(3)], out=x(0)),
     "aten.view_copy.default": lambda: torch.view_copy(x(2, 3), [6]),
     "aten._foreach_exp.default": lambda: OPS._foreach_exp([x(2), x(3)]),
+    "aten._foreach_mul.List": lambda: OPS._foreach_mul([x(), x(2).int()], [x(2, 3), x(3, 2)]),
+    "aten._foreach_div.ScalarList": lambda: OPS._foreach_div([x(2), x(3).int()], [1, 2]),
     "aten._foreach_add_.Scalar": lambda: OPS._foreach_add_([x(2), x(3)], 1),
     "aten._foreach_norm.Scalar": lambda: OPS._foreach_norm([x(2), x(3)]),
 }

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -23,8 +27,10 @@ from xdsl.ir import Block
 from xdsl.printer import Printer
 
 from lamina.dialects import aten, prims
+from lamina.dialects.context import Context, load_dialect
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
+from lamina.dialects.source import parse_module
 
 MATRIX = TensorType(f32, [2, 3])
 X, Y = xdsl_test.TestOp(result_types=[MATRIX, MATRIX]).results
@@ -177,3 +183,39 @@ def test_without_a_rule_types_must_be_given() -> None:
 def test_unknown_argument_of_a_made_op() -> None:
     with pytest.raises(KeyError, match="its arguments: self"):
         prims.op("neg")(X).arg("other")
+
+
+@pytest.mark.parametrize("layer", ["aten", "core_aten", "prims"])
+def test_every_class_is_found_by_pickle(layer: str) -> None:
+    dialect: Any = load_dialect(layer)
+    module = import_module(f"lamina.dialects.{layer}")
+    for name in dialect.names:
+        kind = dialect.op(name)
+        assert getattr(module, kind.__qualname__) is kind
+        assert kind.__module__ == module.__name__
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda op: pickle.loads(pickle.dumps(op))])
+def test_ops_and_modules_are_pickled_and_copied(copied: Callable[[Any], Any]) -> None:
+    op = aten.op("add.Tensor")(X, Y, alpha=2)
+    again = copied(op)
+    assert type(again) is type(op) and again is not op
+    assert again.arg("alpha") == 2
+    module = parse_module(
+        Context(),
+        """func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = prims.exp(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = core_aten.relu.default(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+""",
+    )
+    other = copied(module)
+    other.verify()
+    assert str(other) == str(module) and other is not module
+
+
+def test_modules_of_dialects_have_no_other_names() -> None:
+    for name in ("__nothing__", "nothing", "relu__nothing"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(aten, name)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
-from lamina.dialects.source import decode_source, nearest, parse_module
+from lamina.dialects.source import decode_source, nearest, nearest_ops, parse_module
 
 PROGRAMS = (
     """func.func @main(%a: tensor<2x3xf32> {lamina.name = "a"},
@@ -100,3 +100,94 @@ def test_place_of_a_byte_that_is_no_text() -> None:
 def test_nearest(name: str, expected: str | None) -> None:
     names = ["aten.add.Tensor", "aten.gelu.out", "aten.gelu.default"]
     assert next(iter(nearest(name, names)), None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("foo.add", ["aten.add.Tensor", "core_aten.add.Tensor", "prims.add"]),
+        ("relu", ["aten.relu.default", "core_aten.relu.default"]),
+        ("torch.aten.relu", ["aten.relu.default", "aten.relu.out", "core_aten.relu.default"]),
+        ("aten.Gelu", ["aten.gelu.default", "core_aten.gelu.default"]),
+        ("core_aten.silu.default", ["aten.silu.default"]),
+        ("loops.generic", ["loop.generic"]),
+        ("func.retrun", ["func.return"]),
+        ("linalg.zzz", []),
+        ("nothing.like.it", []),
+    ],
+)
+def test_nearest_ops_exist_and_are_of_programs(name: str, expected: list[str]) -> None:
+    found = nearest_ops(Context(), name)
+    assert found[: len(expected)] == expected and (expected or not found)
+    for near in found:
+        assert Context().get_optional_op(near) is not None
+
+
+LOOP = """"builtin.module"() ({
+  "func.func"() <{sym_name = "main", function_type = (tensor<4xf32>) -> tensor<4xf32>}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %0 = "loop.generic"(%x) <{domain = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>],
+      pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["store"],
+      operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+    ^bb1(%a: f32):
+      "loop.yield"(%a) : (f32) -> ()
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("array<i32: 1, 0, 0>", "array<i32: 1, 0>", "loop.generic does not verify"),
+        ("array<i32: 1, 0, 0>", "array<i32: 7, -6, 0>", "loop.generic: a negative number"),
+        ("array<i32: 1, 0, 0>", "array<i65: 1, 0, 0>", "malformed text here: Format not"),
+        ("array<i64: 4>", "array<i32: 4>", "loop.generic does not verify"),
+        ("array<i64: 4>", "array<i128: 4>", "malformed text here: Format not"),
+        ("array<i64: 4>", "array<f80: 4.0>", ""),
+        ("array<i64: 4>", "dense<4> : tensor<1xi64>", "loop.generic does not verify"),
+        (", function_type = (tensor<4xf32>) -> tensor<4xf32>", "", "function_type"),
+        ("pads = [unit]", "pads = []", "loop.generic does not verify"),
+        ("^bb1(%a: f32):", "^bb1(%a: f32):\n^bb2(%b: f32):", "loop.generic does not verify"),
+    ],
+)
+def test_malformed_generic_forms_are_refused_by_op(old: str, new: str, message: str) -> None:
+    parse_module(Context(), LOOP, "given.mlir")
+    assert old in LOOP
+    with pytest.raises(InputError, match=rf"(?s)^given.mlir:\d+:\d+: error: .*{message}"):
+        parse_module(Context(), LOOP.replace(old, new), "given.mlir")
+
+
+@pytest.mark.parametrize("value", ["5.0", "0", '"0x00000000"'])
+@pytest.mark.parametrize("shape", ["300000000", "65536x65536", "9223372036854775807"])
+def test_constants_are_counted_before_they_are_made(value: str, shape: str) -> None:
+    text = f"func.func @f() {{\n  %0 = arith.constant dense<{value}> : tensor<{shape}xf32>\n}}"
+    with pytest.raises(InputError, match=r"a constant of \d+ elements holds each of them"):
+        parse_module(Context(), text)
+
+
+def test_a_constant_of_one_value_may_be_large() -> None:
+    text = "%0 = arith.constant dense<5.0> : tensor<1048576xf32>"
+    assert "dense<5.000000e+00> : tensor<1048576xf32>" in str(parse_module(Context(), text))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("%1 = memref.load %m[] : memref<5xi32>", "expected an index for each dimension"),
+        (
+            '%1 = "arith.cmpi"(%a, %a) <{predicate = 10 : i64}> : (i32, i32) -> i1',
+            "arith.cmpi: there is no predicate 10",
+        ),
+        (
+            '%1 = "arith.cmpf"(%f, %f) <{predicate = -1 : i64}> : (f32, f32) -> i1',
+            "arith.cmpf: there is no predicate -1",
+        ),
+    ],
+)
+def test_what_xdsl_does_not_verify_is_refused_where_it_stands(body: str, message: str) -> None:
+    text = f"func.func @f(%m: memref<5xi32>, %a: i32, %f: f32) {{\n  {body}\n  return\n}}"
+    with pytest.raises(InputError, match=f"^given.mlir:2:3: error: .*{message}"):
+        parse_module(Context(), text, "given.mlir")

@@ -312,8 +312,8 @@ def test_unused_and_directly_returned_inputs() -> None:
     assert names_of(program) == []
 
 
-def test_custom_ops_are_refused() -> None:
-    @torch.library.custom_op("lamina_test::twice", mutates_args=())
+def test_custom_ops_without_a_kernel_are_refused() -> None:
+    @torch.library.custom_op("lamina_test::twice", mutates_args=(), device_types="cuda")
     def twice(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 

@@ -52,7 +52,7 @@ def test_as_torch(function: Callable[..., Any]) -> None:
 
 
 def test_a_users_op_is_refused_by_name() -> None:
-    @torch.library.custom_op("lamina_inlined_test::twice", mutates_args=())
+    @torch.library.custom_op("lamina_inlined_test::twice", mutates_args=(), device_types="cuda")
     def twice(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 

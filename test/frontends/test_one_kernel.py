@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -114,5 +115,9 @@ def test_gradients_of_inputs_and_weights_walk_memory_once(
         assert len(compiled.kernels) == 1, compiled.kernels
     wide = tuple(a.double() for a in arguments)
     tolerance = 1e-4 if dtype == torch.float32 else 2e-2
-    expected = tuple(t.to(dtype) for t in function(*wide))  # pyright: ignore
-    torch.testing.assert_close(compiled(*arguments), expected, rtol=tolerance, atol=tolerance)
+    results: Any = [function(*wide), function(*arguments), compiled(*arguments)]
+    for truth, one, made in zip(*results, strict=True):
+        # As torch's tests of decompositions: within the tolerance, or no further off than eager.
+        if (made.double() - truth).abs().max() > (one.double() - truth).abs().max():
+            wanted = truth.to(dtype)
+            torch.testing.assert_close(made, wanted, rtol=tolerance, atol=tolerance)

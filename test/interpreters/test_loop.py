@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import lamina
 from lamina.dialects.context import Context
-from lamina.dialects.errors import ArgumentError, ExecutionError
+from lamina.dialects.errors import ArgumentError, ExecutionError, InputError
 from lamina.lowering.pipeline import STAGES, run_pipeline
 from lamina.runtime.interpreters import loop as loop_interpreter
 from lamina.runtime.interpreters import run_module
@@ -193,7 +193,7 @@ def test_lanes_outside_a_buffer_are_errors() -> None:
 
 def test_writing_an_input_is_refused() -> None:
     into = MASKED.replace("%out", "%x")
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(InputError, match="writes into an argument that is no result"):
         run(SCHEDULED.replace("STORE", into).replace("END", "10"), np.zeros(10))
 
 

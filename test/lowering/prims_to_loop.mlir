@@ -166,3 +166,18 @@ func.func @parts(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 // CHECK:       loop.generic (d0) in [4] reads({{%\S+}}[d0, 1] : tensor<4x2xf32>)
 // CHECK:       [[Z:%\S+]] = loop.generic (d0, d1) in [4, 2] reads(%i[d0] : tensor<4xf32>, %r[d0] : tensor<4xf32>)
 // CHECK:       loop.reshape [[Z]] : tensor<4x2xf32> -> tensor<4xcomplex<f32>>
+
+// -----
+
+// Windows larger than the image lose the places that lie in the border whatever the window.
+func.func @large_windows(%x: tensor<1x8x7x7xf32>, %y: tensor<2x9xf32>) -> (tensor<1x8x1x1xf32>, tensor<2x2xf32>) {
+  %a = prims.reduce_window(%x, "add", [1280, 1280], [1280, 1280], [0, 0], [1, 1], true)
+      : (tensor<1x8x7x7xf32>) -> tensor<1x8x1x1xf32>
+  %b = prims.reduce_window(%y, "max", [20], [7], [10], [1], false) : (tensor<2x9xf32>) -> tensor<2x2xf32>
+  func.return %a, %b : tensor<1x8x1x1xf32>, tensor<2x2xf32>
+}
+// CHECK-LABEL: func.func @large_windows
+// CHECK: loop.generic (d0, d1, d2, d3, d4, d5) in [1, 8, 1, 1, 7, 7]
+// CHECK-SAME: reads(%x[d0, d1, (d2 * 1280) + d4, (d3 * 1280) + d5] : tensor<1x8x7x7xf32>)
+// CHECK: loop.generic (d0, d1, d2) in [2, 2, 16]
+// CHECK-SAME: reads(%y[d0, ((d1 * 7) + d2) + -7] pad

@@ -60,7 +60,10 @@ def test_codegen_knows_no_tensor_ops(syntax_of: SyntaxOf) -> None:
 
 
 def test_public_api_is_lazy(syntax_of: SyntaxOf) -> None:
-    """`import lamina` imports nothing of ours at once: each tool would pay for it."""
+    """`import lamina` imports nothing of ours at once: each tool would pay for it.
+
+    But for what has to see every module of the compiler come in.
+    """
     tree = syntax_of(ROOT / "src" / "lamina" / "__init__.py")
     checking = {
         id(inner)
@@ -71,4 +74,6 @@ def test_public_api_is_lazy(syntax_of: SyntaxOf) -> None:
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in checking:
             module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+            if [name.name for name in node.names] == ["modifications"]:
+                continue
             assert not (module or "").startswith("lamina."), f"line {node.lineno}: {module}"

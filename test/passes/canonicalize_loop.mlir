@@ -213,3 +213,17 @@ func.func @unread_store(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT:    [[S:%\S+]] = math.sqrt [[Q]]
 // CHECK-NEXT:    loop.yield [[S]] : f32
 // CHECK:         func.return [[B]]
+
+// -----
+
+// There are no constants of unsigned types: what would be one stays a conversion.
+func.func @unsigned() -> tensor<8xui8> {
+  %a = loop.generic (i) in [8] writes([i] store : tensor<8xui8>) {
+    %t = arith.constant true
+    %w = arith.extui %t : i1 to ui8
+    loop.yield %w : ui8
+  }
+  func.return %a : tensor<8xui8>
+}
+// CHECK-LABEL: @unsigned
+// CHECK:         arith.extui {{%\S+}} : i1 to ui8

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ import pytest
 import lamina
 from lamina.codegen.target import Target
 from lamina.runtime.compiled import Compiled
+
+sys.path.append(str(Path(__file__).parent))  # helpers of tests stand beside them
 
 DTYPES = {
     "i1": np.bool_,

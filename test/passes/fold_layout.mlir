@@ -92,6 +92,45 @@ func.func @padded_read_of_reshape(%x: tensor<2x4xf32>) -> tensor<10xf32> {
 
 // -----
 
+// An axis of extent 1 stands in no index map, but has edges: they go to the axis it came from.
+func.func @padded_read_of_transposed_unit(%x: tensor<2x1xf32>) -> tensor<3x2xf32> {
+  %t = loop.generic (i, j) in [1, 2] reads(%x[j, i] : tensor<2x1xf32>) writes([i, j] store : tensor<1x2xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [3, 2] reads(%t[i - 1, j] pad 0.0 : f32 : tensor<1x2xf32>) writes([i, j] store : tensor<3x2xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<3x2xf32>
+}
+// CHECK-LABEL: @padded_read_of_transposed_unit
+// CHECK-NEXT:    loop.generic (d0, d1) in [3, 2] reads(%x[d1, d0 + -1] pad 0.000000e+00 : f32 : tensor<2x1xf32>)
+// CHECK-NOT:     loop.generic
+// CHECK:         func.return
+
+// -----
+
+// Not folded: what is copied has no axis whose edge that could be.
+func.func @padded_read_of_new_unit(%x: tensor<2xf32>) -> tensor<3x2xf32> {
+  %t = loop.generic (i, j) in [1, 2] reads(%x[j] : tensor<2xf32>) writes([i, j] store : tensor<1x2xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [3, 2] reads(%t[i - 1, j] pad 0.0 : f32 : tensor<1x2xf32>) writes([i, j] store : tensor<3x2xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<3x2xf32>
+}
+// CHECK-LABEL: @padded_read_of_new_unit
+// CHECK-NEXT:    [[T:%\S+]] = loop.generic (d0) in [2] reads(%x[d0] : tensor<2xf32>)
+// CHECK:         loop.generic (d0, d1) in [3, 2] reads([[T]][d0 + -1, d1] pad 0.000000e+00 : f32 : tensor<1x2xf32>)
+
+// -----
+
 // Not folded: the index would need a division that is not exact.
 func.func @nonlinear_reshape(%x: tensor<4x6xf32>) -> tensor<8x3xf32> {
   %t = loop.reshape %x : tensor<4x6xf32> -> tensor<3x8xf32>
@@ -218,3 +257,24 @@ func.func @weight_of_groups(%x: tensor<8x4x2x16xf32>, %m: tensor<8x4xf32>, %w: t
 }
 // CHECK-LABEL: @weight_of_groups
 // CHECK-NEXT:    loop.generic (d0, d1, d2, d3) in [8, 4, 2, 16] reads(%x[d0, d1, d2, d3] : tensor<8x4x2x16xf32>, %w[(d1 * 2) + d2] : tensor<8xf32>)
+
+// -----
+
+// The batch of a product is split as its reader sees it, so that what tells its parts apart lines up.
+func.func @main(%a: tensor<2x3x4x8xf32>, %b: tensor<6x8x5xf32>, %m: tensor<3x4x5xf32>) -> tensor<2x3x4xf32> {
+  %l = loop.reshape %a : tensor<2x3x4x8xf32> -> tensor<6x4x8xf32>
+  %p = loop.generic (h, m, n, k) in [6, 4, 5, 8] reads(%l[h, m, k] : tensor<6x4x8xf32>, %b[h, k, n] : tensor<6x8x5xf32>) writes([h, m, n] add : tensor<6x4x5xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %s = loop.reshape %p : tensor<6x4x5xf32> -> tensor<2x3x4x5xf32>
+  %r = loop.generic (b, h, m, n) in [2, 3, 4, 5] reads(%s[b, h, m, n] : tensor<2x3x4x5xf32>, %m[h, m, n] : tensor<3x4x5xf32>) writes([b, h, m] max : tensor<2x3x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.addf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<2x3x4xf32>
+}
+// CHECK:      loop.generic (d0, d1, d2, d3, d4) in [2, 3, 4, 5, 8] reads(%a[d0, d1, d2, d4] : tensor<2x3x4x8xf32>, %b[(d0 * 3) + d1, d4, d3] : tensor<6x8x5xf32>) writes([d0, d1, d2, d3] add : tensor<2x3x4x5xf32>)
+// CHECK:      loop.generic (d0, d1, d2, d3) in [2, 3, 4, 5]

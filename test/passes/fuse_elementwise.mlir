@@ -238,28 +238,33 @@ func.func @reduction_is_not_inlined(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 // -----
 
 // A product that is not packed reads half floats itself; one that is packed reads streams of f32.
-func.func @widened(%w: tensor<64x32xbf16>, %x: tensor<32xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
-  %c = loop.generic (i, j) in [64, 32] reads(%w[i, j] : tensor<64x32xbf16>) writes([i, j] store : tensor<64x32xf32>) {
+func.func @widened(%w: tensor<4x32x16xbf16>, %v: tensor<64x32xbf16>, %x: tensor<32xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %c = loop.generic (i, j) in [64, 32] reads(%v[i, j] : tensor<64x32xbf16>) writes([i, j] store : tensor<64x32xf32>) {
   ^bb0(%p: bf16):
-    %v = arith.extf %p : bf16 to f32
-    loop.yield %v : f32
+    %q = arith.extf %p : bf16 to f32
+    loop.yield %q : f32
   }
   %y = loop.generic (i, j) in [64, 32] reads(%c[i, j] : tensor<64x32xf32>, %x[j] : tensor<32xf32>) writes([i] add : tensor<64xf32>) {
   ^bb0(%p: f32, %q: f32):
-    %v = arith.mulf %p, %q : f32
-    loop.yield %v : f32
+    %r = arith.mulf %p, %q : f32
+    loop.yield %r : f32
   }
-  %z = loop.generic (i, j) in [64, 32] reads(%c[i, j] : tensor<64x32xf32>, %x[j] : tensor<32xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.panel = 16 : i64} {
+  %d = loop.generic (i, j, k) in [4, 32, 16] reads(%w[i, j, k] : tensor<4x32x16xbf16>) writes([i, j, k] store : tensor<4x32x16xf32>) {
+  ^bb0(%p: bf16):
+    %q = arith.extf %p : bf16 to f32
+    loop.yield %q : f32
+  }
+  %z = loop.generic (i, j) in [64, 32] reads(%d[i floordiv 16, j, i mod 16] : tensor<4x32x16xf32>, %x[j] : tensor<32xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.panel = 16 : i64} {
   ^bb0(%p: f32, %q: f32):
-    %v = arith.mulf %p, %q : f32
-    loop.yield %v : f32
+    %r = arith.mulf %p, %q : f32
+    loop.yield %r : f32
   }
   func.return %y, %z : tensor<64xf32>, tensor<64xf32>
 }
 // CHECK-LABEL: @widened
-// CHECK:         [[C:%\S+]] = loop.generic (d0, d1) in [64, 32] reads(%w[d0, d1] : tensor<64x32xbf16>)
-// CHECK:         loop.generic (d0, d1) in [64, 32] reads({{.*}}%w[d0, d1] : tensor<64x32xbf16>
-// CHECK:         loop.generic (d0, d1) in [64, 32] reads([[C]][d0, d1] : tensor<64x32xf32>
+// CHECK:         loop.generic (d0, d1) in [64, 32] reads({{.*}}%v[d0, d1] : tensor<64x32xbf16>
+// CHECK:         [[D:%\S+]] = loop.generic (d0, d1, d2) in [4, 32, 16] reads(%w[d0, d1, d2] : tensor<4x32x16xbf16>)
+// CHECK:         loop.generic (d0, d1) in [64, 32] reads([[D]][d0 floordiv 16, d1, d0 mod 16] : tensor<4x32x16xf32>
 
 // -----
 

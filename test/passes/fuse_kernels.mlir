@@ -226,3 +226,21 @@ func.func @compound_rows(%x: tensor<8x4x2x16xf32>) -> tensor<8xf32> {
 }
 // CHECK-LABEL: @compound_rows
 // CHECK:         lamina.rows = array<i64: 1, 2>
+
+// -----
+
+// A mask that is the same for all heads stays apart: over its rows alone, a kernel would hold all heads.
+func.func @main(%i: tensor<256x1xf32>, %x: tensor<12x256x256xf32>) -> tensor<12x256xf32> {
+  %m = loop.generic (q, k) in [256, 256] reads(%i[q, 0] : tensor<256x1xf32>) writes([q, k] store : tensor<256x256xf32>) attributes {lamina.op = "mask"} {
+  ^bb0(%v: f32):
+    %e = math.exp %v : f32
+    loop.yield %e : f32
+  }
+  %r = loop.generic (h, q, k) in [12, 256, 256] reads(%m[q, k] : tensor<256x256xf32>, %x[h, q, k] : tensor<12x256x256xf32>) writes([h, q] max : tensor<12x256xf32>) attributes {lamina.op = "amax"} {
+  ^bb0(%v: f32, %w: f32):
+    %s = arith.addf %v, %w : f32
+    loop.yield %s : f32
+  }
+  func.return %r : tensor<12x256xf32>
+}
+// CHECK:      lamina.not_fused = "mask -> amax: it is the same along d0 of the reader, whose rows would be lost"

@@ -126,3 +126,68 @@ func.func @sum_of_sums(%a: tensor<8x40xf32>, %b: tensor<40x33xf32>) -> tensor<8x
 // CHECK-NEXT:    loop.generic
 // CHECK-NOT:     lamina.panel
 // CHECK:         func.return
+
+// -----
+
+// The lines of an image are panels as they stand: a copy with its border, and room for a whole panel.
+func.func @image(%x: tensor<4x10x10xf32>, %w: tensor<16x4x3x3xf32>) -> tensor<16x10x10xf32> {
+  %r = loop.generic (o, y, x, c, j, i) in [16, 10, 10, 4, 3, 3] reads(%x[c, y + j + -1, x + i + -1] pad 0.0 : f32 : tensor<4x10x10xf32>, %w[o, c, j, i] : tensor<16x4x3x3xf32>) writes([o, y, x] add : tensor<16x10x10xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<16x10x10xf32>
+}
+// CHECK-LABEL: @image
+// CHECK-NEXT:    [[P:%\S+]] = loop.generic (d0, d1, d2) in [4, 12, 18]
+// CHECK-SAME:    attributes {lamina.op = "pad", lamina.materialized}
+// CHECK:         loop.generic (d0, d1, d2, d3, d4, d5) in [16, 10, 10, 4, 3, 3]
+// CHECK-SAME:    reads([[P]][d3, d1 + d4, d2 + d5] : tensor<4x12x18xf32>
+// CHECK-SAME:    lamina.panel = 16 : i64
+
+// -----
+
+// Windows in steps of two are packed, from such a copy.
+func.func @steps(%x: tensor<4x20x20xf32>, %w: tensor<16x4x3x3xf32>) -> tensor<16x10x10xf32> {
+  %r = loop.generic (o, y, x, c, j, i) in [16, 10, 10, 4, 3, 3] reads(%x[c, y * 2 + j + -1, x * 2 + i + -1] pad 0.0 : f32 : tensor<4x20x20xf32>, %w[o, c, j, i] : tensor<16x4x3x3xf32>) writes([o, y, x] add : tensor<16x10x10xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<16x10x10xf32>
+}
+// CHECK-LABEL: @steps
+// CHECK-NEXT:    [[P:%\S+]] = loop.generic (d0, d1, d2) in [4, 21, 33]
+// CHECK:         [[Q:%\S+]] = loop.generic (d0, d1, d2, d3, d4, d5) in [10, 1, 4, 3, 3, 16] reads([[P]][d2, (d0 * 2) + d3, ((d1 * 32) + d4) + (d5 * 2)] : tensor<4x21x33xf32>)
+// CHECK:         reads([[Q]][d1, d2 floordiv 16, d3, d4, d5, d2 mod 16] :
+
+// -----
+
+// A row operand that stays is copied once if its sum walks it in jumps.
+func.func @main(%a: tensor<40x32xf32> {lamina.kind = "parameter", lamina.name = "w"}, %b: tensor<40x33xf32>) -> tensor<32x33xf32> {
+  %r = loop.generic (m, n, k) in [32, 33, 40] reads(%a[k, m] : tensor<40x32xf32>, %b[k, n] : tensor<40x33xf32>) writes([m, n] add : tensor<32x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x33xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [32, 40] reads(%a[d1, d0] : tensor<40x32xf32>)
+// CHECK:         reads([[A]][d0, d2] : tensor<32x40xf32>
+
+// -----
+
+// To turn an operand for a few rows costs more than dot products along it.
+func.func @dots(%a: tensor<8x512xf32>, %b: tensor<64x512xf32>) -> tensor<8x64xf32> {
+  %r = loop.generic (m, n, k) in [8, 64, 512] reads(%a[m, k] : tensor<8x512xf32>, %b[n, k] : tensor<64x512xf32>) writes([m, n] add : tensor<8x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x64xf32>
+}
+// CHECK-LABEL: @dots
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 64, 512] reads(%a[d0, d2] : tensor<8x512xf32>, %b[d1, d2]
+// CHECK-NOT:     lamina.panel
+// CHECK:         func.return

@@ -15,7 +15,7 @@ func.func @other_layer(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = core_aten.add.Tensor(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: core_aten.add.Tensor: not allowed at the aten layer, only: aten, prims, builtin, func, arith
+// CHECK: core_aten.add.Tensor: not allowed at the aten layer, only: aten, builtin, func, arith
 
 // -----
 
@@ -65,3 +65,12 @@ func.func @kinds(%x: tensor<3xf32> {lamina.kind = "arena"}) -> tensor<3xf32> {
   func.return %x : tensor<3xf32>
 }
 // CHECK: {{.*}}.mlir:64:1: error: func.func: argument 0 of @kinds: its lamina.kind is "arena"; kinds of arguments at the aten layer are input, parameter, buffer, constant
+
+// -----
+
+// The name of an op says at which layer it stands.
+func.func @lower(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = prims.exp(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+// CHECK: prims.exp: not allowed at the aten layer, only: aten, builtin

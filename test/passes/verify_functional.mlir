@@ -15,7 +15,7 @@ func.func @other_layer(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = core_aten.add.Tensor(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: core_aten.add.Tensor: not allowed at the functional layer, only: aten, prims, builtin, func, arith
+// CHECK: core_aten.add.Tensor: not allowed at the functional layer, only: aten, builtin, func, arith
 
 // -----
 

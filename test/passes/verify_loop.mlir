@@ -83,3 +83,57 @@ func.func @memory(%x: memref<4xf32>) {
   func.return
 }
 // CHECK: func.func: memref<4xf32> is not a tensor of static shape
+
+// -----
+
+// Elements that no code is made for are refused here, whatever the bodies do with them.
+func.func @odd_integers(%x: tensor<4xi128>) -> tensor<4xi128> {
+  func.return %x : tensor<4xi128>
+}
+// CHECK: func.func: tensor<4xi128> has elements that no code is made for, only: f32, f64, f16
+
+// -----
+
+func.func @wide_numbers(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %a = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xi64>) writes([d0] store : tensor<4xi64>) {
+  ^bb0(%p: i64):
+    %q = arith.extsi %p : i64 to i128
+    loop.yield %p : i64
+  }
+  func.return %a : tensor<4xi64>
+}
+// CHECK: arith.extsi: no code is made for numbers of i128
+
+// -----
+
+// Nor is a domain walked that takes days, or memory asked for that nobody has.
+func.func @endless(%x: tensor<1xf32>) -> tensor<1xf32> {
+  %a = loop.generic (d0, d1) in [1, 4000000000000000] reads(%x[d0] : tensor<1xf32>) writes([d0] add : tensor<1xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %a : tensor<1xf32>
+}
+// CHECK: loop.generic: a domain of 4000000000000000 points takes days to walk, the most are 2^50
+
+// -----
+
+func.func @too_large(%x: tensor<3000000000x3000000000xf32>) -> tensor<4xf32> {
+  %a = loop.extern "mine.f" {} (%x : tensor<3000000000x3000000000xf32>) : tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+// CHECK: has more elements than memory can hold, 2^59
+
+// -----
+
+func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+// CHECK: func.func: @declared is declared without a body
+
+// -----
+
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+^bb1(%y: tensor<4xf32>):
+  func.return %y : tensor<4xf32>
+}
+// CHECK: func.func: @blocks has 2 blocks; a program branches by ops with regions

@@ -104,3 +104,41 @@ func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {la
   memref.store %v, %y[%z] : memref<1xf32>
   func.return
 }
+
+// -----
+
+// CHECK: func.func: @kernel_0 is declared without a body
+func.func private @kernel_0(memref<8xf32>) attributes {lamina.kernel}
+
+// -----
+
+// CHECK: func.func: @main has 2 blocks; a program branches by ops with regions
+func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
+  func.return
+^bb1:
+  func.return
+}
+
+// -----
+
+// The code behind an argument is made for its signature, and for no other call.
+// CHECK: loop.extern: argument 2 has another lamina.signature
+func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{}"}) attributes {lamina.entry} {
+  loop.extern "linalg.inv" {}(%x : memref<3x3xf64>) outs(%y : memref<3x3xf64>) through %f : memref<1xi8>
+  func.return
+}
+
+// -----
+
+// CHECK:         verify-scheduled: @kernel allocates 1024 bytes of stack, lamina.scratch has 64, and there are 1048576
+func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina.scratch = array<i64: 64, 0>} {
+  %s = memref.alloca() : memref<256xf32>
+  func.return
+}
+
+// -----
+
+// CHECK:         verify-scheduled: lamina.scratch is bytes of stack and of arena
+func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina.scratch = 64 : i64} {
+  func.return
+}

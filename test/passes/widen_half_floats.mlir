@@ -24,6 +24,19 @@ func.func @product(%x: tensor<2x3xf16>, %y: tensor<3x4xf16>) -> tensor<2xf16> {
   func.return %s : tensor<2xf16>
 }
 
+// Elements that meet are added up in f32; those that only move stay.
+
+// CHECK-LABEL: @scatters
+// CHECK:       aten.scatter_add.default({{.*}}) : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK:       aten.scatter.src({{.*}}) : (tensor<4xbf16>
+// CHECK:       aten.scatter.reduce({{.*}}) : (tensor<4xf32>
+func.func @scatters(%x: tensor<4xbf16>, %i: tensor<4xi64>) -> tensor<4xbf16> {
+  %a = aten.scatter_add.default(%x, 0, %i, %x) : (tensor<4xbf16>, tensor<4xi64>, tensor<4xbf16>) -> tensor<4xbf16>
+  %b = aten.scatter.src(%a, 0, %i, %x) : (tensor<4xbf16>, tensor<4xi64>, tensor<4xbf16>) -> tensor<4xbf16>
+  %c = aten.scatter.reduce(%b, 0, %i, %x, "multiply") : (tensor<4xbf16>, tensor<4xi64>, tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %c : tensor<4xbf16>
+}
+
 // Moves, exact ops, conversions, and ops of the type itself stay, and so does f32.
 
 // CHECK-LABEL: @stays

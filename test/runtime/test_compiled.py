@@ -159,15 +159,11 @@ WRONG_NUMPY: dict[str, tuple[tuple[Any, ...], str]] = {
     "a list": ((X, [1]), r"argument 1 \('y'\): expected tensor<2x3xf32> .* got list"),
     "None": ((X, None), r"argument 1 \('y'\): .* got NoneType"),
     "dtype": ((X, X.astype("f8")), r"argument 1 \('y'\): expected dtype float32, got float64; con"),
-    "byte order": ((X.astype(">f4"), X), r"expected dtype float32, got >f4"),
+    "byte order": ((X.astype(">f8"), X), r"expected dtype float32, got >f8"),
     "rank": ((X[0], X), r"argument 0 \('x'\): expected rank 2 \(2x3\), got rank 1 \(3\)"),
     "shape": ((X, X[:1]), r"expected shape 2x3, got 1x3 \(dimension 0 is 1, not 2\)"),
-    "strides": ((X, np.asfortranarray(X)), r"argument 1 \('y'\): strides \(4, 8\) are not row-maj"),
+    "transposed": ((X, X.T), r"expected shape 2x3, got 3x2"),
     "mixed": ((X, torch.zeros(2, 3)), r"argument 1 \('y'\): the arguments mix NumPy arrays and"),
-    "unaligned": (
-        (np.frombuffer(b"-" * 25, "u1")[1:].view("f4").reshape(2, 3), X),
-        r"argument 0 \('x'\): the data is not aligned",
-    ),
 }
 
 
@@ -188,7 +184,7 @@ WRONG_TORCH: dict[str, tuple[tuple[Any, ...], str]] = {
     "rank": ((T, T[0]), r"expected rank 2 \(2x3\), got rank 1 \(3\)"),
     "scalar": ((T, T.sum()), r"expected rank 2 \(2x3\), got rank 0 \(a scalar\)"),
     "shape": ((torch.zeros(2, 4), T), r"expected shape 2x3, got 2x4 \(dimension 1 is 4, not 3\)"),
-    "strides": ((T, torch.zeros(3, 2).T), r"strides \(1, 2\) are not row-major .*\.contiguous\(\)"),
+    "transposed": ((T, T.T), r"expected shape 2x3, got 3x2"),
     "device": ((T, T.to("meta")), r"argument 1 \('y'\): expected a CPU tensor, got meta"),
     "sparse": ((T, T.to_sparse()), r"argument 1 \('y'\): expected a dense tensor"),
     "gradient": ((T, torch.zeros(2, 3, requires_grad=True)), r"requires a gradient.*no_grad"),
@@ -202,15 +198,6 @@ def test_wrong_torch_arguments_are_named(case: str) -> None:
     arguments, message = WRONG_TORCH[case]
     with pytest.raises(ArgumentError, match=message):
         add()(*arguments)
-
-
-def test_lazily_conjugated_and_negated_tensors_are_refused() -> None:
-    program = add("complex<f32>")
-    x = torch.ones(2, 3, dtype=torch.complex64)
-    with pytest.raises(ArgumentError, match="resolve_conj"):
-        program(x, x.conj())
-    with pytest.raises(ArgumentError, match="resolve_neg"):
-        add()(torch._neg_view(T), T)
 
 
 def test_what_needs_a_gradient_is_fine_without_grad_mode() -> None:

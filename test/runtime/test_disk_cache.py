@@ -176,6 +176,7 @@ def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
         DiskCache(tmp_path / "file" / "cache")
 
 
+@pytest.mark.filterwarnings("ignore:lamina. the cache folder")
 def test_full_disk_only_costs_the_entry(cache: DiskCache) -> None:
     (cache.folder / KEY[:2]).write_text("a file where the folder of the entry should be")
     assert cache.put(KEY, b"code", "") is False

@@ -8,7 +8,7 @@ import pytest
 
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.dispatch.native import Lock
+from lamina.runtime.dispatch.locks import Lock
 
 PROGRAM = """
 import sys

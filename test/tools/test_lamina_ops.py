@@ -64,7 +64,12 @@ def test_check_goes_on_after_ops_that_cannot_be_imported(
 ) -> None:
     torch = pytest.importorskip("torch")
 
-    @torch.library.custom_op("lamina_test::twice", mutates_args=(), schema="(Tensor x) -> Tensor")
+    @torch.library.custom_op(
+        "lamina_test::twice",
+        mutates_args=(),
+        device_types="cuda",
+        schema="(Tensor x) -> Tensor",
+    )
     def twice(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
@@ -160,3 +165,8 @@ def test_arguments_without_effect_are_errors(
     assert main(arguments) == 1
     said = capsys.readouterr()
     assert text in said.err and said.out == ""
+
+
+def test_a_name_without_overload_lists_its_overloads() -> None:
+    assert list(listed("core_aten", "gelu", None, None)) == ["core_aten.gelu.default"]
+    assert "aten.add.Tensor" in list(listed("aten", "add", None, None))

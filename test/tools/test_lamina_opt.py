@@ -184,6 +184,26 @@ def test_layers_are_only_reached_from_above(opt: Opt, start: str, stop: str) -> 
     assert message.startswith(f"layer '{stop}' stands above '{start}'")
 
 
+@pytest.mark.parametrize("said", ["aten", "functional", "prims", "loop", "fused", "scheduled"])
+@pytest.mark.parametrize("layer", ["aten", "prims", "loop", "fused", "scheduled"])
+def test_programs_stand_where_from_says(opt: Opt, layer: str, said: str) -> None:
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    text += "  %0 = aten.neg.default(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"
+    text += "  func.return %0 : tensor<2xf32>\n}"
+    text = opt("--to", layer, text=text)[1]
+    if layer == said or (layer, said) == ("aten", "functional"):
+        assert opt("--from", said, "--to", "scheduled", text=text)[0] == 0
+    else:
+        message = opt.fails("--from", said, "--to", "scheduled", text=text)
+        wanted = f"the program stands at layer {layer}, not at {said} (--from {layer})"
+        assert message == f"lamina-opt: error: {wanted}\n"
+
+
+def test_several_lists_of_passes_are_one(opt: Opt) -> None:
+    assert "'no-such'" in opt.fails("-p", "no-such", "-p", "cse")
+    assert "'no-such'" in opt.fails("-p", "cse", "-p", "no-such")
+
+
 def test_lists_passes_with_options(opt: Opt) -> None:
     code, output, _ = opt("--list-passes")
     assert code == 0
@@ -226,3 +246,10 @@ def test_starts_fast_and_without_heavy_packages() -> None:
     loaded = set(output.splitlines()[-1].split())
     assert not loaded & {"torch", "numpy", "llvmlite", "sympy", "networkx"}
     assert min(times) < 0.5
+
+
+@pytest.mark.parametrize("target", ["llvm", "x86-asm", "mps"])
+def test_targets_of_xdsl_that_fail_are_said_to_be_its_own(opt: Opt, target: str) -> None:
+    message = opt.fails("-t", target)
+    assert f"xDSL's target '{target}' failed" in message
+    assert "Lamina's own targets are llvmir, asm, object" in message

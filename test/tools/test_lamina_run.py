@@ -99,6 +99,16 @@ def test_a_failed_check_names_the_element(
     assert "check failed: out0 [0, 0] is" in message and "the interpreter's is 1" in message
 
 
+def test_a_failed_check_names_an_element_that_fails() -> None:
+    """Not one that is further off, but within the tolerance of its size."""
+    from lamina.tools import lamina_run
+
+    found, wanted = np.array([1e9, 1.0], np.float32), np.array([1e9 + 4e4, 1.5], np.float32)
+    fits = np.isclose(found, wanted, rtol=1e-4, atol=1e-4)
+    assert fits.tolist() == [True, False]
+    assert lamina_run._difference(found, wanted, ~fits).startswith("[1] is 1.0")
+
+
 def test_kernels_layers_and_times_are_shown(
     program: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,7 +146,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "negative seed": (["--seed", "-1"], "--seed -1: seeds are 0 or more"),
     "no .npz": (["--save", "results"], "--save results: it takes the name of a file OUT.npz"),
     "no file": (["--save", "."], "--save .: it takes the name of a file OUT.npz"),
-    "no folder": (["--save", "/nowhere/out.npz"], "cannot use '/nowhere/out.npz'"),
+    "no folder": (["--save", "/nowhere/out.npz"], "there is no such folder"),
 }
 
 
@@ -219,3 +229,18 @@ def test_checks_bfloat16_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_peak_memory_is_printed(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = run(capsys, program, "--print-memory")
     assert re.search(r"^peak memory \d+ bytes: arena \d+, outputs \d+, constants \d+$", shown, re.M)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--save", "/no/such/folder/out.npz", "there is no such folder"),
+        ("--print-ir", "nothing", "unknown layer 'nothing'"),
+    ],
+)
+def test_options_are_checked_before_anything_runs(
+    program: str, capsys: pytest.CaptureFixture[str], option: str, value: str, message: str
+) -> None:
+    assert main([program, option, value]) == 1
+    output = capsys.readouterr()
+    assert message in output.err and not output.out

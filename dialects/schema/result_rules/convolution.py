@@ -126,7 +126,9 @@ def convolve_transposed(args: Args) -> Types:
         if extra >= max(stride, dilation):
             raise ValueError(f"output padding {extra} must be below stride or dilation")
         length = (size - 1) * stride - 2 * padding + dilation * (window - 1) + extra + 1
-        out.append(_need_fit(length, size, window))
+        if length < 0:
+            raise ValueError(f"padding {padding} leaves nothing of {length + 2 * padding}")
+        out.append(length)
     channels = DYNAMIC if kernel[1] < 0 else kernel[1] * groups
     return _finish(args, value, shape, channels, out)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 
 from lamina.dialects.schema.promotion import float_of, result_dtype
 from lamina.dialects.schema.result_rules.pointwise import joint_shape
@@ -52,8 +52,11 @@ def group_norm(args: Args) -> Types:
 def batch_norm(args: Args) -> Types:
     """Gradients for input, weight and bias."""
     value: TensorType = args["input"]
-    channels = tensor(value.get_shape()[1:2], value.element_type)
-    weight = args["weight"] or channels
+    names = ("running_mean", "running_var", "save_mean", "save_invstd")
+    given = [args[name] for name in names if args[name] is not None]
+    mixed = any(statistic.element_type != value.element_type for statistic in given)
+    dtype = f32 if mixed else value.element_type
+    weight = args["weight"] or tensor(value.get_shape()[1:2], dtype)
     return [value, weight, weight]
 
 

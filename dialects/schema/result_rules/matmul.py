@@ -296,3 +296,17 @@ def _bind_letters(term: str, value: TensorType, sizes: dict[str, int]) -> Shape:
             raise ValueError(f"letter '{letter}' stands for {known} and {size}")
         sizes[letter] = merge_size(known, size) if known != 1 else size
     return shape[len(before) : len(before) + extra]
+
+
+def grouped(args: Args) -> Types:
+    """`_grouped_mm`: groups of rows, of columns, or a product for each group of what is summed."""
+    left, right = args["self"].get_shape(), args["mat2"].get_shape()
+    if not {len(left), len(right)} <= {2, 3} or not same_size(left[-1], right[-2]):
+        raise ValueError(f"cannot multiply groups of {args['self']} by {args['mat2']}")
+    outer = ()
+    if len(left) == len(right) == 3:
+        outer = (left[0],)
+    elif len(left) == len(right) == 2 and args["offs"] is not None:
+        outer = args["offs"].get_shape()
+    dtype = args["out_dtype"] or args["self"].element_type
+    return [tensor((*outer, left[-2], right[-1]), dtype)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, f32, i1
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.promotion import FLOAT, category, ui8
@@ -51,13 +51,17 @@ def native_layer_norm(args: Args) -> Types:
     _need_float(value)
     sizes = args["normalized_shape"]
     outer = _trailing(value, sizes, args["weight"], args["bias"])
-    statistic = tensor((*outer, *(1,) * len(sizes)), _statistics_dtype(value, args["weight"]))
+    statistic = tensor((*outer, *(1,) * len(sizes)), _statistics_dtype(value, args))
     return [value, statistic, statistic]
 
 
-def _statistics_dtype(value: TensorType, weight: TensorType | None) -> Attribute:
-    """On a CPU, half inputs with f32 weights have f32 statistics."""
-    mixed = weight is not None and weight.element_type != value.element_type
+_PARAMETERS = ("weight", "bias", "running_mean", "running_var")
+
+
+def _statistics_dtype(value: TensorType, args: Args) -> Attribute:
+    """As torch's CPU kernels: half inputs with f32 parameters or statistics have f32 statistics."""
+    given = [args.get(name) for name in _PARAMETERS]
+    mixed = any(p is not None and p.element_type != value.element_type for p in given)
     return f32 if mixed else value.element_type
 
 
@@ -73,7 +77,8 @@ def fused_rms_norm(args: Args) -> Types:
     value: TensorType = args["input"]
     sizes = args["normalized_shape"]
     outer = _trailing(value, sizes, args["weight"])
-    return [value, tensor((*outer, *(1,) * len(sizes)), value.element_type)]
+    dtype = f32 if value.element_type in (f16, bf16) else value.element_type
+    return [value, tensor((*outer, *(1,) * len(sizes)), dtype)]
 
 
 def _channels(value: TensorType, names: Sequence[str], args: Args) -> int:
@@ -92,14 +97,11 @@ def _channels(value: TensorType, names: Sequence[str], args: Args) -> int:
     return shape[1]
 
 
-_STATISTICS = ("weight", "bias", "running_mean", "running_var")
-
-
 def batch_norm(args: Args) -> Types:
     """`batch_norm`: the input's type; weights and statistics have one entry for each channel."""
     value: TensorType = args["input"]
     _need_float(value)
-    _channels(value, _STATISTICS, args)
+    _channels(value, _PARAMETERS, args)
     return [value]
 
 
@@ -111,8 +113,8 @@ def instance_norm(args: Args) -> Types:
 def batch_norm_inference(args: Args) -> Types:
     """`_native_batch_norm_legit_no_training`: the result and two empty statistics."""
     value: TensorType = args["input"]
-    _channels(value, _STATISTICS, args)
-    empty = tensor((0,), _statistics_dtype(value, args["weight"]))
+    _channels(value, _PARAMETERS, args)
+    empty = tensor((0,), _statistics_dtype(value, args))
     return [value, empty, empty]
 
 
@@ -120,9 +122,9 @@ def native_batch_norm(args: Args) -> Types:
     """The result, then mean and 1/std of each channel: empty without training."""
     value: TensorType = args["input"]
     _need_float(value)
-    channels = _channels(value, _STATISTICS, args)
+    channels = _channels(value, _PARAMETERS, args)
     size = channels if args.get("training", True) else 0
-    statistic = tensor((size,), _statistics_dtype(value, args["weight"]))
+    statistic = tensor((size,), _statistics_dtype(value, args))
     return [value, statistic, statistic]
 
 
@@ -162,7 +164,7 @@ def native_group_norm(args: Args) -> Types:
     value: TensorType = args["input"]
     _channels(value, ("weight", "bias"), args)
     samples = args["N"] if args["N"] >= 0 else value.get_shape()[0]
-    statistic = tensor((samples, args["group"]), _statistics_dtype(value, args["weight"]))
+    statistic = tensor((samples, args["group"]), _statistics_dtype(value, args))
     return [value, statistic, statistic]
 
 

@@ -206,6 +206,27 @@ def sort(args: Args) -> Types:
     return [value, tensor(value.get_shape(), i64)]
 
 
+def topk(args: Args) -> Types:
+    """k elements along dim, and places as i64."""
+    value: TensorType = args["a"]
+    shape, dim, k = list(value.get_shape()), args["dim"], args["k"]
+    if not 0 <= dim < len(shape):
+        raise ValueError(f"dim {dim} is out of range for {value}")
+    if not 0 <= k <= shape[dim]:
+        raise ValueError(f"k {k} is out of range for a dim of {shape[dim]} elements")
+    shape[dim] = k
+    return [tensor(shape, value.element_type), tensor(shape, i64)]
+
+
+def kthvalue(args: Args) -> Types:
+    """One element along dim, and its place as i64."""
+    value: TensorType = args["a"]
+    made = topk({**args, "k": 1})
+    if not 0 <= args["k"] < value.get_shape()[args["dim"]]:
+        raise ValueError(f"k {args['k']} is out of range for {value} along {args['dim']}")
+    return made
+
+
 def scan_extreme(args: Args) -> Types:
     """a's type, and places as i64."""
     if args["combiner"] not in ("max", "min"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
 
+from lamina.dialects.schema.promotion import ui8
 from lamina.dialects.schema.result_rules.shapes import DYNAMIC, Args, Types, tensor
 
 
@@ -25,6 +26,13 @@ def lstm(args: Args) -> Types:
 def gru(args: Args) -> Types:
     """`gru`, `rnn_tanh`, `rnn_relu`: outputs and last hidden states."""
     return [_outputs(args, args["hx"]), args["hx"]]
+
+
+def one_layer(args: Args) -> Types:
+    """`mkldnn_rnn_layer`: outputs, last hidden states and cells, and an empty workspace."""
+    value: TensorType = args["input"]
+    outputs = tensor((*value.get_shape()[:2], args["hidden_size"]), value.element_type)
+    return [outputs, args["hx_"], args["cx_"], tensor((0,), ui8)]
 
 
 def lstm_cell(args: Args) -> Types:

@@ -85,6 +85,7 @@ LIBRARY: dict[str, str] = {
     "normalization:log_sigmoid_forward": "log_sigmoid_forward",
     "recurrent:lstm": "lstm.data lstm.input",
     "recurrent:gru": "gru.data gru.input rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input",
+    "recurrent:one_layer": "mkldnn_rnn_layer",
     "recurrent:lstm_cell": "lstm_cell",
     "recurrent:cell": "gru_cell rnn_relu_cell rnn_tanh_cell",
     "attention:attention": "scaled_dot_product_attention",

@@ -61,6 +61,8 @@ PRIMS: dict[str, str] = {
     "prims_extensions:put": "put",
     "prims_extensions:scatter": "scatter",
     "prims_extensions:sort": "sort",
+    "prims_extensions:topk": "topk",
+    "prims_extensions:kthvalue": "kthvalue",
     "prims_extensions:scan_extreme": "scan_extreme",
     "prims_extensions:searchsorted": "searchsorted",
     "prims_extensions:window_index": "window_index",

@@ -217,6 +217,7 @@ TENSORS: dict[str, str] = {
     "statistics:half_of_dim": "glu",
     "matmul:matmul": "linalg_matmul matmul",
     "matmul:mm": "mm mm.dtype",
+    "matmul:grouped": "_grouped_mm",
     "matmul:int_mm": "_int_mm",
     "matmul:bmm": "bmm bmm.dtype",
     "matmul:mv": "mv",

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.promotion import BOOL, FLOAT, category
-from lamina.dialects.schema.result_rules.pointwise import same
+from lamina.dialects.schema.result_rules.pointwise import floating, promoting, same
 from lamina.dialects.schema.result_rules.shapes import Types, same_shape, tensor
 
 Rule = Callable[[Mapping[str, Any]], list[Attribute]]
@@ -133,12 +133,15 @@ def _with_arguments_of(overload_name: str, base: str) -> Schema | None:
     return None
 
 
+def _is_list_of_tensors(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, TensorType) for entry in value)
+
+
 _SINGLE_RESULTS = ("norm", "max", "powsum")
 
 
 def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
-    """`_foreach_*`: the types of the list, floats where the single op gives floats."""
-    from lamina.dialects.schema.promotion import float_of
+    """`_foreach_*`: what the lists' tensors broadcast to, floats where the single op gives them."""
     from lamina.dialects.schema.result_rules import RULES
 
     if "inplace" in tags or "out" in tags:
@@ -150,8 +153,13 @@ def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
     floats = any(RULES.get(name) == "pointwise:floating" for name in names)
 
     def rule(args: Mapping[str, Any]) -> Types:
-        lists = (value for value in args.values() if isinstance(value, list))
-        values: list[TensorType] = next(lists)  # a number may come before: `pow.ScalarAndTensor`
-        return [tensor(t.get_shape(), float_of(t.element_type)) if floats else t for t in values]
+        # A number may come before the first list: `pow.ScalarAndTensor`.
+        lists = [value for value in args.values() if _is_list_of_tensors(value)]
+        single_rule = floating if floats else promoting
+        return [
+            result
+            for entries in zip(*lists, strict=True)
+            for result in single_rule({str(place): entry for place, entry in enumerate(entries)})
+        ]
 
     return rule

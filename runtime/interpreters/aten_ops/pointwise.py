@@ -22,7 +22,10 @@ def sigmoid(x: Array) -> Array:
 
 def floor_mod(x: Array, y: Array) -> Array:
     """Remainder with the divisor's sign; torch refuses integer zero, NumPy gives 0."""
-    return np.remainder(x, y)
+    if x.dtype.kind != "f":
+        return np.remainder(x, y)
+    rest = np.fmod(x, y)
+    return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
 def power(x: Array, y: Array) -> Array:
@@ -189,10 +192,21 @@ def divide(x: Array, y: Array, mode: str | None) -> Array:
     if y.dtype.kind in "iu":
         y = np.where(y == 0, y.dtype.type(1), y)
     if mode == "floor":
-        return np.floor_divide(x, y) if x.dtype.kind in "iu" else np.floor(x / y)
+        return np.floor_divide(x, y) if x.dtype.kind in "iu" else _floor_quotient(x, y)
     if x.dtype.kind in "iu":
         return ((x - np.fmod(x, y)) // y).astype(x.dtype)
     return np.trunc(x / y)
+
+
+def _floor_quotient(x: Array, y: Array) -> Array:
+    """floor(x / y) without x / y rounded up to an integer (torch's c10/util/generic_math.h)."""
+    rest = np.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = np.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
+    floored = np.floor(quotient)
+    floored = np.where(quotient - floored > 0.5, floored + 1, floored)
+    zeros = np.copysign(np.zeros_like(quotient), x / y)
+    return np.where(y == 0, x / y, np.where(quotient == 0, zeros, floored)).astype(x.dtype)
 
 
 @interprets("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")

@@ -1,0 +1,187 @@
+"""The programs that `bench.cliffs` times beside eager: a module or function, and its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 - its usual name
+
+Inputs = tuple[torch.Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Cliff:
+    """A program by name, with what its inputs are.
+
+    `program` makes the module or function (weights of a module are bound when it is compiled);
+    `inputs` makes the arguments of each call.
+    """
+
+    name: str
+    sizes: str
+    program: Callable[[], Callable[..., Any]]
+    inputs: Callable[[], Inputs]
+
+
+def randn(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Callable[[], Inputs]:
+    """Makes standard normal tensors of these shapes."""
+
+    def make() -> Inputs:
+        generator = torch.Generator().manual_seed(0)
+        return tuple(torch.randn(shape, generator=generator).to(dtype) for shape in shapes)
+
+    return make
+
+
+def _function(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    return lambda: function
+
+
+CONVOLUTIONS: dict[int, type[nn.Module]] = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
+
+
+def _depthwise(channels: int, kernel: int, extents: tuple[int, ...], stride: int = 1) -> Cliff:
+    """A convolution of each channel alone, padded to keep the extents."""
+    dims = len(extents)
+    sizes = f"1x{channels}x{'x'.join(map(str, extents))}"
+
+    def make() -> Callable[..., Any]:
+        kind = CONVOLUTIONS[dims]
+        return kind(channels, channels, kernel, stride, kernel // 2, groups=channels).eval()
+
+    window = "x".join([str(kernel)] * dims)
+    name = f"depthwise {window}, stride {stride}"
+    return Cliff(name, sizes, make, randn((1, channels, *extents)))
+
+
+def _grouped(channels: int, groups: int, extent: int, stride: int = 1) -> Cliff:
+    def make() -> Callable[..., Any]:
+        return nn.Conv2d(channels, channels, 3, stride, 1, groups=groups).eval()
+
+    name = f"{groups} groups 3x3, stride {stride}"
+    shape = (1, channels, extent, extent)
+    return Cliff(name, "x".join(map(str, shape)), make, randn(shape))
+
+
+def _transposed(
+    shape: tuple[int, ...], out: int, kernel: int, stride: int, padding: int, groups: int = 1
+) -> Cliff:
+    def make() -> Callable[..., Any]:
+        kinds = {3: nn.ConvTranspose1d, 4: nn.ConvTranspose2d, 5: nn.ConvTranspose3d}
+        kind = kinds[len(shape)]
+        return kind(shape[1], out, kernel, stride, padding, groups=groups).eval()
+
+    name = f"transposed {kernel}x{kernel} to {out}, stride {stride}"
+    name += f", {groups} groups" if groups > 1 else ""
+    return Cliff(name, "x".join(map(str, shape)), make, randn(shape))
+
+
+def _backward(shape: tuple[int, ...], out: int, kernel: int, stride: int, groups: int) -> Cliff:
+    """Gradients of the input and the weight."""
+    extent = (shape[2] + 2 * (kernel // 2) - kernel) // stride + 1
+
+    def gradients(grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Any:
+        made = torch.ops.aten.convolution_backward.default(
+            grad,
+            x,
+            weight,
+            None,
+            [stride] * 2,
+            [kernel // 2] * 2,
+            [1, 1],
+            False,
+            [0, 0],
+            groups,
+            [True, True, False],
+        )
+        return made[0], made[1]
+
+    name = f"backward of {kernel}x{kernel}, stride {stride}, {groups} groups"
+    grad = (shape[0], out, extent, extent)
+    weight = (out, shape[1] // groups, kernel, kernel)
+    return Cliff(name, "x".join(map(str, shape)), _function(gradients), randn(grad, shape, weight))
+
+
+def _plain(name: str, shape: tuple[int, ...], function: Callable[..., Any]) -> Cliff:
+    return Cliff(name, "x".join(map(str, shape)), _function(function), randn(shape))
+
+
+def _half_product(dtype: torch.dtype, rows: int, summed: int, columns: int) -> Cliff:
+    """Both operands come with each call, the weight as `nn.Linear` keeps it."""
+    kind = {torch.bfloat16: "bf16", torch.float16: "f16"}[dtype]
+    shapes = ((rows, summed), (columns, summed))
+    name = f"{kind} linear, weight of the call"
+    return Cliff(
+        name, f"{rows}x{summed}x{columns}", _function(F.linear), randn(*shapes, dtype=dtype)
+    )
+
+
+CLIFFS: tuple[Cliff, ...] = (
+    # Depthwise convolutions
+    _depthwise(144, 3, (56, 56)),
+    _depthwise(144, 3, (56, 56), 2),
+    _depthwise(384, 3, (14, 14)),
+    _depthwise(960, 3, (7, 7)),
+    _depthwise(240, 5, (28, 28)),
+    _depthwise(240, 5, (28, 28), 2),
+    _depthwise(96, 7, (56, 56)),
+    _depthwise(384, 7, (14, 14)),
+    _depthwise(768, 7, (7, 7)),
+    _depthwise(512, 3, (1000,)),
+    _depthwise(64, 3, (8, 28, 28)),
+    # Grouped ones
+    _grouped(128, 32, 56),
+    _grouped(256, 32, 28),
+    _grouped(256, 4, 28),
+    _grouped(512, 32, 14, 2),
+    # Transposed ones
+    _transposed((1, 256, 14, 14), 128, 2, 2, 0),
+    _transposed((1, 128, 28, 28), 64, 4, 2, 1),
+    _transposed((1, 64, 32, 32), 32, 3, 2, 1),
+    _transposed((1, 64, 32, 32), 32, 3, 1, 1),
+    _transposed((1, 128, 28, 28), 128, 4, 2, 1, 128),
+    _transposed((1, 128, 400), 64, 8, 4, 2),
+    _transposed((1, 32, 8, 14, 14), 16, 4, 2, 1),
+    # Gradients
+    _backward((4, 64, 28, 28), 64, 3, 1, 1),
+    _backward((4, 64, 28, 28), 128, 3, 2, 1),
+    _backward((4, 96, 28, 28), 96, 3, 1, 96),
+    _backward((4, 96, 28, 28), 96, 3, 2, 96),
+    # Pooling
+    _plain("max pooling 3x3, stride 2", (8, 64, 112, 112), lambda x: F.max_pool2d(x, 3, 2, 1)),
+    _plain(
+        "max pooling 3x3, stride 2, indices",
+        (8, 64, 112, 112),
+        lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
+    ),
+    _plain("max pooling 2x2, stride 2", (8, 64, 112, 112), lambda x: F.max_pool2d(x, 2)),
+    _plain("max pooling 5x5, stride 1", (1, 256, 20, 20), lambda x: F.max_pool2d(x, 5, 1, 2)),
+    _plain("average pooling 3x3, stride 2", (8, 64, 112, 112), lambda x: F.avg_pool2d(x, 3, 2, 1)),
+    _plain("average pooling 2x2, stride 2", (8, 64, 56, 56), lambda x: F.avg_pool2d(x, 2)),
+    _plain(
+        "average pooling 1280x1280, ceil_mode",
+        (1, 1280, 7, 7),
+        lambda x: F.avg_pool2d(x, 1280, ceil_mode=True),
+    ),
+    _plain("max pooling 2x2x2", (1, 32, 16, 56, 56), lambda x: F.max_pool3d(x, 2)),
+    # Order
+    _plain("topk 1", (32, 50257), lambda x: torch.topk(x, 1)),
+    _plain("topk 50", (1, 50257), lambda x: torch.topk(x, 50)),
+    _plain("topk 50", (32, 50257), lambda x: torch.topk(x, 50)),
+    _plain("topk 1000", (1, 50257), lambda x: torch.topk(x, 1000)),
+    _plain("topk 5", (256, 4096), lambda x: torch.topk(x, 5)),
+    _plain("topk 2", (4096, 8), lambda x: torch.topk(x, 2)),
+    _plain("kthvalue 100", (256, 4096), lambda x: torch.kthvalue(x, 100)),
+    _plain("median of rows", (256, 4096), lambda x: torch.median(x, -1)),
+    _plain("median", (1 << 20,), torch.median),
+    # Products of half floats
+    _half_product(torch.bfloat16, 512, 768, 3072),
+    _half_product(torch.bfloat16, 32, 2048, 2048),
+    _half_product(torch.bfloat16, 4, 2048, 2048),
+    _half_product(torch.float16, 512, 768, 3072),
+    _half_product(torch.float16, 4, 2048, 2048),
+)

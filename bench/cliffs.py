@@ -1,0 +1,113 @@
+"""Programs that once fell behind eager torch by a factor, beside it.
+
+    python -m bench.cliffs [PATTERN ...] [--seconds S] [--threads N] [--limit FACTOR]
+
+One process, two threads unless told otherwise, interleaved calls; best and median of each, and our
+time in parts of eager's, by both. Lists the rows above the limit. A program is a row of
+`bench.cliff_table`.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import partial
+from typing import Any
+
+import torch
+
+import lamina
+from bench.cliff_table import CLIFFS, Cliff
+from bench.timing import Timing, interleave
+
+LIMIT = 1.2
+"""Parts of eager's time that a row may take."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one program took, and its largest difference from eager, by the largest value."""
+
+    cliff: Cliff
+    ours: Timing
+    eager: Timing
+    difference: float
+
+    @property
+    def factor(self) -> float:
+        """Our best time in parts of eager's: below 1, Lamina is faster."""
+        return self.ours.best / self.eager.best
+
+    @property
+    def median_factor(self) -> float:
+        """The same of the medians."""
+        return self.ours.median / self.eager.median
+
+
+class _Module(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        return self.function(*args)
+
+
+def measure(cliff: Cliff, seconds: float) -> Row:
+    """One row, timed for about so many seconds."""
+    torch.manual_seed(0)
+    program, inputs = cliff.program(), cliff.inputs()
+    compiled = lamina.compile(torch.export.export(_Module(program), inputs))
+    calls: dict[str, Callable[[], object]] = {
+        "ours": partial(compiled, *inputs),
+        "eager": partial(program, *inputs),
+    }
+    difference = _difference(compiled(*inputs), program(*inputs))
+    timings = interleave(calls, seconds=seconds)
+    return Row(cliff, timings["ours"], timings["eager"], difference)
+
+
+def _difference(ours: Any, eager: Any) -> float:
+    if isinstance(eager, tuple | list):
+        return max(_difference(*both) for both in zip(ours, eager, strict=True))
+    apart = (ours.double() - eager.double()).abs().max()
+    return (apart / eager.double().abs().max().clamp(min=1e-30)).item()
+
+
+def compare(patterns: Sequence[str], seconds: float, limit: float) -> None:
+    """Prints a line for each program whose name matches, then those above the limit."""
+    chosen = [c for c in CLIFFS if not patterns or any(fnmatch(c.name, p) for p in patterns)]
+    title = f"{'program':48}{'sizes':22}{'ours, best / median':>22}{'eager':>22}"
+    print(f"{title}{'factor':>8}{'median':>8}{'differs':>10}")
+    behind: list[Row] = []
+    for cliff in chosen:
+        with torch.no_grad():
+            row = measure(cliff, seconds)
+        print(
+            f"{cliff.name:48}{cliff.sizes:22}{row.ours!s:>22}{row.eager!s:>22}"
+            f"{row.factor:8.2f}{row.median_factor:8.2f}{row.difference:10.1e}",
+            flush=True,
+        )
+        if row.factor > limit:
+            behind.append(row)
+    print(f"above {limit:g} times eager: {len(behind)} of {len(chosen)}")
+    for row in sorted(behind, key=lambda r: -r.factor):
+        print(f"  {row.factor:5.2f}  {row.cliff.name}, {row.cliff.sizes}")
+
+
+def main() -> None:
+    """Reads the options and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, with * and ?")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=LIMIT)
+    chosen = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(chosen.threads)
+    torch.set_num_threads(chosen.threads)
+    compare(chosen.patterns, chosen.seconds, chosen.limit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What the nests of a kernel must agree on, so that they can be run row by row.
+
+Nests of one part share loops over the rows that `lamina.rows` names. So their rows must have the
+same extents, and what one nest writes another may touch at the same row only. Parts run one after
+the other, and hand each other what all threads see: results of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.contraction import PANEL, Contraction
+from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
+from lamina.dialects.loop.sort import SortOp
+
+
+class KernelFault(VerifyException):
+    """A nest that cannot share its kernel as it is noted, and why."""
+
+    def __init__(self, op: Operation, reason: str) -> None:
+        super().__init__(f"{op.name}: {reason}")
+        self.op = op
+        self.reason = reason
+
+
+def verify_kernel(body: Iterable[Operation]) -> None:
+    """Raises KernelFault for a kernel, on tensors or memory, that no schedule of rows runs."""
+    ops = [op for op in body if isinstance(op, GenericOp | OrderedNest | SortOp)]
+    for op in ops:
+        if not isinstance(op, GenericOp) and len(ops) > 1:
+            raise KernelFault(op, "is a kernel of its own; there are other nests in this one")
+    nests = [op for op in ops if isinstance(op, GenericOp)]
+    written: dict[SSAValue, GenericOp] = {}
+    for nest in nests:
+        _verify_own_memory(nest)
+        written |= dict.fromkeys(_written(nest), nest)
+    for nest in nests:
+        if PANEL in nest.attributes and nest.inputs[_packed(nest)] in written:
+            raise KernelFault(nest, "its packed operand is made in the same kernel")
+    first: dict[object, GenericOp] = {}
+    for nest in nests:
+        if 0 in nest.extents:
+            continue
+        before = first.setdefault(nest.attributes.get(PART), nest)
+        if _row_extents(nest) != _row_extents(before):
+            raise KernelFault(
+                nest,
+                f"its {ROWS} have extents {_row_extents(nest)}, those of the first nest in its "
+                f"kernel {_row_extents(before)}",
+            )
+    for one, other in combinations(nests, 2):
+        for memory in _shared(one, other):
+            _verify_shared(one, other, memory)
+    _verify_sums(nests)
+    _verify_order(nests)
+
+
+def _verify_sums(nests: Sequence[GenericOp]) -> None:
+    """Sums over rows of one part are over the same ones, the last: a task runs these in turn."""
+    found: dict[object, list[int]] = {}
+    for nest in nests:
+        if not (summed := summed_rows(nest)):
+            continue
+        rows = [place for place, extent in enumerate(_row_extents(nest)) if extent != 1]
+        turns = [place for place in rows if rows_of(nest)[place] in summed]
+        if turns != rows[-len(turns) :]:
+            raise KernelFault(nest, f"it sums over {ROWS} in front of others")
+        if found.setdefault(nest.attributes.get(PART), turns) != turns:
+            raise KernelFault(nest, f"it sums over other {ROWS} than a nest in front of it")
+
+
+def _written(nest: GenericOp) -> tuple[SSAValue, ...]:
+    """What a nest makes: memory, or tensors."""
+    return tuple(nest.outs) or tuple(nest.res)
+
+
+def _packed(product: GenericOp) -> int:
+    """The number of the read that is packed."""
+    shape = Contraction.of(product)
+    assert shape is not None  # the nest has been verified
+    return shape.b
+
+
+def _row_extents(nest: GenericOp) -> list[int]:
+    return [nest.extents[d] for d in rows_of(nest)]
+
+
+def _shared(one: GenericOp, other: GenericOp) -> list[SSAValue]:
+    """Memory that both touch and one writes."""
+    touched = [_touched(nest) for nest in (one, other)]
+    made = dict.fromkeys((*_written(one), *_written(other)))
+    return [value for value in made if all(value in values for values in touched)]
+
+
+def _touched(nest: GenericOp) -> set[SSAValue]:
+    """A nest of no points writes nothing but the identities of what it reduces."""
+    if 0 not in nest.extents:
+        return {*nest.operands, *_written(nest)}
+    made = zip(_written(nest), nest.combiner_names, strict=True)
+    return {value for value, combiner in made if combiner != "store"}
+
+
+def _verify_own_memory(nest: GenericOp) -> None:
+    """A nest reads what it writes at the very element that it writes there, or not at all."""
+    writes = dict(zip(_written(nest), nest.write_maps, strict=True))
+    if len(writes) != len(nest.write_maps):
+        raise KernelFault(nest, "two of its results are the same memory")
+    reads = zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True)
+    for value, index_map, pad in reads:
+        if value in writes and (index_map != writes[value] or pad is not None):
+            raise KernelFault(nest, "it reads elements that it writes at other points")
+    if any(source in writes for source in nest.sources):
+        raise KernelFault(nest, "it reads at computed indices what it writes")
+
+
+def _verify_shared(one: GenericOp, other: GenericOp, memory: SSAValue) -> None:
+    if 0 in one.extents or 0 in other.extents:
+        raise KernelFault(other, "it touches what a nest of no points reduces in the same kernel")
+    if one.attributes.get(PART) != other.attributes.get(PART):
+        if isinstance(memory.owner, memref.AllocOp):
+            raise KernelFault(other, f"it touches what another {PART} keeps to itself")
+        return
+    if any(summed_rows(nest) and memory in _written(nest) for nest in (one, other)):
+        raise KernelFault(other, f"it touches a sum over {ROWS} before the last row is added")
+    for places in _accesses(one, memory):
+        for others in _accesses(other, memory):
+            _verify_same_row(one, places, other, others)
+
+
+def _accesses(nest: GenericOp, memory: SSAValue) -> Iterator[AffineMap | None]:
+    """Index maps by which a nest reads and writes some memory; None for computed indices."""
+    operands = (*nest.inputs, *_written(nest))
+    for value, index_map in zip(operands, (*nest.read_maps, *nest.write_maps), strict=True):
+        if value is memory:
+            yield index_map
+    if memory in nest.sources:
+        yield None
+
+
+def _verify_same_row(
+    one: GenericOp, places: AffineMap | None, other: GenericOp, others: AffineMap | None
+) -> None:
+    extents = _row_extents(one)
+    wide = {place for place, extent in enumerate(extents) if extent != 1}
+    left = _by_row(one, places)
+    right = _by_row(other, others)
+    for here, there in zip(left, right, strict=False):  # none where one has no forms
+        apart = max(here.high - there.low, there.high - here.low)
+        if here.rows == there.rows and apart < here.rows.spacing(extents):
+            wide -= here.rows.coefficients.keys()
+    if wide:
+        same = rows_of(other)[min(wide)]
+        raise KernelFault(
+            other,
+            f"it touches other rows (d{same}) of what a nest in front of it touches in the "
+            f"kernel; see {ROWS}",
+        )
+
+
+@dataclass(frozen=True)
+class _RowIndex:
+    """An index as a form over the numbers of the rows, and the range of what is added to it."""
+
+    rows: Linear
+    low: int
+    high: int
+
+
+def _by_row(nest: GenericOp, index_map: AffineMap | None) -> list[_RowIndex]:
+    """The index of each axis; none where they are not linear."""
+    forms = None if index_map is None else forms_of(index_map, nest.extents)
+    places = {d: place for place, d in enumerate(rows_of(nest)) if nest.extents[d] != 1}
+    found: list[_RowIndex] = []
+    for form in forms or ():
+        rows = Linear.of({places[d]: c for d, c in form.terms if d in places})
+        rest = Linear.of({d: c for d, c in form.terms if d not in places}, form.constant)
+        found.append(_RowIndex(rows, *rest.range(nest.extents)))
+    return found
+
+
+def _verify_order(nests: Sequence[GenericOp]) -> None:
+    """Parts run in the order of their first nests; nothing may need it otherwise."""
+    order: dict[object, int] = {}
+    places = [order.setdefault(nest.attributes.get(PART), len(order)) for nest in nests]
+    for (at, one), (later, other) in combinations(zip(places, nests, strict=True), 2):
+        if at > later and _shared(one, other):
+            raise KernelFault(other, f"it needs its {PART} to run later than it does")

@@ -1,0 +1,56 @@
+"""Options and modes of `torch.compile(f, backend="lamina")`, and arguments that it refuses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import ArgumentError, UnsupportedError
+from lamina.frontends.dynamo_call import WEIGHT_MODES
+from lamina.lowering.pipeline import ROUNDINGS
+from lamina.runtime.compile import as_target
+
+MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+"""torch's modes, which all mean the same here: costs choose schedules, and nothing is timed."""
+
+_OPTIONS = ("weights", "target", "cache", "rounding")
+
+
+def read_options(
+    mode: str | None, options: Mapping[str, Any] | None
+) -> tuple[str, Target, bool, str]:
+    """How weights are read, the target, whether to cache, and the rounding.
+
+    Raises ArgumentError for what there is not.
+    """
+    chosen = dict(options or {})
+    if mode not in MODES:
+        known = ", ".join(str(name) for name in MODES if name is not None)
+        raise ArgumentError(f"mode '{mode}': one of {known}, which all mean the same here")
+    unknown = [name for name in chosen if name not in _OPTIONS]
+    if unknown:
+        raise ArgumentError(f"option '{unknown[0]}': there are {', '.join(_OPTIONS)}")
+    weights = chosen.get("weights", WEIGHT_MODES[0])
+    if weights not in WEIGHT_MODES:
+        raise ArgumentError(f"weights={weights!r}: one of {', '.join(WEIGHT_MODES)}")
+    rounding = chosen.get("rounding", ROUNDINGS[0])
+    if rounding not in ROUNDINGS:
+        raise ArgumentError(f"rounding={rounding!r}: one of {', '.join(ROUNDINGS)}")
+    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), rounding
+
+
+def refuse_layouts(example_inputs: Sequence[Any]) -> None:
+    """UnsupportedError for nested tensors, and others that are not dense."""
+    for example in example_inputs:
+        if not isinstance(example, torch.Tensor):
+            continue
+        if example.is_nested:
+            reason = "a nested tensor is passed or made"
+            near = "torch.nested.to_padded_tensor(x, 0.0) and a mask"
+        elif example.layout is not torch.strided:
+            reason = f"a tensor of layout {example.layout} is passed or made"
+            near = "x.to_dense()"
+        else:
+            continue
+        raise UnsupportedError("torch.compile(backend='lamina')", reason, nearest=near)

@@ -1,0 +1,120 @@
+"""The ways a program is run: exported and compiled, interpreted, through torch.compile."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from fuzzing.oracle import Results, run
+from fuzzing.program import Program
+
+import lamina
+from lamina.codegen.target import Target
+from lamina.frontends.exported_program import import_exported_program
+from lamina.lowering.pipeline import LAYERS
+from lamina.runtime.entry import argument_slots, function_named
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import lower
+
+
+class NoProgramError(Exception):
+    """torch itself gives no graph of the program."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a case is run: `front` is export or compile; `interpret` asks the layers, too."""
+
+    front: str
+    target: str
+    rounding: str
+    interpret: bool
+
+    @staticmethod
+    def of(seed: int) -> Way:
+        """The way of the case with that seed."""
+        rng = random.Random(-1 - seed)
+        targets = [name for name in ("x86-64-v3", "x86-64-v4") if Target.parse(name).runs_here()]
+        return Way(
+            rng.choice(["export", "export", "compile"]),
+            rng.choice(["host", "host", *targets]),
+            rng.choice(["kernel", "kernel", "eager"]),
+            rng.random() < 0.3,
+        )
+
+    def results(self, program: Program) -> Iterator[tuple[str, Results]]:
+        """(what ran, its results), one after the other."""
+        yield from (self._exported if self.front == "export" else self._compiled)(program)
+
+    def _exported(self, program: Program) -> Iterator[tuple[str, Results]]:
+        try:
+            with torch.no_grad():
+                exported = torch.export.export(
+                    program.module(), tuple(program.tensors()), strict=False
+                )
+        except Exception as error:
+            raise NoProgramError(str(error)) from error
+        compiled = lamina.compile(exported, cache=False, target=self.target, rounding=self.rounding)
+        for threads in (2, 1):
+            with _threads(threads):
+                yield f"{threads} threads", run(program, program.tensors(), compiled)
+        if self.interpret:
+            yield from self._interpreted(program, exported)
+
+    def _compiled(self, program: Program) -> Iterator[tuple[str, Results]]:
+        torch._dynamo.reset()
+        options: dict[str, Any] = {"cache": False, "rounding": self.rounding}
+        options["target"] = self.target
+        function: Callable[..., Any] = torch.compile(
+            program.module(), backend="lamina", options=options, fullgraph=True
+        )
+        yield "torch.compile", run(program, program.tensors(), function)
+        yield "a second call", run(program, program.tensors(), function)
+
+    def _interpreted(self, program: Program, exported: Any) -> Iterator[tuple[str, Results]]:
+        imported = import_exported_program(exported)
+        module = imported.module
+        main = function_named(module, "main")
+        assert main is not None
+        inputs = iter(program.tensors())
+        given = {
+            slot.name: _to_numpy(
+                next(inputs) if slot.kind == "input" else imported.constants[slot.name]
+            )
+            for slot in argument_slots(main)
+        }
+        for layer in LAYERS:
+            lowered = module.clone()
+            lower(lowered, "aten", layer, Target.parse(self.target), self.rounding)
+            made = run_module(lowered, {name: array.copy() for name, array in given.items()})
+            results = made[: len(program.results)]
+            yield f"the interpreter of {layer}", [_to_torch(value) for value in results]
+
+
+def _to_numpy(tensor: torch.Tensor) -> np.ndarray:
+    if tensor.dtype is torch.bfloat16:
+        return tensor.contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.contiguous().numpy()
+
+
+def _to_torch(value: Any) -> torch.Tensor:
+    array = np.array(value)
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,99 @@
+"""The fuzzer finds what is wrong and makes it small; a few of its programs, which nothing fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fuzzing.drawing import draw
+from fuzzing.oracle import Oracle, run
+from fuzzing.program import Line, Program, same_layout
+from fuzzing.shrinking import shrunk
+from fuzzing.values import LAYOUTS, laid_out
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def _lines(*texts: str) -> list[Line]:
+    """Lines that define v0, v1, ..., each of the one before."""
+    names = ["x", *(f"v{n}" for n in range(len(texts)))]
+    return [Line(text.format(names[n]), names[n + 1], (names[n],)) for n, text in enumerate(texts)]
+
+
+def test_programs_are_those_of_their_seed() -> None:
+    for seed in range(5):
+        assert draw(seed, strided=True).repro() == draw(seed, strided=True).repro()
+
+
+def test_results_of_eager_mode_are_right() -> None:
+    program = draw(11, strided=False)
+    assert Oracle(program).complaint(run(program, program.tensors())) is None
+
+
+def test_a_wrong_element_is_seen() -> None:
+    program = Program({"x": torch.linspace(-1, 1, 9)}, _lines("torch.exp({})"), ["v0"])
+    actual = run(program, program.tensors())
+    actual[0][4] *= 1 + 1e-4
+    complaint = Oracle(program).complaint(actual)
+    assert complaint is not None and complaint.startswith("v0: element [4] is 1.0001")
+
+
+def test_a_lost_write_is_seen() -> None:
+    lines = [Line("x.add_(1)", None, ("x",)), *_lines("{} * 2")]
+    program = Program({"x": torch.ones(3)}, lines, ["v0"])
+    result, _ = run(program, program.tensors())
+    complaint = Oracle(program).complaint([result, torch.ones(3)])
+    assert complaint is not None and complaint.startswith("x afterwards: element [0] is 1.0")
+
+
+def test_lost_digits_are_no_mistake() -> None:
+    """The sum of 1e8, 1 and -1e8 in f32 is 0 or 1, by order; a thousand is neither."""
+    program = Program({"x": torch.tensor([1e8, 1.1, -1e8])}, _lines("{}.sum()"), ["v0"])
+    oracle = Oracle(program)
+    kept = program.tensors()
+    assert oracle.complaint([torch.tensor(0.0), *kept]) is None
+    assert oracle.complaint([torch.tensor(1.1), *kept]) is None
+    assert oracle.complaint([torch.tensor(1000.0), *kept]) is not None
+
+
+def test_failures_become_small() -> None:
+    lines = _lines("{} + 1", "torch.exp({})", "{}.t()", "torch.sinh({})", "{} * 3")
+    program = Program({"x": torch.randn(3, 4)}, lines, ["v4", "v1"])
+    small = shrunk(program, lambda p: "sinh" in p.source(), lambda: False)
+    assert small.source() == "def program(v2):\n    v3 = torch.sinh(v2)\n    return (v3,)\n"
+    assert bool((small.arguments["v2"] == 1).all())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies_keep_strides(layout: str) -> None:
+    value = laid_out(torch.randn(3, 5), layout)
+    copy = same_layout(value)
+    assert copy.stride() == value.stride() and torch.equal(copy, value)
+
+
+def _fuzz(cases: int, seed: int, output: Path) -> subprocess.CompletedProcess[str]:
+    script = [sys.executable, str(HERE / "fuzz.py"), "--output", str(output)]
+    return subprocess.run(
+        [*script, "--cases", str(cases), "--seed", str(seed)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+
+
+def test_no_program_fails(tmp_path: Path) -> None:
+    done = _fuzz(60, 0, tmp_path / "fuzz.jsonl")
+    assert "failed" not in done.stdout and "crashed" not in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.long
+def test_no_program_of_many_fails(tmp_path: Path) -> None:
+    done = _fuzz(10_000, 1_000, tmp_path / "fuzz.jsonl")
+    assert done.returncode == 0, done.stdout + done.stderr

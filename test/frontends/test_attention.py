@@ -1,0 +1,191 @@
+"""Attention of every size and mask, in one kernel and with memory linear in its length.
+
+Beside torch's eager mode. What must not happen is that a kernel is refused for its scratch, or
+that the scores of all rows are stored.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import lamina
+from lamina.codegen.target import STACK_BYTES
+
+Tensor = torch.Tensor
+scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention
+
+TOLERANCES = {
+    torch.float64: 1e-12,
+    torch.float32: 2e-5,
+    torch.float16: 4e-3,
+    torch.bfloat16: 3e-2,
+}
+HEADS = (1, 12, 16, 32)
+KEYS = (1, 17, 128, 256, 512, 768, 1024, 2048, 4096, 8192)
+WINDOW = 100
+
+
+def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v)
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def masked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def sliding(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    row = torch.arange(q.shape[-2])[:, None]
+    column = torch.arange(k.shape[-2])[None]
+    mask = (column <= row) & (column > row - WINDOW)
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+MASKS: dict[str, Callable[..., Tensor]] = {
+    "plain": plain,
+    "causal": causal,
+    "bool": masked,
+    "float": masked,
+    "keys": masked,
+    "heads": masked,
+    "sliding": sliding,
+    "grouped": grouped,
+}
+
+
+def mask_for(kind: str, batch: int, heads: int, keys: int, dtype: torch.dtype) -> list[Tensor]:
+    """The mask that is passed, if there is one; no row of it is empty."""
+    if kind == "bool":
+        return [(torch.rand(keys, keys) > 0.3) | torch.eye(keys, dtype=torch.bool)]
+    if kind == "float":
+        return [torch.randn(keys, keys, dtype=dtype)]
+    if kind == "keys":
+        kept = torch.rand(batch, 1, 1, keys) > 0.3
+        kept[..., 0] = True
+        return [kept]
+    if kind == "heads":
+        return [torch.randn(1, heads, keys, keys, dtype=dtype)]
+    return []
+
+
+def compile_for(function: Callable[..., Any], *arguments: Tensor) -> Any:
+    class Module(torch.nn.Module):
+        def forward(self, *values: Tensor) -> Any:
+            return function(*values)
+
+    return lamina.compile(torch.export.export(Module(), arguments))
+
+
+def check(kind: str, batch: int, heads: int, keys: int, dtype: torch.dtype = torch.float32) -> None:
+    torch.manual_seed(keys)
+    kept = heads // 4 if kind == "grouped" else heads
+    q = torch.randn(batch, heads, keys, 64, dtype=dtype)
+    k, v = (torch.randn(batch, kept, keys, 64, dtype=dtype) for _ in range(2))
+    arguments = (q, k, v, *mask_for(kind, batch, heads, keys, dtype))
+    function = MASKS[kind]
+    compiled = compile_for(function, *arguments)
+    wanted = function(*arguments)
+    torch.testing.assert_close(
+        compiled(*arguments), wanted, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype]
+    )
+    # Packed keys and values, what is the same for all heads, and the scratch of two threads.
+    size = 8 if dtype == torch.float64 else 4
+    packed = 2 * batch * heads * (keys + 32) * 64 * size
+    assert compiled.memory.arena <= packed + keys * keys * 8 + 2 * STACK_BYTES
+
+
+def cases() -> list[tuple[str, int, int, torch.dtype]]:
+    """All sizes that torch can compute in some seconds, in an order of their own."""
+    found = [
+        (kind, heads, keys, dtype)
+        for kind in MASKS
+        for heads in HEADS
+        for keys in KEYS
+        for dtype in TOLERANCES
+        if heads * keys * keys <= 1 << 28 and not (kind == "grouped" and heads == 1)
+    ]
+    random.Random(5).shuffle(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "heads", "keys"),
+    [
+        ("causal", 12, 768),
+        ("causal", 16, 512),
+        ("causal", 32, 256),
+        ("bool", 1, 4096),
+        ("float", 12, 1024),
+        ("sliding", 12, 512),
+        ("heads", 12, 256),
+        ("grouped", 32, 256),
+        ("plain", 1, 8192),
+    ],
+)
+def test_sizes(kind: str, heads: int, keys: int) -> None:
+    check(kind, 1, heads, keys)
+
+
+@pytest.mark.parametrize("kind", ["causal", "keys", "heads"])
+def test_batches(kind: str) -> None:
+    check(kind, 16, 12, 128)
+
+
+@pytest.mark.parametrize(("kind", "heads", "keys", "dtype"), cases()[:6])
+def test_some(kind: str, heads: int, keys: int, dtype: torch.dtype) -> None:
+    check(kind, 1, heads, min(keys, 1024), dtype)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "heads", "keys", "dtype"), cases())
+def test_all(kind: str, heads: int, keys: int, dtype: torch.dtype) -> None:
+    check(kind, 1, heads, keys, dtype)
+
+
+def test_scratch_beyond_the_stack() -> None:
+    """32 Ki keys: a block of eight rows takes a megabyte, and stands in the arena."""
+    q = torch.randn(1, 1, 64, 16)
+    k, v = torch.randn(1, 1, 1 << 15, 16), torch.randn(1, 1, 1 << 15, 16)
+    compiled = compile_for(plain, q, k, v)
+    torch.testing.assert_close(compiled(q, k, v), plain(q, k, v), rtol=2e-5, atol=2e-5)
+
+
+def test_many_keys_of_few_rows() -> None:
+    """A step of decoding against a long cache."""
+    q = torch.randn(1, 12, 1, 64)
+    k, v = torch.randn(1, 12, 4096, 64), torch.randn(1, 12, 4096, 64)
+    compiled = compile_for(plain, q, k, v)
+    torch.testing.assert_close(compiled(q, k, v), plain(q, k, v), rtol=2e-5, atol=2e-5)
+
+
+def test_diffusion_block() -> None:
+    """Self-attention of 64 x 64 pixels beside attention to the 77 words of a prompt."""
+
+    def block(x: Tensor, words: Tensor, w: Tensor) -> Tensor:
+        def heads(t: Tensor) -> Tensor:
+            return t.view(t.shape[0], -1, 8, 40).transpose(1, 2)
+
+        x = x.flatten(2).transpose(1, 2)
+        for other in (x, words):
+            q, k, v = heads(x @ w), heads(other @ w), heads(other @ w)
+            made = scaled_dot_product_attention(q, k, v)
+            x = x + made.transpose(1, 2).flatten(2) @ w
+        return x
+
+    x, words = torch.randn(1, 320, 64, 64), torch.randn(1, 77, 320)
+    w = torch.randn(320, 320) / 18
+    compiled = compile_for(block, x, words, w)
+    torch.testing.assert_close(compiled(x, words, w), block(x, words, w), rtol=1e-4, atol=1e-4)
+    assert compiled.memory.arena < 8 * 4096 * 4096  # a quarter of the scores

@@ -1,0 +1,34 @@
+"""`signbit` and `copysign` go by the highest bit: of zeros and of NaN too, at every layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.lowering.pipeline import LAYERS
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import parse
+
+PROGRAM = """func.func @main(%x: TYPE, %y: TYPE) -> (BOOL, TYPE) {
+  %0 = aten.signbit.default(%x) : (TYPE) -> BOOL
+  %1 = aten.copysign.Tensor(%x, %y) : (TYPE, TYPE) -> TYPE
+  func.return %0, %1 : BOOL, TYPE
+}"""
+
+
+@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
+def test_all_layers_and_native_code_agree(element: str) -> None:
+    dtype = np.dtype(element.replace("f", "float"))
+    sizes = np.array([0, 1, np.finfo(dtype).smallest_subnormal, np.inf, np.nan], dtype)
+    numbers = np.concatenate([sizes, np.copysign(sizes, dtype.type(-1))])
+    assert np.signbit(numbers).sum() == len(sizes)
+    x, y = (np.ascontiguousarray(n.ravel()) for n in np.meshgrid(numbers, numbers))
+    shape = f"tensor<{len(x)}x"
+    text = PROGRAM.replace("TYPE", f"{shape}{element}>").replace("BOOL", f"{shape}i1>")
+    compiled = lamina.compile(text, cache=False)
+    made = {layer: run_module(parse(compiled.ir(layer)), [x, y]) for layer in LAYERS}
+    for where, (negative, signed) in {"native": compiled(x, y), **made}.items():
+        np.testing.assert_array_equal(negative, np.signbit(x), err_msg=where)
+        np.testing.assert_array_equal(np.signbit(signed), np.signbit(y), err_msg=where)
+        np.testing.assert_array_equal(np.abs(signed), np.abs(x), err_msg=where)

@@ -1,0 +1,74 @@
+// RUN: %invalid
+
+// What passes note on a nest is verified: a wrong note is an error, never another result.
+func.func @width_is_not_that_of_the_layout(%a: tensor<8x4xf32>, %b: tensor<2x4x16xf32>) -> tensor<8x32xf32> {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[j floordiv 16, k, j mod 16] : tensor<2x4x16xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 8 : i64} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x32xf32>
+}
+// CHECK: lamina.panel is 8, and read 1 is no operand in such panels
+
+// -----
+
+func.func @no_product(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.panel = 8 : i64} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.panel stands on what is no matrix product
+
+// -----
+
+func.func @no_dimension(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.rows = array<i64: 1>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.rows [1] are not different dimensions of a domain of 1
+
+// -----
+
+func.func @other_rows(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
+    %s = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    %r = loop.generic (i, j) in [8, 8] reads(%s[j, i] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    loop.return %r : tensor<8x8xf32>
+  }
+  func.return %k : tensor<8x8xf32>
+}
+// CHECK: it touches other rows (d0) of what a nest in front of it touches in the kernel
+
+// -----
+
+func.func @unwritten(%a: tensor<0xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [0] reads(%a[i] : tensor<0xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: write 0 reaches 0 places of a result with 8 elements
+
+// -----
+
+func.func @written_twice(%a: tensor<2x2xf32>) -> tensor<4xf32> {
+  %r = loop.generic (i, j) in [2, 2] reads(%a[i, j] : tensor<2x2xf32>) writes([i + j] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: write 0 reaches the same element at several positions

@@ -1,0 +1,116 @@
+"""Programs in forked children, whose parents have had teams of threads."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PARENT = """
+import os, signal, sys, threading
+import numpy as np
+import torch
+import lamina
+
+text = '''func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = aten.softmax.int(%x, dim = 1) : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  func.return %0 : tensor<512x512xf32>
+}'''
+torch.set_num_threads(2)
+compiled = lamina.compile(text)
+assert "GOMP_parallel" in compiled.ir("llvm")
+x = np.random.default_rng(0).standard_normal((512, 512), np.float32)
+wanted = compiled(x)
+torch.mm(torch.ones(512, 512), torch.ones(512, 512))
+
+def check():
+    for _ in range(3):
+        assert (compiled(x) == wanted).all()
+    assert (lamina.compile(text, cache=False)(x) == wanted).all()
+
+def call(x):
+    return compiled(x)
+
+def forked(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)
+        try:
+            work()
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+CASES = {
+    "fork": """
+        forked(check)
+    """,
+    "children_of_children": """
+        forked(lambda: (check(), forked(lambda: (check(), forked(check)))))
+    """,
+    "many_times": """
+        for _ in range(5):
+            forked(check)
+            check()
+    """,
+    "from_a_thread": """
+        def work():
+            check()
+            forked(check)
+        thread = threading.Thread(target=work)
+        thread.start(); thread.join()
+    """,
+    "while_other_threads_are_in_the_program": """
+        stop = []
+        def work():
+            while not stop:
+                compiled(x)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads: thread.start()
+        for _ in range(10):
+            forked(check)
+        stop.append(1)
+        for thread in threads: thread.join()
+    """,
+    "while_another_thread_compiles": """
+        stop = []
+        def work():
+            while not stop:
+                lamina.compile(text, cache=False)
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(5):
+            forked(check)
+        stop.append(1)
+        thread.join()
+    """,
+    "multiprocessing": """
+        import multiprocessing
+        context = multiprocessing.get_context("fork")
+        with context.Pool(2) as pool:
+            for made in pool.map(call, [x] * 4):
+                assert (made == wanted).all()
+    """,
+    "data_loader": """
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self): return 8
+            def __getitem__(self, index): return compiled(torch.from_numpy(x))
+        loader = torch.utils.data.DataLoader(
+            Rows(), num_workers=2, batch_size=None, multiprocessing_context="fork", timeout=120
+        )
+        for made in loader:
+            assert (made.numpy() == wanted).all()
+    """,
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_children_compute_what_the_parent_does(case: str) -> None:
+    script = PARENT + textwrap.dedent(CASES[case]) + "\ncheck()\nprint('done')\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.endswith("done\n"), done.stdout + done.stderr[-3000:]

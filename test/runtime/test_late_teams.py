@@ -1,0 +1,137 @@
+"""When teams of threads are left out: against a clock and a fork of the test's own."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lamina.codegen.jit import compile_object, load_object
+from lamina.codegen.target import Target
+from lamina.runtime.dispatch.native import _functions
+from lamina.runtime.dispatch.records import ENTRIES, LATE, MOST_PATIENCE, native_source
+
+_WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
+_MOST = ctypes.CFUNCTYPE(ctypes.c_int32)
+_CLOCK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+
+SERIAL, TEAM = 100_000, 60_000
+"""Nanoseconds of a run on one thread and by a team in time."""
+
+
+class Machine:
+    """Native code with a clock that stands still but while `lamina_parallel` forks."""
+
+    def __init__(self, code: bytes, threads: int = 2) -> None:
+        self.time, self.team, self.serial = 10**9, TEAM, SERIAL
+        self.asked: list[int] = []
+        self._kept: list[Any] = [_CLOCK(self._clock), _FORK(self._fork), _MOST(lambda: threads)]
+        clock, fork, most = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._kept)
+        provided = {**_functions(), "clock_gettime": clock}
+        self._loaded = load_object(code, ENTRIES, Target.host(), False, provided)
+        addresses = self._loaded.addresses
+        ctypes.c_void_p.from_address(addresses["lamina_fork"]).value = fork
+        ctypes.c_void_p.from_address(addresses["lamina_most_threads"]).value = most
+        self._parallel = _FORK(addresses["lamina_parallel"])
+        self.works = [_WORK(lambda _: None) for _ in range(3)]
+
+    def _clock(self, _: int, where: int) -> int:
+        pair = (ctypes.c_int64 * 2).from_address(where)
+        pair[0], pair[1] = divmod(self.time, 10**9)
+        return 0
+
+    def _fork(self, function: int, data: int, threads: int, _: int) -> None:
+        self.asked.append(threads)
+        self.time += self.serial if threads == 1 else self.team
+
+    def run(self, count: int = 1, work: int = 0) -> list[int]:
+        """The sizes of the teams that so many runs asked for; 0 is as many threads as there are."""
+        self.asked = []
+        for _ in range(count):
+            self._parallel(ctypes.cast(self.works[work], ctypes.c_void_p), None, 0, 0)
+        return self.asked
+
+
+@pytest.fixture(scope="module")
+def make() -> Callable[..., Machine]:
+    code = compile_object(native_source(), Target.host(), level=0)
+    return lambda **options: Machine(code, **options)
+
+
+def test_teams_in_time_run_always_but_for_one_run_that_is_measured(
+    make: Callable[..., Machine],
+) -> None:
+    assert make().run(100) == [0, 1] + [0] * 98
+
+
+def test_each_function_has_times_of_its_own(make: Callable[..., Machine]) -> None:
+    machine = make()
+    assert [machine.run(3, work) for work in range(3)] == [[0, 1, 0]] * 3
+
+
+def test_one_thread_is_never_measured(make: Callable[..., Machine]) -> None:
+    assert make(threads=1).run(5) == [0] * 5
+
+
+def test_a_late_team_is_followed_by_one_thread_for_as_long(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(3)
+    machine.team = 4_000_000
+    assert machine.run() == [0]
+    machine.team = TEAM
+    pause = (4_000_000 - SERIAL) // SERIAL
+    assert machine.run(pause + 20) == [1] * pause + [0] * 20
+
+
+def test_a_team_is_late_only_if_that_much_is_lost(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(3)
+    machine.team = SERIAL + LATE
+    assert machine.run(20) == [0] * 20
+    machine.team += 1_000
+    assert machine.run(3) == [0, 1, 1]
+
+
+def test_where_teams_are_always_late_trying_them_costs_little(
+    make: Callable[..., Machine],
+) -> None:
+    machine = make()
+    machine.run(3)
+    machine.team = 4_000_000
+    machine.run(5_000)
+    begin = machine.time
+    asked = machine.run(20_000)
+    late = asked.count(0)
+    assert late >= 1
+    assert late * machine.team <= (machine.time - begin) / MOST_PATIENCE * 1.5
+
+
+def test_teams_that_are_late_now_and_then_are_left_out_too(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(3)
+    for number in range(20_000):
+        machine.team = 4_000_000 if number % 3 == 0 else TEAM
+        machine.run()
+    assert sum(len([a for a in machine.run(1) if a == 0]) for _ in range(100)) < 10
+
+
+def test_teams_come_back_when_the_cores_are_free(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(3)
+    machine.team = 4_000_000
+    machine.run(5_000)
+    machine.team = TEAM
+    machine.run(2 * MOST_PATIENCE * 4_000_000 // SERIAL)
+    assert machine.run(100) == [0] * 100
+
+
+def test_where_one_thread_is_slow_as_well_teams_stay(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.serial, machine.team = 20_000_000, 10_000_000
+    machine.run(10)
+    machine.serial, machine.team = 40_000_000, 30_000_000  # half of each core is somebody else's
+    machine.run(100)
+    assert machine.run(100).count(0) >= 95

@@ -1,0 +1,74 @@
+"""What stays of programs that are dropped: nothing, however many there were."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import gc, sys
+import numpy as np
+import lamina
+from lamina.runtime.arguments import FlatStructure
+from lamina.runtime.buffers import live_bytes
+from lamina.runtime.compile import as_target, native_program
+from lamina.runtime.compiled import Compiled
+from lamina.runtime.layers import parse
+
+TEXT = '''func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<64x64xf32> {
+  %0 = aten.mm.default(%x, %w) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = aten.softmax.int(%0, dim = 0) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %1 : tensor<64x64xf32>
+}'''
+x = np.ones((64, 64), np.float32)
+machine = as_target(None)
+module = parse(TEXT)
+
+def resident():
+    with open("/proc/self/smaps_rollup") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
+
+def once(how):
+    if how == "compile":
+        lamina.compile(TEXT, constants={"w": x})(x)
+    else:
+        program = native_program(module, machine, cache=True)
+        Compiled(program, {"w": x}, FlatStructure(["x"]), str)(x)
+
+how, loads = sys.argv[1], int(sys.argv[2])
+for _ in range(200):
+    once(how)
+gc.collect()
+before, memory = resident(), live_bytes()
+for _ in range(loads):
+    once(how)
+gc.collect()
+print(resident() - before, live_bytes() - memory)
+"""  # noqa: E501 - an argument on one line
+
+
+def growth(how: str, loads: int) -> tuple[int, int]:
+    """Bytes that a process grows by in so many loads, and those of arenas and constants."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, how, str(loads)],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=True,
+    )
+    resident, memory = map(int, done.stdout.split())
+    return resident, memory
+
+
+def test_dropped_programs_leave_nothing() -> None:
+    resident, memory = growth("load", 400)
+    assert memory == 0
+    assert resident < 1 << 20  # at 9 KB a program it was 3.6 MB
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["load", "compile"])
+def test_ten_thousand_dropped_programs_leave_nothing(how: str) -> None:
+    resident, memory = growth(how, 10000)
+    assert memory == 0
+    assert resident < 5_000_000
