@@ -3,6 +3,7 @@
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
   $(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
 BIN := .venv/bin
+JOBS ?= $(shell nproc)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-lit test-python lint format conformance bench docs clean
@@ -16,7 +17,7 @@ test-lit: .venv/.test
 	$(BIN)/lit -s test
 
 test-python: .venv/.test
-	$(BIN)/python -m pytest -q -m "not long"
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not long"
 
 lint: .venv/.lint ## ruff (lint and format) and pyright
 	$(BIN)/ruff check .
