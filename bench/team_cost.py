@@ -1,6 +1,6 @@
 """What a team of two threads costs: starting one and waiting for its end, and a barrier within it.
 
-`passes/team_cost.py` has such figures, `FORK` and `BARRIER`. `python -m bench.team_cost` on a
+`passes/cost/team_cost.py` has such figures, `FORK` and `BARRIER`. `python -m bench.team_cost` on a
 quiet machine measures them anew, through Lamina's own code generator.
 """
 

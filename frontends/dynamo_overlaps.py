@@ -2,7 +2,7 @@
 
 AOTAutograd computes such an op as a whole and then writes, where eager mode writes element by
 element, or list entry by list entry. Where that makes a difference the graph is refused, by the
-rules of `lamina.passes.overlaps`.
+rules of `lamina.passes.functionalize.overlaps`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from torch.utils._pytree import tree_map
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.source import describe_location
 from lamina.frontends.locations import Locations
-from lamina.passes.overlaps import ELEMENTWISE, READ_BEFORE, ROW_BY_ROW, WRITES_LAST
-from lamina.passes.view_layouts import Layout
+from lamina.passes.functionalize.overlaps import ELEMENTWISE, READ_BEFORE, ROW_BY_ROW, WRITES_LAST
+from lamina.passes.functionalize.view_layouts import Layout
 
 
 def refuse_overlaps(graph_module: fx.GraphModule) -> None:

@@ -24,7 +24,7 @@ from lamina.frontends.dynamo_storage import (
     memory_order,
     row_major_copy,
 )
-from lamina.passes.view_inverses import overlaps
+from lamina.passes.functionalize.view_inverses import overlaps
 
 _ATEN = torch.ops.aten
 

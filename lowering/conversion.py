@@ -29,7 +29,7 @@ from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.tensor_types import element_of, is_complex
-from lamina.passes.fusion_override import FUSE
+from lamina.passes.fusion.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
 
 

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
-from lamina.passes.pass_states import verify_state
+from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.registry import PASSES, load_pass
 
 _DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')

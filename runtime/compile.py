@@ -14,7 +14,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
-from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
 from lamina.runtime.compiled import Compiled, Program
 from lamina.runtime.dispatch.native import begin_native_calls

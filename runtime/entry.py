@@ -23,7 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.passes.entry_attributes import given_names
+from lamina.passes.contracts.entry_attributes import given_names
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),

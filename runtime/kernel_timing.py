@@ -23,7 +23,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
 from lamina.dialects.loop.team import team_of
-from lamina.passes.trip_counts import trip_count
+from lamina.passes.regions.trip_counts import trip_count
 from lamina.runtime.arguments import array_kind, check_count, kind_name
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.binding import BoundProgram

@@ -13,9 +13,9 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import ExternOp
 from lamina.dialects.loop.access import shape_of
-from lamina.passes.fusion_cost import type_bytes
-from lamina.passes.kernel_costs import kernel_cost
-from lamina.passes.trip_counts import is_in_while, trip_count
+from lamina.passes.cost.fusion_cost import type_bytes
+from lamina.passes.cost.kernel_costs import kernel_cost
+from lamina.passes.regions.trip_counts import is_in_while, trip_count
 from lamina.runtime.extern_kernels.flops import extern_flops
 
 _KERNEL = "lamina.kernel"

@@ -12,7 +12,7 @@ from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
-from lamina.passes.verify_program import verify_program
+from lamina.passes.contracts.verify_program import verify_program
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""

@@ -25,8 +25,8 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
 from lamina.lowering.pipeline import pipeline, quoted_names
-from lamina.passes.pass_states import verify_state
-from lamina.passes.verify_program import verify_between_ops
+from lamina.passes.contracts.pass_states import verify_state
+from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
 from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.reporting import run_tool

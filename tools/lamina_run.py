@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
-from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named

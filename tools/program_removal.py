@@ -17,7 +17,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.program import missing
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic
-from lamina.passes.functional_forms import written_arguments
+from lamina.passes.functionalize.functional_forms import written_arguments
 
 Stops = Callable[[Operation], UnsupportedError | None]
 """What is wrong with an op that reads a value which the program does not have any more."""

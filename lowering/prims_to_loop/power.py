@@ -11,7 +11,7 @@ from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
 from lamina.lowering.scalar import compare, is_float, is_unsigned, mul, select, width_of
 from lamina.lowering.tensor_types import element_of
-from lamina.passes.canonicalize_loop import splat_value
+from lamina.passes.loop.canonicalize_loop import splat_value
 
 
 @lowers("pow")

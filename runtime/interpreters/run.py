@@ -14,7 +14,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
-from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import argument_slots, result_slots
 from lamina.runtime.interpreters.philox import stream
@@ -159,8 +159,8 @@ def _errors() -> Iterator[None]:
 
 def _functional(module: ModuleOp) -> ModuleOp:
     """`module`, or a functionalized copy if an op of it writes an argument."""
-    from lamina.passes.functional_forms import written_arguments
-    from lamina.passes.functionalize import functionalize
+    from lamina.passes.functionalize.functional_forms import written_arguments
+    from lamina.passes.functionalize.functionalize import functionalize
 
     if not any(op.name.startswith("aten.") and written_arguments(op) for op in module.walk()):
         return module

@@ -14,7 +14,7 @@ from lamina.dialects.context import Context  # noqa: E402
 from lamina.dialects.loop import KernelOp  # noqa: E402
 from lamina.frontends.exported_program import import_exported_program  # noqa: E402
 from lamina.lowering.pipeline import pipeline, run_pipeline  # noqa: E402
-from lamina.passes.fusion_reasons import explain_rest, numbers_of, reasons_of  # noqa: E402
+from lamina.passes.fusion.fusion_reasons import explain_rest, numbers_of, reasons_of  # noqa: E402
 
 functional = torch.nn.functional
 aten = torch.ops.aten

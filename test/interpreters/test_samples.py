@@ -21,9 +21,9 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.torch_types import tensor_type
 from lamina.lowering.aten_to_core_aten import ConvertAtenToCoreAtenPass
 from lamina.lowering.core_aten_to_prims import ConvertCoreAtenToPrimsPass
-from lamina.passes.verify_core_aten import VerifyCoreAtenPass
-from lamina.passes.verify_functional import VerifyFunctionalPass
-from lamina.passes.verify_prims import VerifyPrimsPass
+from lamina.passes.contracts.verify_core_aten import VerifyCoreAtenPass
+from lamina.passes.contracts.verify_functional import VerifyFunctionalPass
+from lamina.passes.contracts.verify_prims import VerifyPrimsPass
 from lamina.runtime.interpreters import run_module
 
 

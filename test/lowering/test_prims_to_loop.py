@@ -21,9 +21,9 @@ from lamina.frontends.torch_types import ELEMENT_TYPES, tensor_type
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.lowering.prims_to_loop import ConvertPrimsToLoopPass
 from lamina.lowering.prims_to_loop.table import LOWERINGS, limitations
-from lamina.passes.canonicalize_loop import CanonicalizeLoopPass
-from lamina.passes.loop_cse import LoopCsePass
-from lamina.passes.verify_loop import VerifyLoopPass
+from lamina.passes.contracts.verify_loop import VerifyLoopPass
+from lamina.passes.loop.canonicalize_loop import CanonicalizeLoopPass
+from lamina.passes.loop.loop_cse import LoopCsePass
 from lamina.runtime.interpreters import run_module
 
 _LINES = (Path(__file__).parent / "prims_samples.txt").read_text().splitlines()

@@ -34,7 +34,7 @@ def test_row_names_a_pass(name: str) -> None:
 @pytest.mark.parametrize("name", PASSES)
 def test_file_is_named_like_the_pass(name: str) -> None:
     module, _, attribute = PASSES[name].partition(":")
-    folder, last = module.split(".")[1], module.split(".")[2]
+    folder, last = module.split(".")[1], module.split(".")[-1]
     assert folder in ("passes", "lowering")
     assert last in (stem_of(name), stem_of(name).removeprefix("convert_"))
     assert attribute.endswith("Pass")

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
-from lamina.passes.dominance import verify_dominance
+from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.registry import load_pass
 
 

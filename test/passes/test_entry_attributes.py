@@ -13,7 +13,7 @@ import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import parse_module
-from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import parse
 

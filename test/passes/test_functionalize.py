@@ -11,8 +11,8 @@ import torch
 from lamina.dialects.context import Context
 from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.exported_program import import_exported_program
-from lamina.passes.functionalize import FunctionalizePass
-from lamina.passes.verify_functional import VerifyFunctionalPass
+from lamina.passes.contracts.verify_functional import VerifyFunctionalPass
+from lamina.passes.functionalize.functionalize import FunctionalizePass
 from lamina.runtime.interpreters import run_module
 
 

@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects import func
 
 import lamina
-from lamina.passes.in_place import in_place_pairs
+from lamina.passes.memory.in_place import in_place_pairs
 from lamina.runtime.layers import parse
 
 M = "memref<4x4xf32>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
-from lamina.passes.fusion_estimate import BARRIER_SECONDS
-from lamina.passes.kernel_model import (
+from lamina.passes.cost.fusion_estimate import BARRIER_SECONDS
+from lamina.passes.cost.kernel_model import (
     FAR_CACHES,
     HAND_OVER,
     PRODUCT_ROWS,
@@ -19,7 +19,7 @@ from lamina.passes.kernel_model import (
     row_tasks,
     seconds,
 )
-from lamina.passes.team_cost import BARRIER
+from lamina.passes.cost.team_cost import BARRIER
 from lamina.runtime.layers import parse
 
 MACHINE = Roofline.of(Target.parse("x86-64-v3"))

@@ -9,7 +9,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 
 from lamina.dialects.context import Context
-from lamina.passes.dominance import verify_dominance
+from lamina.passes.contracts.dominance import verify_dominance
 
 CLEAN_UPS: tuple[type[ModulePass], ...] = (
     CanonicalizePass,

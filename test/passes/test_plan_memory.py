@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, f32, i1, i8, i64
 
-from lamina.passes.plan_memory import Buffer, assign_offsets, byte_size
+from lamina.passes.memory.plan_memory import Buffer, assign_offsets, byte_size
 
 Spans = list[tuple[int, int, int]]
 spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 12)), max_size=40)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lamina
-from lamina.passes import plan_scratch
+from lamina.passes.memory import plan_scratch
 
 LENGTHS = (7, 1000, 16_384, 50_257, 70_001, 128_256)
 

@@ -8,7 +8,7 @@ from xdsl.dialects.scf import ParallelOp
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.passes.team_cost import (
+from lamina.passes.cost.team_cost import (
     BARRIER,
     FORK,
     NANOSECONDS,

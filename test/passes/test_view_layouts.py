@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.passes.view_layouts import Layout, reshaped
+from lamina.passes.functionalize.view_layouts import Layout, reshaped
 
 _EXTENTS = st.lists(st.integers(1, 4), min_size=1, max_size=3)
 

@@ -55,7 +55,7 @@ PATCHES = {
         from dataclasses import dataclass
         from xdsl.passes import ModulePass
         from lamina.passes import registry
-        from lamina.passes.functionalize import FunctionalizePass
+        from lamina.passes.functionalize.functionalize import FunctionalizePass
         @dataclass(frozen=True)
         class Mine(FunctionalizePass):
             name = "functionalize"
@@ -67,7 +67,7 @@ PATCHES = {
         registry.PASSES["functionalize"] = f"{__name__}:Mine"
     """,
     "a_pass_class": """
-        from lamina.passes.functionalize import FunctionalizePass
+        from lamina.passes.functionalize.functionalize import FunctionalizePass
         before = FunctionalizePass.apply
         def apply(self, ctx, op):
             before(self, ctx, op)
@@ -126,14 +126,14 @@ def test_neither_gets_the_code_of_the_other(name: str, meaning: float, tmp_path:
 
 
 COSTS = """
-from lamina.passes import team_cost
+from lamina.passes.cost import team_cost
 team_cost.FORK = 10**9
 """
 
 
 def test_costs_count(tmp_path: Path) -> None:
     said, _ = run(tmp_path, COSTS)
-    assert said == "lamina.passes.team_cost.FORK"
+    assert said == "lamina.passes.cost.team_cost.FORK"
     assert len(list(tmp_path.rglob("*.lamina"))) == 1  # the native call code
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.passes.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.interpreters import run_module

@@ -1,0 +1,70 @@
+"""Which passes may run on a program in which state; others are refused, not tried.
+
+Below the tensor layers, passes know how far a program has come only by what stands in it: kernels
+as functions, values in memory, explicit loops. Each takes what comes before it in the pipeline.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+
+from lamina.dialects.errors import InputError
+from lamina.passes.registry import PASSES
+
+
+class State(Enum):
+    """How far a program has come."""
+
+    TENSORS = "ops on tensors"
+    KERNELS = "kernels that are functions on tensors"
+    BUFFERS = "kernels on buffers"
+    LOOPS = "explicit loops"
+
+
+_LATE: dict[str, frozenset[State]] = {
+    "outline-kernels": frozenset({State.TENSORS, State.KERNELS}),
+    "outline-regions": frozenset({State.TENSORS, State.KERNELS}),
+    "inline-regions": frozenset({State.TENSORS, State.KERNELS}),
+    "bufferize": frozenset({State.TENSORS, State.KERNELS}),
+    "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
+    "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),
+    "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
+    "schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "merge-parallel-regions": frozenset({State.LOOPS}),
+    "plan-scratch": frozenset({State.LOOPS}),
+}
+"""What passes behind the tensor layers take; those that are not named here take ops on tensors."""
+
+
+def state_of(module: ModuleOp) -> State:
+    """The state of a program; kernels that are not scheduled count for all of it."""
+    # The tools import this module, and start without the dialects.
+    from xdsl.dialects import func
+
+    from lamina.dialects.loop import LONE_OPS, GenericOp
+    from lamina.passes.fusion.outline_kernels import KERNEL
+    from lamina.passes.memory.bufferize import ENTRY
+
+    functions = [f for f in module.body.block.ops if isinstance(f, func.FuncOp)]
+    kernels = [f for f in functions if KERNEL in f.attributes]
+    on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
+    if not on_buffers and not any(ENTRY in f.attributes for f in functions):
+        return State.KERNELS if kernels else State.TENSORS
+    nests = any(isinstance(op, (GenericOp, *LONE_OPS)) for f in kernels for op in f.body.walk())
+    return State.BUFFERS if nests else State.LOOPS
+
+
+def verify_state(module: ModuleOp, name: str) -> None:
+    """Raises InputError if the pass of that name is not for a program in this state.
+
+    Contracts (`verify-...`) say themselves what they find; passes of others are not known.
+    """
+    if name not in PASSES or name.startswith("verify-"):
+        return
+    taken = _LATE.get(name, frozenset({State.TENSORS}))
+    found = state_of(module)
+    if found not in taken:
+        wanted = " or ".join(state.value for state in State if state in taken)
+        raise InputError(f"{name}: the program is {found.value} by now; the pass takes {wanted}")

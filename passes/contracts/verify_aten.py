@@ -1,0 +1,21 @@
+"""`verify-aten`: the contract of the layer: any ATen overload may stand here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from lamina.passes.contracts.contracts import verify_layer
+
+
+@dataclass(frozen=True)
+class VerifyAtenPass(ModulePass):
+    """Refuse a module that does not stand at the aten layer."""
+
+    name = "verify-aten"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_layer(op, "aten", ("aten",))

@@ -1,0 +1,21 @@
+"""`verify-core-aten`: the contract of the layer: only core ATen, nothing mutates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from lamina.passes.contracts.contracts import refuse_mutation, verify_layer
+
+
+@dataclass(frozen=True)
+class VerifyCoreAtenPass(ModulePass):
+    """Refuse a module that does not stand at the core-aten layer."""
+
+    name = "verify-core-aten"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_layer(op, "core-aten", ("core_aten",), refuse_mutation)

@@ -1,0 +1,27 @@
+"""`verify-functional`: the contract of the layer: ATen without mutation, on known sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from lamina.passes.contracts.contracts import refuse_mutation, refuse_open_sizes, verify_layer
+
+
+@dataclass(frozen=True)
+class VerifyFunctionalPass(ModulePass):
+    """Refuse a module that does not stand at the functional layer."""
+
+    name = "verify-functional"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_layer(op, "functional", ("aten",), _check)
+
+
+def _check(op: Operation) -> None:
+    refuse_mutation(op)
+    refuse_open_sizes(op)

@@ -1,0 +1,149 @@
+"""`verify-loop`: the contract of the structured loop layer.
+
+Functions hold loop nests, free reshapes, kernels and calls, on tensors of static shape. With the
+option `buffers` the same holds for memrefs, after `bufferize`, and buffers may be allocated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+    f32,
+    f64,
+)
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+
+from lamina.dialects.control import RegionOp
+from lamina.dialects.control import YieldOp as ControlYieldOp
+from lamina.dialects.loop import (
+    LONE_OPS,
+    ExternOp,
+    GenericOp,
+    IndexOp,
+    KernelOp,
+    ReadOp,
+    ReshapeOp,
+    ReturnOp,
+    SpecialOp,
+    YieldOp,
+)
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.schema.grammar import ELEMENT_NAMES, ELEMENT_TYPES
+from lamina.passes.contracts.contracts import verify_addressable
+from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.verify_program import verify_between_ops
+from lamina.passes.refusal import invalid
+
+BODY_DIALECTS = frozenset({"arith", "math"})
+BODY_OPS = (IndexOp, ReadOp, SpecialOp, YieldOp)
+TENSOR_OPS = (
+    GenericOp,
+    *LONE_OPS,
+    ExternOp,
+    ReshapeOp,
+    KernelOp,
+    ReturnOp,
+    RegionOp,
+    ControlYieldOp,
+    func.CallOp,
+    func.ReturnOp,
+)
+COMPLEX_OPS = (
+    ReshapeOp,
+    ExternOp,
+    RegionOp,
+    ControlYieldOp,
+    func.FuncOp,
+    func.CallOp,
+    func.ReturnOp,
+)
+"""Ops that hand complex numbers on; all computing is done on their parts."""
+
+SCALARS = frozenset({*ELEMENT_TYPES, IndexType()} - {ComplexType(f32), ComplexType(f64)})
+"""What a body computes with."""
+
+MOST_POINTS = 2**50
+"""Of one domain: at a point a nanosecond it takes thirteen days, and costs still fit an i64."""
+
+BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
+
+
+@dataclass(frozen=True)
+class VerifyLoopPass(ModulePass):
+    """Check that functions hold only loop ops on statically shaped tensors (or memrefs)."""
+
+    name = "verify-loop"
+    buffers: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.verify()
+        verify_between_ops(op)
+        verify_entries(op, "scheduled" if self.buffers else "loop")
+        verify_addressable(op)
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp):
+                raise invalid(function, "only functions may stand at module level")
+            if not function.body.blocks:
+                raise invalid(function, f"@{function.sym_name.data} is declared without a body")
+            self._check_types(function, *function.function_type.inputs)
+            for block in function.body.blocks:
+                self._check_block(block)
+
+    def _check_block(self, block: Block) -> None:
+        for op in block.ops:
+            if not isinstance(op, TENSOR_OPS) and not (self.buffers and isinstance(op, BUFFER_OPS)):
+                raise invalid(op, "is not an op of the loop layer")
+            self._check_types(op, *(v.type for v in (*op.operands, *op.results)))
+            if isinstance(op, GenericOp | OrderedNest):
+                _check_body(op)
+            elif isinstance(op, KernelOp):
+                self._check_block(op.block)
+            elif isinstance(op, RegionOp):
+                for inner in op.blocks:
+                    self._check_block(inner)
+
+    def _check_types(self, op: Operation, *types: Attribute) -> None:
+        allowed = (TensorType, MemRefType) if self.buffers else (TensorType,)
+        kinds = "tensor or memref" if self.buffers else "tensor"
+        for kind in types:
+            if not isinstance(kind, allowed) or any(e < 0 for e in kind.get_shape()):
+                raise invalid(op, f"{kind} is not a {kinds} of static shape")
+            if kind.element_type not in ELEMENT_TYPES:
+                known = ", ".join(ELEMENT_NAMES)
+                raise invalid(op, f"{kind} has elements that no code is made for, only: {known}")
+            if isinstance(kind.element_type, ComplexType) and not isinstance(op, COMPLEX_OPS):
+                raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
+
+
+def _check_body(op: GenericOp | OrderedNest) -> None:
+    if prod(op.extents) > MOST_POINTS:
+        raise invalid(
+            op, f"a domain of {prod(op.extents)} points takes days to walk, the most are 2^50"
+        )
+    for inner in op.block.ops:
+        for result in inner.results:
+            if result.type not in SCALARS:
+                raise invalid(inner, f"no code is made for numbers of {result.type}")
+        if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
+            raise invalid(inner, "bodies hold only arith, math, loop.index, .read and .special")
+        if inner.regions:
+            raise invalid(inner, "ops of a body have no regions")
+    if isinstance(op, OrderedNest):
+        return
+    for combiner, value in zip(op.combiner_names, op.yielded, strict=True):
+        kind = value.type
+        unsigned = isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
+        if combiner in ("max", "min") and unsigned:
+            raise invalid(op, f"combiner '{combiner}' compares signed numbers, not {kind}")

@@ -1,0 +1,161 @@
+"""`verify-scheduled`: the contract of what code generation takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from lamina.codegen.target import STACK_BYTES
+from lamina.dialects.loop import BarrierOp, ExternOp, GenericOp, KernelOp, SingleOp, TeamOp
+from lamina.passes.contracts.contracts import verify_addressable
+from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.memory.plan_scratch import SCRATCH, stack_bytes
+from lamina.passes.parallel.team_steps import is_shared
+from lamina.passes.refusal import invalid
+
+ENTRY_OPS = frozenset(
+    {
+        "arith.constant",
+        "memref.view",
+        "memref.load",
+        "memref.copy",
+        "scf.if",
+        "scf.while",
+        "scf.for",
+        "scf.condition",
+        "scf.yield",
+        "loop.reshape",
+        "loop.row",
+        "loop.poll",
+        "loop.extern",
+        "func.call",
+        "func.return",
+        "loop.team",
+        "loop.single",
+        "loop.barrier",
+    }
+)
+KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
+
+
+@dataclass(frozen=True)
+class VerifyScheduledPass(ModulePass):
+    """Check that entries only call kernels and that kernels are explicit loops over memory."""
+
+    name = "verify-scheduled"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_entries(op, "scheduled")
+        verify_addressable(op)
+        kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        for name, kernel in kernels.items():
+            if not kernel.body.blocks:
+                raise invalid(kernel, f"@{name} is declared without a body")
+
+        @cache
+        def may_be_shared(name: str) -> bool:
+            return name in kernels and is_shared(kernels[name].body.block)
+
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp):
+                raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
+            _verify_signature(function)
+            if ENTRY in function.attributes:
+                _verify_entry(function)
+                for inner in function.body.walk():
+                    if isinstance(inner, TeamOp):
+                        _verify_team(inner, may_be_shared)
+            elif KERNEL in function.attributes:
+                _verify_kernel(function)
+            else:
+                raise DiagnosticException(
+                    f"verify-scheduled: @{function.sym_name.data} is neither an entry "
+                    f"({ENTRY}) nor a kernel ({KERNEL})"
+                )
+
+
+def _verify_signature(function: func.FuncOp) -> None:
+    kind = function.function_type
+    for value in kind.inputs.data:
+        if not isinstance(value, MemRefType) or any(e < 0 for e in value.get_shape()):
+            raise DiagnosticException(
+                f"verify-scheduled: @{function.sym_name.data} takes {value}; arguments are memrefs "
+                "of static shape"
+            )
+    if kind.outputs.data:
+        raise DiagnosticException(
+            f"verify-scheduled: @{function.sym_name.data} returns values; results are arguments"
+        )
+
+
+def _verify_entry(function: func.FuncOp) -> None:
+    for op in function.body.walk():
+        if op.name not in ENTRY_OPS:
+            raise DiagnosticException(
+                f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
+                "calls kernels, in branches and loops"
+            )
+        if isinstance(op, ExternOp):
+            _verify_extern(function, op)
+
+
+def _verify_extern(function: func.FuncOp, call: ExternOp) -> None:
+    """The code that a call is given is made by a signature: it must be that of the call."""
+    callee = call.callee
+    if callee is None:  # code generation says so where it needs one
+        return
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    if not isinstance(callee, BlockArgument):
+        raise invalid(call, "calls through no argument of kind extern")
+    given = attributes[callee.index].data.get("lamina.signature") if attributes else None
+    if given is not None and given != StringAttr(call.signature):
+        raise invalid(call, f"argument {callee.index} has another lamina.signature: {given}")
+
+
+def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
+    """Every thread runs what stands in a team, so only shared loops may write memory there."""
+    for call in team.body.block.ops:
+        if isinstance(call, SingleOp | BarrierOp):
+            continue
+        name = call.callee.root_reference.data if isinstance(call, func.CallOp) else call.name
+        if not may_be_shared(name):
+            raise DiagnosticException(
+                f"verify-scheduled: a team runs {name} on every thread, and it is no kernel of "
+                "parallel loops; loop.single runs it on one"
+            )
+
+
+def _verify_scratch(function: func.FuncOp) -> None:
+    """What is noted of a kernel's stack is what it allocates, and fits."""
+    noted = function.attributes.get(SCRATCH)
+    if noted is None:
+        return
+    if not isinstance(noted, DenseArrayBase) or len(noted.get_values()) != 2:
+        raise DiagnosticException(f"verify-scheduled: {SCRATCH} is bytes of stack and of arena")
+    noted_stack = int(noted.get_values()[0])
+    taken = stack_bytes(function)
+    if noted_stack < taken or noted_stack > STACK_BYTES:
+        raise DiagnosticException(
+            f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "
+            f"{SCRATCH} has {noted_stack}, and there are {STACK_BYTES}"
+        )
+
+
+def _verify_kernel(function: func.FuncOp) -> None:
+    _verify_scratch(function)
+    for op in function.body.walk():
+        dialect = op.name.partition(".")[0]
+        if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
+            raise DiagnosticException(
+                f"verify-scheduled: {op.name} in kernel @{function.sym_name.data} is not scheduled"
+            )

@@ -1,0 +1,87 @@
+"""What one call of a kernel moves and computes, counted from its nests, for the ledger.
+
+Works on outlined kernels with tensors and on bufferized ones. `schedule` keeps the counts on the
+function, since loops no longer show them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from math import ceil, log2, prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, SortOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
+from lamina.passes.schedule.lone_ops import lone_work
+
+COST = "lamina.cost"
+"""Attribute of scheduled kernels: bytes, flops and cost units of one call."""
+
+_FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
+
+
+@dataclass(frozen=True)
+class KernelCost:
+    """`traffic` in bytes, each array once; `flops` one each; `units` as in `fusion_cost`."""
+
+    traffic: int
+    flops: int
+    units: int
+
+    def attribute(self) -> DenseArrayBase:
+        """The counts as an attribute, see `COST`; the largest i64 for those beyond it."""
+        return DenseArrayBase.from_list(i64, [min(count, 2**63 - 1) for count in astuple(self)])
+
+
+def kernel_cost(function: func.FuncOp) -> KernelCost:
+    """Of a kernel function: as was noted when it was scheduled, or counted now."""
+    noted = function.attributes.get(COST)
+    if isinstance(noted, DenseArrayBase):
+        return KernelCost(*(int(n) for n in noted.get_values()))
+    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
+    results = sum(type_bytes(t) for t in function.function_type.outputs)
+    return KernelCost(
+        traffic=sum(map(_traffic, function.args)) + results,
+        flops=sum(map(_flops, ops)),
+        units=sum(work(op) if isinstance(op, GenericOp) else lone_work(op) for op in ops),
+    )
+
+
+def _traffic(argument: SSAValue) -> int:
+    """Bytes touched of an argument: all of it, or one element for each look-up in a table."""
+    size, looked_up = value_bytes(argument), 0
+    kind = argument.type
+    assert isinstance(kind, TensorType | MemRefType)
+    element = size // max(1, prod(kind.get_shape()))
+    for use in argument.uses:
+        user = use.operation
+        if not isinstance(user, GenericOp) or argument in (*user.inputs, *user.outs):
+            return size
+        looked_up += prod(user.extents) * element
+    return min(size, looked_up)
+
+
+def _flops(op: Operation) -> int:
+    """Points of the domain times arithmetic in the body; comparisons of a sort by merging.
+
+    Where only some elements of a row are asked for, each is looked at once, and these are sorted.
+    """
+    if isinstance(op, SortOp):
+        *rows, length = shape_of(op.input)
+        sorted_ones = length if op.window is None else op.window[1]
+        looks = 0 if op.window is None else length
+        return prod(rows) * (looks + sorted_ones * ceil(log2(max(1, sorted_ones))))
+    if not isinstance(op, GenericOp | OrderedNest):
+        return 0
+    body = sum(
+        not o.name.startswith(_FREE_BODY_OPS) and o.name.startswith(("arith.", "math."))
+        for o in op.block.ops
+    )
+    if isinstance(op, GenericOp):
+        body += sum(combiner != "store" for combiner in op.combiner_names)
+    return prod(op.extents) * body

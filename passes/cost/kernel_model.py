@@ -1,0 +1,144 @@
+"""What it costs to run nests as one kernel, against two kernels: the roofline model of merging.
+
+One kernel reads what both read only once, keeps what they hand on near, and spares a call and a
+wait of all threads. It has only the rows that its nests share, though, so that fewer threads may
+find work; and a product in it reads its packed operand again for each block of rows, whichever
+thread has packed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from lamina.codegen.roofline import Roofline
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.passes.cost.fusion_cost import value_bytes, work
+from lamina.passes.cost.fusion_estimate import (
+    BARRIER_SECONDS,
+    KERNEL_SECONDS,
+    LINE_BYTES,
+    Estimate,
+)
+
+THREADS = 8
+"""Threads that rows are shared out among, if there are so many rows: more only add to it."""
+PRODUCT_ROWS = 16
+"""Rows that a thread takes of a product in a kernel of rows, for each time it reads the panels."""
+FAR_BANDWIDTH = 10e9
+"""Bytes a second that a core reads of what others have just written, in their caches."""
+FAR_CACHES = 4
+"""Second-level caches that hold what threads have packed; more has gone to where all read it."""
+HAND_OVER = KERNEL_SECONDS + BARRIER_SECONDS
+"""What a kernel of its own takes besides its work: its call, and a barrier in front of it."""
+SERIAL_SECONDS = 2 * BARRIER_SECONDS
+"""Work of which a second thread would save no more than the barrier that it takes."""
+
+
+def seconds(nests: Sequence[GenericOp], machine: Roofline) -> float:
+    """The least time of the nests as one kernel on one core."""
+    return machine.seconds(_traffic(nests), sum(map(work, nests)))
+
+
+def _traffic(nests: Sequence[GenericOp]) -> int:
+    """Bytes of all that the nests read and write, each array once; of tables, what they look up."""
+    values = dict.fromkeys(v for n in nests for v in (*n.inputs, *n.res))
+    tables: dict[SSAValue, int] = {}
+    for nest in nests:
+        for table in nest.sources:
+            tables[table] = tables.get(table, 0) + prod(nest.extents) * LINE_BYTES
+    looked_up = sum(min(value_bytes(t), n) for t, n in tables.items() if t not in values)
+    return looked_up + sum(map(value_bytes, values))
+
+
+def row_tasks(nests: Sequence[GenericOp], rows: int) -> int:
+    """How many threads find work where nests share `rows` rows: products take blocks of them."""
+    tasks = rows
+    for shape in row_products(nests):
+        own = max(1, min(rows, shape.size(shape.rows)))
+        tasks = min(tasks, rows // own * -(-own // PRODUCT_ROWS))
+    return tasks
+
+
+def repacked_bytes(nests: Sequence[GenericOp]) -> int:
+    """Bytes of packed operands that threads would read out of each other's caches.
+
+    A product of its own, with more columns than rows, leaves each thread the columns that it has
+    packed; a kernel of rows cannot.
+    """
+    return sum(
+        value_bytes(shape.op.inputs[shape.b])
+        for shape in row_products(nests)
+        if REPACKED in shape.op.attributes
+        and shape.size(shape.batch) == 1
+        and shape.size(shape.columns) > shape.size(shape.rows)
+    )
+
+
+def row_products(nests: Sequence[GenericOp]) -> list[Contraction]:
+    """The products of a kernel, if another nest of it needs whole rows."""
+    shapes = [Contraction.of(nest) for nest in nests]
+    products = [shape for shape in shapes if shape is not None]
+    by_panels = shapes[0] is not None and not any(n.reduction_dims for n in nests[1:])
+    return [] if by_panels else products
+
+
+def estimate_far_panels(panels: int, spared: int, machine: Roofline) -> Estimate:
+    """Of a kernel of rows that reads `panels` bytes which other threads have just packed.
+
+    It need not move `spared` bytes again.
+    """
+    near = FAR_CACHES * machine.near_bytes
+    return Estimate(
+        bytes_saved=spared,
+        flops_added=0,
+        seconds_saved=spared / machine.bandwidth(spared) + HAND_OVER,
+        seconds_added=panels / FAR_BANDWIDTH if panels <= near else 0.0,
+    )
+
+
+def estimate_rows(
+    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
+) -> Estimate:
+    """Of one kernel that shares out `rows` rows, and need not move `spared` bytes again.
+
+    With fewer rows than threads, some threads are idle.
+    """
+    idle = 1 / min(THREADS, max(1, rows)) - 1 / THREADS
+    return Estimate(
+        bytes_saved=spared,
+        flops_added=0,
+        seconds_saved=spared / machine.bandwidth(_traffic(nests)) + HAND_OVER,
+        seconds_added=idle * seconds(nests, machine),
+    )
+
+
+def estimate_product(kept: int, panels: int, machine: Roofline) -> Estimate:
+    """Of a product in the kernel that makes its rows: `kept` bytes of them are not stored.
+
+    Its `panels` bytes of packed operand are read with each block of rows instead of once.
+    """
+    bandwidth = machine.bandwidth(kept + panels)
+    return Estimate(
+        bytes_saved=2 * (kept - panels),
+        flops_added=0,
+        seconds_saved=2 * kept / bandwidth,
+        seconds_added=2 * panels / bandwidth,
+    )
+
+
+def estimate_small(
+    one: Sequence[GenericOp], other: Sequence[GenericOp], machine: Roofline
+) -> Estimate:
+    """Of one thread that runs two kernels as one, whatever rows they have."""
+    together = seconds((*one, *other), machine)
+    shared = together >= SERIAL_SECONDS
+    return Estimate(
+        bytes_saved=0,
+        flops_added=0,
+        seconds_saved=KERNEL_SECONDS,
+        seconds_added=together / 2 if shared else 0.0,
+    )

@@ -1,0 +1,77 @@
+"""When several threads pay: what a kernel takes on one core, against what a team costs.
+
+Times are the least that the target's roofline allows, in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Operation
+
+from lamina.codegen.roofline import CLOCK_HZ, Roofline
+from lamina.dialects.loop import GenericOp
+from lamina.passes.cost.fusion_cost import work
+from lamina.passes.cost.kernel_costs import kernel_cost
+from lamina.passes.regions.trip_counts import estimated_runs
+from lamina.passes.schedule.lone_ops import lone_work
+
+NANOSECONDS = "lamina.nanoseconds"
+"""Attribute of scheduled kernels: the estimate for one call on one core."""
+
+FORK = 1200
+"""Nanoseconds that starting a team and waiting for its end take, while its threads still spin."""
+
+BARRIER = 200
+"""Nanoseconds for a barrier and for what one core then fetches of what another wrote."""
+
+LEAST_THREADS = 2
+"""A team is planned for so many: more only make it pay earlier."""
+
+
+def team_pays(nanoseconds: int, barriers: int) -> bool:
+    """Whether two threads save more of this work of one than a fork and these barriers take."""
+    return nanoseconds - nanoseconds // LEAST_THREADS >= FORK + barriers * BARRIER
+
+
+def sharing_pays(nanoseconds: int) -> bool:
+    """Whether a kernel of a team is better shared among its threads than left to one."""
+    return nanoseconds - nanoseconds // LEAST_THREADS >= BARRIER
+
+
+def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
+    """The estimate for one call of a bufferized kernel."""
+    traffic = kernel_cost(function).traffic
+    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
+    vector = sum(work(op) * max(1.0, _widest(op) / 32) for op in ops if isinstance(op, GenericOp))
+    scalar = sum(map(lone_work, ops))
+    return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / CLOCK_HZ))
+
+
+def program_nanoseconds(functions: Sequence[func.FuncOp]) -> int:
+    """The estimate for one run of the entry that takes longest; kernels have theirs noted."""
+    kernels: dict[str, int] = {}
+    entries: list[func.FuncOp] = []
+    for function in functions:
+        noted = function.attributes.get(NANOSECONDS)
+        if isinstance(noted, IntegerAttr):
+            kernels[function.sym_name.data] = noted.value.data
+        else:
+            entries.append(function)
+    totals = [
+        sum(
+            kernels.get(call.callee.root_reference.data, 0) * estimated_runs(call)
+            for call in entry.body.walk()
+            if isinstance(call, func.CallOp)
+        )
+        for entry in entries
+    ]
+    return max(totals or kernels.values(), default=0)
+
+
+def _widest(op: Operation) -> int:
+    """Bits of the widest element that an op touches."""
+    kinds = [v.type.element_type for v in op.operands if isinstance(v.type, MemRefType)]
+    return max((getattr(kind, "bitwidth", 64) for kind in kinds), default=32)

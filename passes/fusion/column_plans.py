@@ -1,0 +1,212 @@
+"""How sums over the rows of a kernel may be made beside them: which dimensions are those rows.
+
+A gradient of a weight sums, over the very rows that a kernel walks anyway, what it reads there. The
+kernel can keep such column sums while it walks its rows, if the sums read what it reads, or what it
+makes, at the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.passes.fusion.fusion_rules import MIN_PARALLEL_ROWS, Refusal
+
+TASKS = 16
+"""Tasks to aim for: enough for any usual number of threads to share."""
+LEAST_PART_ROWS = 8
+"""Rows that a task adds up at least: what it reads is that many times what it keeps."""
+LEAST_RUN = 1024
+"""Points of a row at least, if others are next to it: shorter rows are read in pieces of lines."""
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """The first rows of a kernel, outermost first, as dimensions of a nest that sums over them."""
+
+    dims: tuple[int, ...]
+    """Of the summing nest, one for each row that is kept."""
+    summed: tuple[bool, ...]
+    """Whether the nest sums over that row."""
+
+
+def lone_reduction(kernel: KernelOp) -> GenericOp | None:
+    """The nest of a kernel that reduces, if all others only change its results point by point."""
+    nest, *rest = list(kernel.block.ops)[:-1]
+    if not isinstance(nest, GenericOp) or "store" in nest.combiner_names:
+        return None
+    if not nest.reduction_dims or 0 in nest.extents:
+        return None
+    made = [nest, *rest]
+    for other in rest:
+        if not isinstance(other, GenericOp) or not other.is_pointwise:
+            return None
+        if any(value.owner not in made for value in other.operands):
+            return None
+    return nest
+
+
+def column_plan(
+    walkers: Sequence[KernelOp], kernel: KernelOp, nest: GenericOp
+) -> ColumnPlan | Refusal | None:
+    """The plan for `nest`, alone in `kernel`, beside the nests of the `walkers`, one kernel to be.
+
+    None if they share no data; a refusal if they do, but not along rows.
+    """
+    found: ColumnPlan | None = None
+    shared = False
+    for reader, forms, number in _meetings(walkers, kernel, nest):
+        shared = True
+        read = forms_of(nest.read_maps[number], nest.extents)
+        if forms is None or read is None:
+            continue
+        plan = _plan(reader, forms, nest, read)
+        if plan is not None and (found is None or len(plan.dims) > len(found.dims)):
+            found = plan
+    if found is None:
+        return Refusal("one sums over what are no rows of the other") if shared else None
+    if not _edges_agree(walkers, kernel, nest, found):
+        return Refusal("one needs other rows of what the other makes")
+    return found
+
+
+def _meetings(
+    walkers: Sequence[KernelOp], kernel: KernelOp, nest: GenericOp
+) -> list[tuple[GenericOp, tuple[Linear, ...] | None, int]]:
+    """Nests that read, or make, what `nest` reads: how, and the number of its read."""
+    found: list[tuple[GenericOp, tuple[Linear, ...] | None, int]] = []
+    for number, argument in enumerate(nest.inputs):
+        value = _outside(kernel, argument)
+        for walker in walkers:
+            found += [
+                (user, forms_of(user.read_maps[place], user.extents), number)
+                for operand, inner in zip(walker.inputs, walker.block.args, strict=True)
+                if operand is value
+                for use in inner.uses
+                if isinstance(user := use.operation, GenericOp)
+                and (place := use.index) < len(user.inputs)
+            ]
+            made = _made(walker, value)
+            if made is not None and isinstance(maker := made.owner, GenericOp):
+                write = maker.write_maps[list(maker.res).index(made)]  # pyright: ignore
+                found.append((maker, forms_of(write, maker.extents), number))
+    return found
+
+
+def _outside(kernel: KernelOp, argument: SSAValue) -> SSAValue | None:
+    return next(
+        (v for v, a in zip(kernel.inputs, kernel.block.args, strict=True) if a is argument), None
+    )
+
+
+def _made(walker: KernelOp, value: SSAValue | None) -> SSAValue | None:
+    """The value inside a kernel that is its result `value`."""
+    end = walker.block.last_op
+    assert isinstance(end, ReturnOp)
+    return next((v for r, v in zip(walker.res, end.values, strict=True) if r is value), None)
+
+
+def _plan(
+    reader: GenericOp, forms: tuple[Linear, ...], nest: GenericOp, read: tuple[Linear, ...]
+) -> ColumnPlan | None:
+    """The longest prefix of the reader's rows that `nest` walks too, with a run left in each."""
+    rows, dims = rows_of(reader), list[int]()
+    nearest = {d for d, c in read[-1].terms if c == 1} if read else set[int]()
+    for row in rows:
+        steps = [form.coefficient(row) for form in forms]
+        dim = next(
+            (
+                d
+                for d, extent in enumerate(nest.extents)
+                if extent == reader.extents[row]
+                and d not in dims
+                and [form.coefficient(d) for form in read] == steps
+                and any(steps)
+            ),
+            None,
+        )
+        if dim is None or dim in nearest:
+            break
+        dims.append(dim)
+    reduced = set(nest.reduction_dims)
+    while dims and dims[-1] not in reduced:
+        if prod(e for d, e in enumerate(nest.extents) if d not in dims) >= LEAST_RUN:
+            break
+        dims.pop()
+    if not reduced.intersection(dims):
+        return None
+    return ColumnPlan(tuple(dims), tuple(d in reduced for d in dims))
+
+
+def _edges_agree(
+    walkers: Sequence[KernelOp], kernel: KernelOp, nest: GenericOp, plan: ColumnPlan
+) -> bool:
+    """Whether what the nest reads of the walkers' results was made at the same rows."""
+    for operand, argument in zip(kernel.inputs, kernel.block.args, strict=True):
+        for walker in walkers:
+            made = _made(walker, operand)
+            if made is None:
+                continue
+            maker = made.owner
+            if not isinstance(maker, GenericOp) or any(s is argument for s in nest.sources):
+                return False
+            rows = {maker: rows_of(maker)}
+            for number, value in enumerate(nest.inputs):
+                if value is not argument:
+                    continue
+                if nest.pad_values[number] is not None:
+                    return False
+                aligned = _aligned(made, rows, nest, number, len(plan.dims))
+                if aligned != list(plan.dims):
+                    return False
+    return True
+
+
+def _aligned(
+    made: SSAValue,
+    rows: dict[GenericOp, tuple[int, ...]],
+    nest: GenericOp,
+    number: int,
+    count: int,
+) -> list[int | None]:
+    maker = made.owner
+    assert isinstance(maker, GenericOp)
+    written = forms_of(maker.write_maps[list(maker.res).index(made)], maker.extents)  # pyright: ignore
+    read = forms_of(nest.read_maps[number], nest.extents)
+    if written is None or read is None:
+        return []
+    aligned: list[int | None] = []
+    for row in rows[maker][:count]:
+        axis = next((a for a, form in enumerate(written) if form == Linear.dim(row)), None)
+        dim = None if axis is None else next(iter(read[axis].terms), (None, 0))[0]
+        pure = dim is not None and axis is not None and read[axis] == Linear.dim(dim)
+        aligned.append(dim if pure else None)
+    return aligned
+
+
+def parts_of(extents: Sequence[int], plan: ColumnPlan, points: int, serial: int) -> int:
+    """Into how many parts to divide the first summed row, for threads to share.
+
+    1 if the other rows give tasks enough, or one thread does `points` points alone (`serial`).
+    """
+    kept = prod(e for e, summed in zip(extents, plan.summed, strict=True) if not summed)
+    if kept >= TASKS or points <= serial:
+        return 1
+    extent = extents[plan.summed.index(True)]
+    rows = prod(e for e, summed in zip(extents, plan.summed, strict=True) if summed)
+    most = min(max(1, rows // LEAST_PART_ROWS), extent)
+    divisors = [d for d in range(1, most + 1) if extent % d == 0]
+    few = [d for d in divisors if kept * d <= TASKS]
+    if few and kept * few[-1] >= MIN_PARALLEL_ROWS:
+        return few[-1]
+    return next((d for d in divisors if kept * d >= TASKS), divisors[-1])
+
+
+__all__ = ["ColumnPlan", "column_plan", "lone_reduction", "parts_of"]

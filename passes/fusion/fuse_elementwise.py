@@ -1,0 +1,216 @@
+"""`fuse-elementwise`: pointwise loop nests are computed inside the nests that read them.
+
+A producer is inlined by composing its index maps with the read and cloning its body. It is inlined
+everywhere when that costs less than storing it (see `decide`), and otherwise only into a single
+reader that evaluates it no more often than it would have been evaluated on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
+from lamina.dialects.loop.contraction import PANEL, is_product
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.rounding import is_widening
+from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide, own_names
+from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
+from lamina.passes.fusion.nest_inlining import inline
+from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for
+from lamina.passes.loop.body_folding import simplify_body
+from lamina.passes.loop.loop_rewriting import erase_if_dead
+
+
+@dataclass(frozen=True)
+class FuseElementwisePass(ModulePass):
+    """Inline pointwise producers into their readers where a cost model says it pays.
+
+    The model weighs bytes against operations for `target` (see `lamina.passes.cost.fusion_model`).
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
+
+    name = "fuse-elementwise"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_overrides(op)
+        machine = Roofline.of(Target.parse(self.target))
+        rule = Rule(machine, DecisionLog(self.name, self.print_decisions))
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                self._apply_function(function, rule)
+
+    @staticmethod
+    def _apply_function(function: func.FuncOp, rule: Rule) -> None:
+        for op in list(function.body.block.ops):
+            if not isinstance(op, GenericOp):
+                continue
+            if not is_product(op):
+                inline_producers(op, rule)
+            elif PANEL not in op.attributes:
+                _inline_widening(op, rule)
+        rule.name_all()
+        for op in reversed(list(function.body.block.ops)):
+            if not erase_if_dead(op) and isinstance(op, GenericOp) and op.block in rule.copied:
+                simplify_body(op.block)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The machine that decides about a pair, who hears of it, bodies that took copies.
+
+    And source ops of fused nests, by a number of their own: a body may come twice into a nest, its
+    ops stand once in the name. Joined as text each time, a chain of n would cost n squared.
+    """
+
+    machine: Roofline
+    log: DecisionLog
+    bodies: CopiedBodies = field(default_factory=CopiedBodies)
+    copied: set[Block] = field(default_factory=set)
+    names: dict[GenericOp, dict[int, str]] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def tell(self, producer: GenericOp, op: GenericOp, value: SSAValue, said: Decision) -> None:
+        """Logs a decision."""
+        if self.log.enabled:
+            self._name(producer)
+            self._name(op)
+            self.log.pair(producer, op, value, said)
+
+    def fused(self, nest: GenericOp, producer: GenericOp, op: GenericOp) -> None:
+        """`nest` stands for `op` with `producer` in it, which may live on for others."""
+        of_producer = self._names_of(producer)
+        names = of_producer if producer.parent is None else dict(of_producer)
+        names |= self._names_of(op)
+        del self.names[op]
+        self.names[nest] = names
+
+    def tidied(self, op: GenericOp, number: int = 0) -> tuple[GenericOp, int]:
+        """The nest simplified, and which of its reads was number `number`."""
+        before = list(op.block.args)[:number]
+        new = self.bodies.tidy(op)
+        if new is not op and op in self.names:
+            self.names[new] = self.names.pop(op)
+        return new, sum(
+            argument.block is new.block and bool(argument.first_use) for argument in before
+        )
+
+    def name_all(self) -> None:
+        """Writes the names into the `lamina.op` of the nests, joined by `+`."""
+        for nest in self.names:
+            self._name(nest)
+        self.names.clear()
+
+    def _names_of(self, nest: GenericOp) -> dict[int, str]:
+        found = self.names.get(nest)
+        if found is None:
+            found = self.names[nest] = {next(self.numbers): name for name in own_names(nest)}
+        return found
+
+    def _name(self, nest: GenericOp) -> None:
+        if nest.parent is not None and (names := self.names.get(nest)):
+            nest.attributes["lamina.op"] = StringAttr("+".join(names.values()))
+
+
+def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
+    """Compute pointwise producers inside a nest where that pays; returns the nest."""
+    number = 0
+    op = share_reads(op)
+    while number < len(op.inputs):
+        fused = _try_inline(op, number, rule)
+        if fused is None:
+            number += 1
+        elif rule.bodies.is_due(fused):
+            op, number = rule.tidied(fused, number)
+        else:
+            op = fused
+    return rule.tidied(op)[0] if op.block in rule.bodies.changed else op
+
+
+def _inline_widening(op: GenericOp, rule: Rule) -> None:
+    """Read half floats where an unpacked product reads them widened: half the bytes."""
+    for number in range(len(op.inputs)):
+        producer = op.inputs[number].owner
+        if isinstance(producer, GenericOp) and is_widening(producer):
+            said = None
+            if override(producer) is None:
+                said = Decision(True, "reading half floats costs half the bytes")
+            op = _try_inline(op, number, rule, said) or op
+
+
+def _try_inline(
+    op: GenericOp, number: int, rule: Rule, said: Decision | None = None
+) -> GenericOp | None:
+    value = op.inputs[number]
+    pad = op.pad_values[number]
+    producer = value.owner
+    if pad is not None and isinstance(producer, ReshapeOp) and producer.source.has_one_use():
+        producer = producer.source.owner
+    if not isinstance(producer, GenericOp) or not producer.is_pointwise or len(producer.res) != 1:
+        return None
+    if pad is not None and not may_be_guarded(producer):
+        return None
+    said = said or _decide(producer, op, value, rule, padded=pad is not None)
+    if not said.fuse:
+        rule.tell(producer, op, value, said)
+        return None
+    forms = forms_of(op.read_maps[number], op.extents)
+    seen = None if forms is None else _as_made(forms, value, producer)
+    position = None if seen is None else producer_dims(producer, seen)
+    if forms is None or position is None:
+        return None
+    composed: list[Forms] = []
+    for read_map in producer.read_maps:
+        read = forms_of(read_map, producer.extents)
+        if read is None:
+            return None
+        composed.append(tuple(substitute(f, position) for f in read))
+    rule.tell(producer, op, value, said)
+    copies, blocks = rule.bodies.count(producer, op, value), (producer.block, op.block)
+    is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
+    if pad is None:
+        fused = inline(op, number, producer, position, composed)
+    else:
+        guard = guard_of(pad, forms, shape_of(value), op.extents)
+        pads = pads_for(producer, composed, op.extents)
+        fused = inline(op, number, producer, position, composed, pads, guard)
+    rule.bodies.took(fused, *blocks, copies)
+    rule.fused(fused, producer, op)
+    if is_copy or pad is not None:
+        rule.copied.add(fused.block)
+    return fused
+
+
+def _decide(
+    producer: GenericOp, op: GenericOp, value: SSAValue, rule: Rule, *, padded: bool
+) -> Decision:
+    if MATERIALIZED in producer.attributes:
+        return Decision(False, f"{MATERIALIZED}: it is stored to be read many times")
+    said = decide(producer, op, value, rule.machine, padded=padded)
+    return said if override(producer) else rule.bodies.bound(said, producer, op, value)
+
+
+def _as_made(forms: Forms, value: SSAValue, producer: GenericOp) -> Forms | None:
+    """Indices into the producer's result of a read of it, or of it with axes of extent 1 added."""
+    if value.owner is producer:
+        return forms
+    kept = [(f, e) for f, e in zip(forms, shape_of(value), strict=True) if e != 1]
+    made = shape_of(producer.res[0])
+    if [e for _, e in kept] != [e for e in made if e != 1]:
+        return None
+    wide = iter(kept)
+    return tuple(next(wide)[0] if extent != 1 else Linear(()) for extent in made)

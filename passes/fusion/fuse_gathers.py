@@ -1,0 +1,198 @@
+"""`fuse-gathers`: a pointwise nest that is only read at computed indices is computed just there.
+
+A cross entropy reads one log-probability of each row: computing it from the logits at that place
+saves storing all the others. The indirect reads of the result become indirect reads of what it is
+made from, with the same checks of their indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.access import Forms, forms_of, shape_of
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.cost.fusion_model import estimate_gather, look_ups
+from lamina.passes.fusion.copied_bodies import bounded, size_of
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, merge_names
+from lamina.passes.fusion.fusion_override import FUSE, override
+from lamina.passes.fusion.fusion_rules import pure_dim
+from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+
+
+@dataclass(frozen=True)
+class FuseGathersPass(ModulePass):
+    """Compute pointwise producers at the places where a nest reads them indirectly.
+
+    Bytes and operations are weighed for `target` (see `lamina.passes.cost.fusion_model`).
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
+
+    name = "fuse-gathers"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Roofline.of(Target.parse(self.target))
+        log = DecisionLog(self.name, self.print_decisions)
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp) or not function.body.blocks:
+                continue
+            for nest in list(function.body.block.ops):
+                if isinstance(nest, GenericOp) and nest.sources:
+                    _fuse_sources(nest, machine, log)
+
+
+def _fuse_sources(op: GenericOp, machine: Roofline, log: DecisionLog) -> None:
+    number = 0
+    while number < len(op.sources):
+        value = op.sources[number]
+        producer = value.owner
+        if isinstance(producer, GenericOp) and _is_possible(producer):
+            axes = _axis_of_dims(producer)
+            reads = _checked_reads(producer, axes) if axes is not None else None
+            said = _decide(producer, op, value, machine, is_checked=reads is not None)
+            log.pair(producer, op, value, said)
+            if axes is not None and reads is not None and said.fuse:
+                op = _inline(op, number, producer, axes, reads)
+                continue
+        number += 1
+
+
+def _is_possible(producer: GenericOp) -> bool:
+    if not producer.is_pointwise or len(producer.res) != 1 or 0 in producer.extents:
+        return False
+    return all(pad is None for pad in producer.pad_values)
+
+
+def _decide(
+    producer: GenericOp, op: GenericOp, value: SSAValue, machine: Roofline, *, is_checked: bool
+) -> Decision:
+    if not is_checked:
+        return Decision(False, "no read of the producer would check the computed indices")
+    said = override(producer)
+    thought = estimate_gather(producer, op, value, machine)
+    if said is not None:
+        return Decision(said == "always", f'{FUSE} = "{said}"', thought)
+    copies = (look_ups(op, value) - value.has_one_use()) * size_of(producer)
+    return bounded(Decision(thought.pays, str(thought), thought), copies)
+
+
+def _axis_of_dims(producer: GenericOp) -> dict[int, int] | None:
+    """For each dimension of the producer, the result axis that it is alone; None if one is not."""
+    written = forms_of(producer.write_maps[0], producer.extents)
+    if written is None:
+        return None
+    axes: dict[int, int] = {}
+    for axis, form in enumerate(written):
+        dim = pure_dim(form)
+        if dim is None:
+            return None
+        axes[dim] = axis
+    return axes if len(axes) == len(producer.extents) == len(written) else None
+
+
+def _checked_reads(producer: GenericOp, axes: dict[int, int]) -> list[Forms] | None:
+    """The producer's reads, if every result axis is some read's whole axis: its check stays."""
+    reads: list[Forms] = []
+    checked: set[int] = set()
+    for value, index_map in zip(producer.inputs, producer.read_maps, strict=True):
+        forms = forms_of(index_map, producer.extents)
+        if forms is None:
+            return None
+        reads.append(forms)
+        for form, extent in zip(forms, shape_of(value), strict=True):
+            dim = pure_dim(form)
+            if dim is not None and producer.extents[dim] == extent:
+                checked.add(dim)
+    return reads if checked == set(axes) else None
+
+
+def _inline(
+    op: GenericOp, number: int, producer: GenericOp, axes: dict[int, int], reads: list[Forms]
+) -> GenericOp:
+    count = len(op.inputs)
+    label = merge_names(producer, op)
+    sources = list(op.sources)
+    new = rebuild(op, sources=[*sources, *producer.inputs, *producer.sources])
+    block = new.block
+    old_argument = block.args[count + number]
+    arguments = [
+        block.insert_arg(value.type, len(block.args))
+        for value in (*producer.inputs, *producer.sources)
+    ]
+    for read in [o for o in block.ops if isinstance(o, ReadOp) and o.source is old_argument]:
+        value = _compute_at(read, producer, axes, reads, arguments)
+        read.result.replace_all_uses_with(value)
+        block.erase_op(read)
+    kept = [v for i, v in enumerate(new.sources) if i != number]
+    block.erase_arg(old_argument)
+    final = rebuild(new, sources=kept)
+    final.attributes["lamina.op"] = label
+    erase_if_dead(producer)
+    return final
+
+
+def _compute_at(
+    read: ReadOp,
+    producer: GenericOp,
+    axes: dict[int, int],
+    reads: list[Forms],
+    arguments: Sequence[SSAValue],
+) -> SSAValue:
+    """The producer's body in front of the read, at the read's indices."""
+    block = read.parent_block()
+    assert block is not None
+    position = {dim: read.indices[axis] for dim, axis in axes.items()}
+
+    def add(op: Operation) -> SSAValue:
+        block.insert_op_before(op, read)
+        return op.results[0]
+
+    mapping: dict[SSAValue, SSAValue] = {}
+    count = len(producer.inputs)
+    for argument, forms, source in zip(
+        producer.block.args[:count], reads, arguments[:count], strict=True
+    ):
+        indices = [_index(block, read, form, position) for form in forms]
+        mapping[argument] = add(ReadOp(source, indices))
+    mapping.update(zip(producer.block.args[count:], arguments[count:], strict=True))
+    for inner in producer.block.ops:
+        if isinstance(inner, YieldOp):
+            break
+        if isinstance(inner, IndexOp):
+            mapping[inner.result] = position[inner.dim.value.data]
+        else:
+            add(inner.clone(mapping))
+    return mapping[producer.yielded[0]]
+
+
+def _index(
+    block: Block, before: Operation, form: Linear, position: dict[int, SSAValue]
+) -> SSAValue:
+    def add(op: Operation) -> SSAValue:
+        block.insert_op_before(op, before)
+        return op.results[0]
+
+    def constant(value: int) -> SSAValue:
+        return add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+
+    total: SSAValue | None = None
+    for dim, coefficient in form.terms:
+        term = position[dim]
+        if coefficient != 1:
+            term = add(arith.MuliOp(term, constant(coefficient)))
+        total = term if total is None else add(arith.AddiOp(total, term))
+    if total is None:
+        return constant(form.constant)
+    return add(arith.AddiOp(total, constant(form.constant))) if form.constant else total

@@ -1,0 +1,326 @@
+"""`fuse-kernels`: loop nests that can run row by row together become one `loop.kernel`.
+
+A kernel has row dimensions: outer parallel dimensions that all its nests share, such that what one
+nest makes for a row is read by the others for the same row only. Softmax, layer norm, a matrix
+product with its epilogue, and attention each become one kernel; what stays between its nests is
+scratch of a few rows. Of several kernels that make what a nest reads, it joins the one that hands
+it the most bytes, if it can.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ComplexType, DenseArrayBase, ModuleOp, StringAttr, TensorType, i64
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.control import RegionOp
+from lamina.dialects.loop import (
+    LONE_OPS,
+    ExternOp,
+    GenericOp,
+    KernelOp,
+    ReshapeOp,
+    ReturnOp,
+    YieldOp,
+    before_reshapes,
+)
+from lamina.dialects.loop.nest_attributes import ROWS
+from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion.fusion_override import check_overrides
+from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
+from lamina.passes.fusion.fusion_rules import Refusal, align_rows, initial_rows
+
+WHOLE_OPS = (ExternOp, RegionOp)
+"""Ops that are in no kernel: nothing moves into them or past what they need."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Nests that become one kernel; `rows` gives each nest's row dimensions, outermost first."""
+
+    number: int
+    ops: list[Operation]
+    rows: dict[Operation, tuple[int, ...]]
+    needs: int = 0
+    """Bit set of the groups that must run before this one, transitively."""
+    refusals: list[Reason] = field(default_factory=list)
+
+    @property
+    def bit(self) -> int:
+        """The group's own bit in a set of groups."""
+        return 1 << self.number
+
+
+@dataclass(frozen=True)
+class FuseKernelsPass(ModulePass):
+    """Group loop nests into kernels by their common rows; record why a pair stayed apart.
+
+    A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
+    What a model decides is weighed for `target` (see `lamina.passes.cost.kernel_model`).
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
+
+    name = "fuse-kernels"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_overrides(op)
+        log = DecisionLog(self.name, self.print_decisions)
+        machine = Roofline.of(Target.parse(self.target))
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                materialize_returns(function)
+                _Grouping(function, log, machine).run()
+
+
+def materialize_returns(function: func.FuncOp) -> None:
+    """Make every returned value the result of its own nest: copy arguments and repeated values."""
+    block = function.body.block
+    terminator = block.last_op
+    if terminator is None:
+        return
+    seen: set[SSAValue] = set()
+    for index, value in enumerate(terminator.operands):
+        root = before_reshapes(value)
+        if isinstance(root, BlockArgument) or root in seen:
+            copies = _copy(value)
+            block.insert_ops_before(copies, terminator)
+            terminator.operands[index] = copies[-1].results[0]
+            root = before_reshapes(copies[-1].results[0])
+        seen.add(root)
+
+
+def _copy(value: SSAValue) -> list[Operation]:
+    """Ops that copy a tensor, the last of which gives the copy."""
+    assert isinstance(value.type, TensorType)
+    shape, element = value.type.get_shape(), value.type.element_type
+    if isinstance(element, ComplexType):
+        pairs = TensorType(element.element_type, [*shape, 2])
+        parts = ReshapeOp(value, pairs)
+        made = _copy(parts.result)
+        return [parts, *made, ReshapeOp(made[-1].results[0], value.type)]
+    body = Block(arg_types=[element])
+    body.add_op(YieldOp([body.args[0]]))
+    identity = AffineMap.identity(len(shape))
+    op = GenericOp(shape, [value], [identity], [identity], ["store"], [value.type], Region(body))
+    op.attributes["lamina.op"] = StringAttr("copy")
+    return [op]
+
+
+class _Grouping:
+    """One function's kernels: grown in program order, then emitted in dependence order."""
+
+    def __init__(self, function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
+        self.log = log
+        self.machine = machine
+        self.block = function.body.block
+        self.groups: list[Group] = []
+        self.group_of: dict[Operation, Group] = {}
+
+    def run(self) -> None:
+        for op in self.block.ops:
+            if isinstance(op, GenericOp):
+                self._place(op)
+            elif isinstance(op, (*LONE_OPS, *WHOLE_OPS)):
+                self._place_alone(op)
+        self._emit()
+
+    # Growing
+
+    def _place(self, op: GenericOp) -> None:
+        producers = self._producers(op)
+        direct: dict[Group, int] = {}
+        for value in dict.fromkeys((*op.inputs, *op.sources)):
+            if isinstance(value.owner, GenericOp):
+                group = self.group_of[value.owner]
+                direct[group] = direct.get(group, 0) + value_bytes(value)
+        refusals: list[Reason] = []
+        for group in sorted(direct, key=lambda g: (-direct[g], -g.number)):
+            joined = self._join(group, op, producers)
+            self._tell(group, op, joined)
+            if not isinstance(joined, Refusal):
+                self._add(group, op, joined, producers)
+                group.refusals += refusals
+                return
+            said = f"{_name(group.ops[-1])} -> {_name(op)}: {joined.reason}"
+            refusals.append((group.number, said))
+        group = Group(len(self.groups), [op], {op: initial_rows(op)}, refusals=refusals)
+        group.needs = self._closure(producers)
+        self.groups.append(group)
+        self.group_of[op] = group
+
+    def _tell(self, group: Group, op: GenericOp, joined: object) -> None:
+        for value in (*op.inputs, *op.sources):
+            producer = value.owner
+            if isinstance(producer, GenericOp) and self.group_of[producer] is group:
+                said = (
+                    Decision(False, joined.reason, joined.estimate)
+                    if isinstance(joined, Refusal)
+                    else Decision(True, "rows stay in the kernel")
+                )
+                self.log.pair(producer, op, value, said)
+
+    def _place_alone(self, op: Operation) -> None:
+        """A group that no nest joins: it only says what must run before what."""
+        group = Group(len(self.groups), [op], {})
+        group.needs = self._closure(self._producers(op))
+        self.groups.append(group)
+        self.group_of[op] = group
+
+    def _producers(self, op: Operation) -> list[Group]:
+        owners = [before_reshapes(v).owner for v in op.operands]
+        return [self.group_of[o] for o in owners if not isinstance(o, Block) and o in self.group_of]
+
+    @staticmethod
+    def _closure(producers: list[Group]) -> int:
+        needs = 0
+        for group in producers:
+            needs |= group.needs | group.bit
+        return needs
+
+    def _join(
+        self, group: Group, op: GenericOp, producers: list[Group]
+    ) -> tuple[list[int], tuple[int, ...]] | Refusal:
+        for other in producers:
+            if other is not group and other.needs & group.bit:
+                return Refusal("another operand is made after this kernel, from its results")
+        through_reshape = any(
+            isinstance(v.owner, ReshapeOp) and self.group_of.get(before_reshapes(v).owner) is group  # pyright: ignore
+            for v in op.operands
+        )
+        if through_reshape:
+            return Refusal("a reshape between them has no linear index map")
+        members: list[GenericOp] = group.ops  # pyright: ignore - nests, others stay alone
+        return align_rows(members, group.rows, op, self.machine)  # pyright: ignore - the same
+
+    def _add(
+        self,
+        group: Group,
+        op: GenericOp,
+        joined: tuple[list[int], tuple[int, ...]],
+        producers: list[Group],
+    ) -> None:
+        kept, rows = joined
+        for member, dims in group.rows.items():
+            group.rows[member] = tuple(dims[i] for i in kept)
+        group.rows[op] = rows
+        group.ops.append(op)
+        self.group_of[op] = group
+        added = self._closure([p for p in producers if p is not group]) & ~group.needs
+        if added:
+            group.needs |= added
+            for other in self.groups:
+                if other.needs & group.bit:
+                    other.needs |= group.needs
+
+    # Emitting
+
+    def _emit(self) -> None:
+        items = self._items()
+        position = {item: i for i, item in enumerate(items)}
+        waiting: dict[Group | Operation, int] = {}
+        users: dict[Group | Operation, list[Group | Operation]] = {item: [] for item in items}
+        for item in items:
+            needed = dict.fromkeys(self._item_needs(item))
+            waiting[item] = len(needed)
+            for producer in needed:
+                users[producer].append(item)
+        ready = [position[item] for item in items if not waiting[item]]
+        heapq.heapify(ready)
+        while ready:
+            item = items[heapq.heappop(ready)]
+            if isinstance(item, Group):
+                self._emit_kernel(item)
+            else:
+                item.detach()
+                self.block.add_op(item)
+            for user in users[item]:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, position[user])
+
+    def _items(self) -> list[Group | Operation]:
+        """Groups at the place of their last op, other ops at their own; the return comes last."""
+        last: dict[Operation, Group] = {group.ops[-1]: group for group in self.groups}
+        items: list[Group | Operation] = []
+        for op in self.block.ops:
+            if op in last:
+                items.append(last[op])
+            elif op not in self.group_of:
+                items.append(op)
+        return items
+
+    def _item_needs(self, item: Group | Operation) -> list[Group | Operation]:
+        ops = item.ops if isinstance(item, Group) else [item]
+        needed: list[Group | Operation] = []
+        for op in ops:
+            for operand in op.operands:
+                owner = operand.owner
+                if isinstance(owner, Block):
+                    continue
+                producer = self.group_of.get(owner, owner)
+                if producer is not item:
+                    needed.append(producer)
+        return needed
+
+    def _emit_kernel(self, group: Group) -> None:
+        if isinstance(group.ops[0], WHOLE_OPS):
+            group.ops[0].detach()
+            self.block.add_op(group.ops[0])
+            return
+        members = set(group.ops)
+        inputs: dict[SSAValue, None] = {}
+        outputs: list[SSAValue] = []
+        for op in group.ops:
+            if op in group.rows:
+                op.attributes[ROWS] = DenseArrayBase.from_list(i64, group.rows[op])
+            for operand in op.operands:
+                if operand.owner not in members:
+                    inputs[operand] = None
+            # What an op on its own makes besides what is read is its working memory.
+            alone = isinstance(op, LONE_OPS)
+            outputs += [
+                r for r in op.results if alone or any(u.operation not in members for u in r.uses)
+            ]
+        body = Block(arg_types=[v.type for v in inputs])
+        kernel = KernelOp(list(inputs), [v.type for v in outputs], Region(body))
+        kernel.location = group.ops[-1].location
+        set_numbers(kernel, [group.number])
+        add_reasons(kernel, group.refusals)
+        for old, new in zip(outputs, kernel.res, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_uses_with_if(new, lambda use: use.operation not in members)
+        for value, argument in zip(inputs, body.args, strict=True):
+            argument.name_hint = value.name_hint
+            value.replace_uses_with_if(argument, lambda use: use.operation in members)
+        for op in group.ops:
+            op.detach()
+            body.add_op(op)
+        body.add_op(ReturnOp(outputs))
+        self.block.add_op(kernel)
+
+
+def _name(op: Operation) -> str:
+    attribute = op.attributes.get("lamina.op")
+    return attribute.data if isinstance(attribute, StringAttr) else op.name
+
+
+def row_extents(op: GenericOp) -> tuple[int, ...]:
+    """Extents of the row dimensions recorded on a nest inside a kernel."""
+    rows = op.attributes.get(ROWS)
+    assert isinstance(rows, DenseArrayBase)
+    return tuple(op.extents[int(d)] for d in rows.get_values())
+
+
+__all__ = ["FuseKernelsPass", "Group", "materialize_returns", "row_extents"]

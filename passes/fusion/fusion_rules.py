@@ -1,0 +1,268 @@
+"""When two loop nests may share a kernel: alignment of their rows, and what it must pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from lamina.codegen.roofline import Roofline
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.contraction import Contraction, is_product
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.cost.fusion_estimate import Estimate
+from lamina.passes.cost.kernel_model import (
+    THREADS,
+    estimate_far_panels,
+    estimate_product,
+    estimate_rows,
+    repacked_bytes,
+    row_products,
+    row_tasks,
+)
+from lamina.passes.fusion.fusion_override import override
+
+MAX_CONTRACTIONS = 2
+MIN_PARALLEL_ROWS = 8
+MIN_PADDED_ROWS = 64
+"""Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
+its own has more to share out."""
+MAX_ROW_BYTES = 256 * 1024
+MAX_PRODUCT_ROW_BYTES = 64 * 1024
+"""Scratch per row; products keep a block of at least eight rows."""
+MOST_GROWTH = 16
+"""A result of a product that is so many times its operands, as scores of attention are, may have
+longer rows: stored, it would take most of the program's memory."""
+SERIAL_WORK = 1 << 16
+"""Domain points up to which a kernel may run with few rows, that is on one thread."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a nest does not join a kernel, and what was estimated if that decided."""
+
+    reason: str
+    estimate: Estimate | None = None
+
+
+def pure_dim(form: Linear) -> int | None:
+    """The dimension that a form is, if it is one alone."""
+    if form.constant == 0 and len(form.terms) == 1 and form.terms[0][1] == 1:
+        return form.terms[0][0]
+    return None
+
+
+def initial_rows(op: GenericOp) -> tuple[int, ...]:
+    """Parallel dimensions in the order in which the first result is laid out."""
+    reduced = set(op.reduction_dims)
+    written = forms_of(op.write_maps[0], op.extents)
+    rows: list[int] = []
+    for form in written or ():
+        dims = [dim for dim, _ in sorted(form.terms, key=lambda term: -term[1])]
+        if reduced.intersection(dims):
+            break
+        rows += dims
+    return tuple(rows)
+
+
+def align_rows(
+    members: Sequence[GenericOp],
+    rows: Mapping[GenericOp, tuple[int, ...]],
+    op: GenericOp,
+    machine: Roofline,
+) -> tuple[list[int], tuple[int, ...]] | Refusal:
+    """Which of the kernel's rows survive if `op` joins, and which dims of `op` they are."""
+    count = len(rows[members[0]])
+    if any(0 in nest.extents for nest in (*members, op)):
+        return Refusal("one of them has nothing to compute")
+    assigned: list[int | None] | None = None
+    edges = [(number, value) for number, value in enumerate(op.inputs) if value.owner in rows]
+    if any(v.owner in rows for v in op.sources):
+        return Refusal("the result is read through computed indices")
+    for number, value in edges:
+        aligned = edge_rows(value, rows, op, number, count)
+        if isinstance(aligned, Refusal):
+            return aligned
+        if assigned is None:
+            assigned = aligned
+        else:
+            assigned = [a if a == b else None for a, b in zip(assigned, aligned, strict=True)]
+    assert assigned is not None
+    kept: list[int] = []
+    dims: list[int] = []
+    reduced = set(op.reduction_dims)
+    for place, dim in enumerate(assigned):
+        if dim is None or dim in dims or dim in reduced:
+            break
+        kept.append(place)
+        dims.append(dim)
+    parallel = prod(op.extents[d] for d in dims)
+    if any(op.pad_values[number] is not None for number, _ in edges):
+        work = sum(prod(m.extents) for m in members) + prod(op.extents)
+        if is_product(op) or (parallel < MIN_PADDED_ROWS and work > SERIAL_WORK):
+            return Refusal("the result is read beyond its edge")
+    marks = [override(value.owner) for _, value in edges]
+    if "never" in marks:
+        return Refusal('lamina.fuse = "never"')
+    if (lost := _lost_rows(members, op, edges, dims)) is not None:
+        return lost
+    own = {m: [rows[m][place] for place in kept] for m in members}
+    too_long = _row_too_long(edges, parallel) or _product_row_too_long((*members, op), own)
+    if too_long is not None:
+        return too_long
+    refusal = _pays(members, op, edges, parallel, machine, forced="always" in marks)
+    return refusal or (kept, tuple(dims))
+
+
+def _lost_rows(
+    members: Sequence[GenericOp],
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    dims: Sequence[int],
+) -> Refusal | None:
+    """Whether joining would move outer rows of `op` inside its rows `dims`, for nothing.
+
+    A mask or bias is the same for all heads: a kernel over its rows would hold every head of each
+    row. What is read along those outer dimensions by the kernel as well, as by the mean over a
+    batch, is worth it.
+    """
+    order = [d for d in initial_rows(op) if op.extents[d] != 1]
+    last = max((order.index(d) for d in dims if d in order), default=0)
+    lost = set(order[:last]) - set(dims)
+    if not lost:
+        return None
+    known = {v for m in members for v in (*m.inputs, *m.sources)} | {v for _, v in edges}
+    for value, index_map in zip(op.inputs, op.read_maps, strict=True):
+        if value in known and lost & index_map.used_dims():
+            return None
+    along = ", ".join(f"d{d}" for d in sorted(lost))
+    return Refusal(f"it is the same along {along} of the reader, whose rows would be lost")
+
+
+def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refusal | None:
+    """Rows between nests live on the stack of the thread that computes them."""
+    for _, value in edges:
+        limit = product_row_limit(value.owner) if is_product(value.owner) else MAX_ROW_BYTES
+        row = value_bytes(value) // max(1, parallel)
+        if row > limit:
+            return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
+    return None
+
+
+def _product_row_too_long(
+    nests: Sequence[GenericOp], rows: Mapping[GenericOp, Sequence[int]]
+) -> Refusal | None:
+    """A kernel of whole rows keeps all contiguous columns of its products, row or not.
+
+    `rows` has the dimensions of all nests but the last that are rows of the kernel.
+    """
+    for shape in row_products(nests):
+        if (own := rows.get(shape.op)) is None:
+            continue
+        apart = prod(shape.op.extents[d] for d in own if d != shape.inner_column)
+        row = value_bytes(shape.op.res[0]) // max(1, apart)
+        if row > (limit := product_row_limit(shape.op)):
+            return Refusal(
+                f"a row of the matrix product takes {row} bytes of scratch, more than {limit}"
+            )
+    return None
+
+
+def product_row_limit(product: Operation | Block) -> int:
+    """Bytes that a kernel may keep of each row of a product."""
+    assert isinstance(product, GenericOp)
+    operands = sum(map(value_bytes, dict.fromkeys(product.inputs)))
+    grown = value_bytes(product.res[0]) >= MOST_GROWTH * operands
+    return MAX_ROW_BYTES if grown else MAX_PRODUCT_ROW_BYTES
+
+
+def edge_rows(
+    value: SSAValue,
+    rows: Mapping[GenericOp, tuple[int, ...]],
+    op: GenericOp,
+    number: int,
+    count: int,
+) -> list[int | None] | Refusal:
+    """For each kernel row, the dimension of `op` that reads `value` at that row.
+
+    `rows` has the kernel rows of the nest that makes the value, `count` of them; `number` is the
+    place of the value among the reads of `op`.
+    """
+    producer = value.owner
+    assert isinstance(producer, GenericOp)
+    written = forms_of(producer.write_maps[list(producer.res).index(value)], producer.extents)  # pyright: ignore
+    read = forms_of(op.read_maps[number], op.extents)
+    if written is None or read is None:
+        return Refusal("the result is read through an index map that is not linear")
+    aligned: list[int | None] = [None] * count  # a read at the same row is inside along it
+    for place, dim in enumerate(rows[producer]):
+        for axis, form in enumerate(written):
+            if pure_dim(form) != dim:
+                continue
+            reader = pure_dim(read[axis])
+            if reader is not None and op.extents[reader] == producer.extents[dim]:
+                aligned[place] = reader
+    return aligned
+
+
+def _pays(
+    members: Sequence[GenericOp],
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    parallel: int,
+    machine: Roofline,
+    *,
+    forced: bool,
+) -> Refusal | None:
+    """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
+    kept_bytes = sum(value_bytes(value) for value in dict.fromkeys(v for _, v in edges))
+    if not forced and (refusal := rows_cost((*members, op), parallel, kept_bytes, machine)):
+        return refusal
+    contractions = sum(is_product(m) for m in members)
+    if not is_product(op):
+        return None
+    shape = Contraction.of(op)
+    assert shape is not None
+    if any(number == shape.b for number, _ in edges):
+        return Refusal("the result is the packed operand of a matrix product")
+    if contractions + 1 > MAX_CONTRACTIONS:
+        return Refusal("the kernel already holds two matrix products")
+    panels = value_bytes(op.inputs[shape.b])
+    thought = estimate_product(kept_bytes, panels, machine)
+    if forced or thought.pays:
+        return None
+    return Refusal(
+        f"storing {kept_bytes} bytes costs less than reading the {panels} byte operand of the "
+        "matrix product once for each block of rows: "
+        + thought.compare("reading it again", "storing and reading them"),
+        thought,
+    )
+
+
+def rows_cost(
+    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
+) -> Refusal | None:
+    """Why nests had better not share these rows, if what their kernel spares costs less."""
+    tasks = row_tasks(nests, rows)
+    if tasks < THREADS:
+        thought = estimate_rows(nests, tasks, spared, machine)
+        if not thought.pays:
+            blocks = "" if tasks == rows else f", {tasks} blocks for matrix products"
+            return Refusal(
+                f"together they have only {rows} rows to run in parallel{blocks}: "
+                + thought.compare("work of idle threads", "storing and waiting"),
+                thought,
+            )
+    if panels := repacked_bytes(nests):
+        thought = estimate_far_panels(panels, spared, machine)
+        if not thought.pays:
+            return Refusal(
+                "each thread would read all of an operand that threads packed just before: "
+                + thought.compare(f"fetching {panels} bytes", "storing and waiting"),
+                thought,
+            )
+    return None

@@ -1,0 +1,115 @@
+"""`merge-small-kernels`: kernels too short for several threads become few, whatever their shapes.
+
+The steps between large kernels, such as the joins of partial sums, and the updates of many small
+tensors, each run on one thread for less time than it takes to hand over to another. Together they
+are one call, and need no place in memory for what they hand on. Nothing runs in parallel less than
+before: a merged kernel is no longer than what one thread does anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.passes.cost.kernel_model import SERIAL_SECONDS, estimate_small, seconds
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, op_label
+from lamina.passes.fusion.fusion_override import FUSE, override
+from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
+from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
+
+MAX_NESTS = 32
+"""Nests of a merged kernel: equal kernels are compiled once, and nests of one kernel each."""
+LOOK_BACK = 4
+"""Small kernels before it that a kernel is tried with."""
+
+
+@dataclass(frozen=True)
+class MergeSmallKernelsPass(ModulePass):
+    """Merge short kernels with others that run next to them.
+
+    How long they take is estimated for `target` (see `lamina.passes.cost.kernel_model`).
+    A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
+    `print_decisions` tells of each pair on stderr what was decided and why.
+    """
+
+    name = "merge-small-kernels"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        log = DecisionLog(self.name, self.print_decisions)
+        machine = Roofline.of(Target.parse(self.target))
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _merge(function, log, machine)
+
+
+def _merge(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
+    small = [
+        kernel
+        for kernel in function.body.block.ops
+        if isinstance(kernel, KernelOp) and not is_fixed(kernel) and _is_small(kernel, machine)
+    ]
+    if len(small) < 2:
+        return
+    graph = KernelGraph(function.body.block)
+    open_clusters: list[Cluster] = []
+    for kernel in small:
+        cluster = graph.cluster_of[kernel]
+        for earlier in reversed(open_clusters[-LOOK_BACK:]):
+            if not graph.adjacent(earlier, cluster):
+                continue
+            said = _said(earlier, cluster, machine)
+            log.neighbours(earlier.nests[-1], cluster.nests[-1], said)
+            if said.fuse:
+                _drop_rows(earlier, cluster)
+                graph.merge(earlier, cluster)
+                break
+            names = f"{op_label(earlier.nests[-1])}, {op_label(cluster.nests[-1])}"
+            cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
+        else:
+            open_clusters.append(cluster)
+    graph.finish()
+
+
+def _is_small(kernel: KernelOp, machine: Roofline) -> bool:
+    """Whether one thread does the kernel alone, or the program wants it merged."""
+    nests = [nest for nest in kernel.block.ops if isinstance(nest, GenericOp)]
+    marked = any(override(nest) == "always" for nest in nests)
+    return marked or seconds(nests, machine) < SERIAL_SECONDS
+
+
+def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:
+    nests = (*one.nests, *other.nests)
+    marks = {override(nest) for nest in nests}
+    if "never" in marks:
+        return Decision(False, f'{FUSE} = "never"')
+    if len(nests) > MAX_NESTS:
+        return Decision(False, f"together they have {len(nests)} nests, more than {MAX_NESTS}")
+    if any(len(c.nests) > 1 and rows_of(c.nests[0]) for c in (one, other)):
+        return Decision(False, "one of them runs row by row")
+    scratch = sum(map(scratch_bytes, nests)) + handed_bytes(one, other)
+    if scratch > MAX_ROW_BYTES:
+        return Decision(False, f"together they take {scratch} bytes of scratch")
+    thought = estimate_small(one.nests, other.nests, machine)
+    if "always" in marks:
+        return Decision(True, f'{FUSE} = "always"', thought)
+    if thought.pays:
+        return Decision(True, "one thread runs both", thought)
+    why = thought.compare("running both on one thread", "a call of its own")
+    return Decision(False, f"several threads pay: {why}", thought)
+
+
+def _drop_rows(one: Cluster, other: Cluster) -> None:
+    for nest in (*one.nests, *other.nests):
+        set_rows(nest, ())

@@ -1,0 +1,132 @@
+"""`outline-kernels`: each `loop.kernel` becomes a call of a private function, equal ones the same.
+
+Kernels are equal when they are the same up to value names and locations; twelve equal layers of a
+model then cost one schedule and one piece of machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import KernelOp
+from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
+from lamina.passes.fusion.fusion_reasons import NOT_FUSED, explain_rest, joined_texts
+from lamina.passes.refusal import invalid
+
+KERNEL = "lamina.kernel"
+"""Attribute of a function that is one kernel."""
+
+
+def verify_kernel_function(function: func.FuncOp) -> None:
+    """Raises InputError, naming the nest, for nests that cannot share a kernel as noted."""
+    try:
+        verify_kernel(function.body.walk())
+    except KernelFault as fault:
+        raise invalid(fault.op, fault.reason) from fault
+
+
+@dataclass(frozen=True)
+class OutlineKernelsPass(ModulePass):
+    """Move kernels into private functions, one for each structure."""
+
+    name = "outline-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions: dict[Hashable, func.FuncOp] = {}
+        for function in list(op.body.block.ops):
+            if not isinstance(function, func.FuncOp) or not function.body.blocks:
+                continue
+            explain_rest(function.body.block)
+            for kernel in list(function.body.block.ops):
+                if isinstance(kernel, KernelOp):
+                    _outline(op, kernel, functions)
+
+
+def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.FuncOp]) -> None:
+    key = structure(kernel)
+    target = functions.get(key)
+    if target is None:
+        target = _function(kernel, f"kernel_{len(functions)}")
+        module.body.block.add_op(target)
+        functions[key] = target
+    else:
+        _explain_too(target, kernel)
+    call = func.CallOp(
+        SymbolRefAttr(target.sym_name), list(kernel.inputs), [r.type for r in kernel.res]
+    )
+    call.location = kernel.location
+    Rewriter.replace_op(kernel, call, list(call.res))
+
+
+def _explain_too(target: func.FuncOp, kernel: KernelOp) -> None:
+    """Keep what was said of a kernel that is equal to one that is outlined already."""
+    said = [op.attributes.get(NOT_FUSED) for op in (target, kernel)]
+    text = joined_texts(*(s.data if isinstance(s, StringAttr) else None for s in said))
+    if text is not None:
+        target.attributes[NOT_FUSED] = StringAttr(text)
+
+
+def _function(kernel: KernelOp, name: str) -> func.FuncOp:
+    body = kernel.detach_region(kernel.body)
+    block = body.block
+    terminator = block.last_op
+    assert terminator is not None
+    Rewriter.replace_op(terminator, func.ReturnOp.create(operands=terminator.operands))
+    function = func.FuncOp(
+        name,
+        FunctionType.from_lists([a.type for a in block.args], [r.type for r in kernel.res]),
+        body,
+        visibility="private",
+    )
+    function.location = kernel.location
+    function.attributes[KERNEL] = UnitAttr()
+    _explain_too(function, kernel)
+    function.attributes["lamina.ops"] = ArrayAttr(
+        [
+            StringAttr(name)
+            for part in block.ops
+            if isinstance(joined := part.attributes.get("lamina.op"), StringAttr)
+            for name in joined.data.split("+")
+        ]
+    )
+    kernel.add_region(Region(Block()))
+    return function
+
+
+def structure(op: Operation) -> Hashable:
+    """A key that is equal for ops equal up to value names, locations and outer operands."""
+    numbers: dict[SSAValue, int] = {}
+
+    def number(value: SSAValue) -> int:
+        return numbers.setdefault(value, len(numbers))
+
+    def of_block(block: Block) -> Hashable:
+        arguments = tuple((number(a), a.type) for a in block.args)
+        return arguments, tuple(of_op(inner) for inner in block.ops)
+
+    def of_op(inner: Operation) -> Hashable:
+        return (
+            inner.name,
+            tuple(number(o) for o in inner.operands),
+            tuple((number(r), r.type) for r in inner.results),
+            tuple(sorted(inner.properties.items())),
+            tuple(sorted((k, v) for k, v in inner.attributes.items())),
+            tuple(of_block(block) for region in inner.regions for block in region.blocks),
+        )
+
+    return tuple(of_block(block) for region in op.regions for block in region.blocks)

@@ -1,0 +1,104 @@
+"""Computing a producer inside a padded read: its value where the read is inside, else the pad.
+
+Beyond the edge the producer's own reads give some number that is not used, so that its body must
+be one that can be computed for any number: divisions of integers and indirect reads are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop.access import Forms, shape_of
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.loop.body_folding import Number
+
+Guard = Callable[[Block, SSAValue], SSAValue]
+Pads = list[Attribute | None]
+
+_TRAPS = frozenset({"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"})
+
+
+def may_be_guarded(producer: GenericOp) -> bool:
+    """Whether the body can be computed for any numbers, without a fault."""
+    return not producer.sources and not any(op.name in _TRAPS for op in producer.block.ops)
+
+
+def guard_of(pad: Attribute, forms: Forms, shape: Sequence[int], extents: Sequence[int]) -> Guard:
+    """What chooses, at the end of a body, between a value at `forms` and the pad around `shape`."""
+    bounds: list[tuple[Linear, int, bool]] = []
+    for form, extent in zip(forms, shape, strict=True):
+        low, high = form.range(extents)
+        if low < 0:
+            bounds.append((form, 0, False))
+        if high >= extent:
+            bounds.append((form, extent, True))
+
+    def choose(block: Block, value: SSAValue) -> SSAValue:
+        outside = _add(block, arith.ConstantOp(pad))  # pyright: ignore[reportArgumentType]
+        for form, limit, is_inside_below in bounds:
+            below = _is_below(block, form, limit)
+            sides = (value, outside) if is_inside_below else (outside, value)
+            value = _add(block, arith.SelectOp(below, *sides))
+        return value
+
+    return choose
+
+
+def pads_for(producer: GenericOp, composed: Sequence[Forms], extents: Sequence[int]) -> Pads:
+    """The pads of the producer's reads at composed places: any number where one may lie outside."""
+    pads: Pads = []
+    given = zip(producer.inputs, composed, producer.pad_values, producer.block.args, strict=False)
+    for value, forms, pad, argument in given:
+        ranges = [form.range(extents) for form in forms]
+        is_inside = all(
+            low >= 0 and high < extent
+            for (low, high), extent in zip(ranges, shape_of(value), strict=True)
+        )
+        pads.append(pad if pad is not None or is_inside else _zero(argument.type))
+    return pads
+
+
+def _zero(kind: Attribute) -> Number:
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(0.0, kind)
+    return IntegerAttr(0, kind)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _is_below(block: Block, form: Linear, limit: int) -> SSAValue:
+    """`form < limit`; of one dimension as it is, so that equal questions are equal ops."""
+    if len(form.terms) == 1 and form.terms[0][1] == 1:
+        at = _add(block, IndexOp(form.terms[0][0]))
+        limit -= form.constant
+    else:
+        at = index_value(block, form)
+    bound = _add(block, arith.ConstantOp(IntegerAttr(limit, IndexType())))
+    return _add(block, arith.CmpiOp(at, bound, "slt"))
+
+
+def index_value(block: Block, form: Linear) -> SSAValue:
+    """Index arithmetic for a linear form, at the end of the block."""
+    total: SSAValue | None = None
+    for dim, coefficient in form.terms:
+        term = _add(block, IndexOp(dim))
+        if coefficient != 1:
+            term = _add(block, arith.MuliOp(term, _constant(block, coefficient)))
+        total = term if total is None else _add(block, arith.AddiOp(total, term))
+    if total is None:
+        return _constant(block, form.constant)
+    if form.constant:
+        total = _add(block, arith.AddiOp(total, _constant(block, form.constant)))
+    return total
+
+
+def _constant(block: Block, value: int) -> SSAValue:
+    return _add(block, arith.ConstantOp(IntegerAttr(value, IndexType())))
+
+
+def _add(block: Block, op: Operation) -> SSAValue:
+    block.add_op(op)
+    return op.results[0]

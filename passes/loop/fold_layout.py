@@ -1,0 +1,277 @@
+"""`fold-layout`: reshapes, transposes, slices and broadcasts become index maps of their readers.
+
+What remains of a rearrangement is a copy only where no reader or producer can take it. A single
+reader's rearrangement of a reduction's result moves into the reduction's write map, so that a
+matrix product writes its result where it is wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import (
+    Forms,
+    flatten,
+    forms_of,
+    is_copy,
+    map_of,
+    producer_dims,
+    shape_of,
+    substitute,
+    through_reshape,
+)
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
+from lamina.passes.loop.collapse_dims import collapse_dims
+from lamina.passes.loop.expand_dims import expand_batch
+from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+
+
+@dataclass(frozen=True)
+class FoldLayoutPass(ModulePass):
+    """Compose layout-only ops into the index maps of the loop nests around them.
+
+    `print_decisions` tells on stderr which rearrangements became index maps, and why others stay.
+    """
+
+    name = "fold-layout"
+
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        log = DecisionLog(self.name, self.print_decisions)
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _fold_function(function, log)
+
+
+def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
+    for op in list(function.body.block.ops):
+        match op:
+            case GenericOp():
+                op = _simplified(op, log)
+                if is_copy(op):
+                    _sink_copy(op)
+            case ReshapeOp():
+                _fold_reshape(op, log)
+            case _:
+                pass
+    for op in reversed(list(function.body.block.ops)):
+        erase_if_dead(op)
+
+
+def _simplified(op: GenericOp, log: DecisionLog) -> GenericOp:
+    if PANEL in op.attributes:  # it reads a copy in the layout that it wants
+        return op
+    op = fold_reads(drop_unit_dims(op), log)
+    while (joined := collapse_dims(op)) is not None:
+        op = fold_reads(joined, log)
+    for number, value in enumerate(op.inputs if log.enabled else ()):
+        if isinstance(value.owner, ReshapeOp) or is_copy(value.owner):
+            log.pair(value.owner, op, value, Decision(False, _obstacle(op, number)))  # pyright: ignore
+    return op
+
+
+def _obstacle(op: GenericOp, number: int) -> str:
+    """Why a read of something rearranged cannot be one of the original."""
+    if op.pad_values[number] is not None:
+        return "the result is read beyond its edge"
+    return "a reshape between them has no linear index map"
+
+
+def drop_unit_dims(op: GenericOp) -> GenericOp:
+    """Remove the dimensions of extent 1 from the domain: they only ever stand for index 0.
+
+    A reduction over nothing but such dimensions stores what it reads.
+    """
+    extents = op.extents
+    if 1 not in extents or any(o.name == "loop.index" for o in op.block.ops):
+        return op
+    kept = [d for d, e in enumerate(extents) if e != 1]
+    values = [Linear.dim(kept.index(d)) if e != 1 else Linear(()) for d, e in enumerate(extents)]
+    reads = [forms_of(m, extents) for m in op.read_maps]
+    writes = [forms_of(m, extents) for m in op.write_maps]
+    if any(f is None for f in (*reads, *writes)):
+        return op
+
+    def shrink(forms: Forms | None) -> Forms:
+        assert forms is not None
+        return tuple(substitute(f, values) for f in forms)
+
+    maps = [map_of(shrink(f), len(kept)) for f in writes]
+    named = zip(maps, op.combiner_names, strict=True)
+    return rebuild(
+        op,
+        domain=[extents[d] for d in kept],
+        input_maps=[map_of(shrink(f), len(kept)) for f in reads],
+        output_maps=maps,
+        combiners=["store" if len(m.used_dims()) == len(kept) else name for m, name in named],
+    )
+
+
+def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
+    """Let every read reach through reshapes and copies to the tensor they rearrange."""
+    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
+    changed = False
+    for number in range(len(inputs)):
+        while True:
+            forms = forms_of(maps[number], op.extents)
+            if forms is None:
+                break
+            found = _step(inputs[number], forms, pads[number], op.extents)
+            if found is None:
+                break
+            if log.enabled:
+                layout = inputs[number]
+                said = Decision(True, "the reader's index map takes it")
+                log.pair(layout.owner, op, layout, said)  # pyright: ignore[reportArgumentType]
+            inputs[number], folded, pads[number] = found
+            maps[number] = map_of(folded, len(op.extents))
+            changed = True
+    return rebuild(op, inputs=inputs, input_maps=maps, pads=pads) if changed else op
+
+
+def _step(
+    value: SSAValue, forms: Forms, pad: Attribute | None, extents: tuple[int, ...]
+) -> tuple[SSAValue, Forms, Attribute | None] | None:
+    producer = value.owner
+    if isinstance(producer, ReshapeOp):
+        source = producer.source
+        if pad is not None or element_of(source) != element_of(value):
+            return None
+        folded = through_reshape(forms, shape_of(value), shape_of(source), extents)
+        return None if folded is None else (source, folded, None)
+    if not isinstance(producer, GenericOp) or not is_copy(producer):
+        return None
+    if pad is not None:
+        moved = _through_permutation(producer, forms, extents)
+        return None if moved is None else (producer.inputs[0], moved, pad)
+    position = producer_dims(producer, forms)
+    read = forms_of(producer.read_maps[0], producer.extents)
+    if position is None or read is None:
+        return None
+    folded = tuple(substitute(f, position) for f in read)
+    return producer.inputs[0], folded, producer.pad_values[0]
+
+
+def _through_permutation(
+    producer: GenericOp, forms: Forms, extents: tuple[int, ...]
+) -> Forms | None:
+    """The padded read of a copy as one of what it copies: each axis keeps its own edges.
+
+    Axes of extent 1 stand in no index map of the copy, but a padded read may leave them. Any one of
+    the source is as good as another; None if it has fewer of them than the read leaves.
+    """
+    read = forms_of(producer.read_maps[0], producer.extents)
+    written = forms_of(producer.write_maps[0], producer.extents)
+    if 0 in extents or read is None or written is None or not _is_permutation(producer):
+        return None
+    by_dim: dict[int, Linear] = {}
+    left: list[Linear] = []
+    for form, target, extent in zip(forms, written, shape_of(producer.res[0]), strict=True):
+        if extent == 1:
+            left += [form] if form.range(extents) != (0, 0) else []
+        elif len(target.terms) == 1 and target == Linear.dim(target.terms[0][0]):
+            by_dim[target.terms[0][0]] = form
+        else:
+            return None
+    moved: list[Linear] = []
+    for form, extent in zip(read, shape_of(producer.inputs[0]), strict=True):
+        if extent != 1:
+            moved.append(by_dim[form.terms[0][0]])
+        else:
+            moved.append(left.pop(0) if left else Linear(()))
+    return None if left else tuple(moved)
+
+
+def _is_permutation(op: GenericOp) -> bool:
+    """Whether a copy moves every element of its read to exactly one place of its result."""
+    read = forms_of(op.read_maps[0], op.extents)
+    if read is None or op.pad_values[0] is not None:
+        return False
+    dims: list[int] = []
+    for form, extent in zip(read, shape_of(op.inputs[0]), strict=True):
+        if not form.terms and form.constant == 0 and extent == 1:
+            continue
+        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
+            return False
+        if op.extents[form.terms[0][0]] != extent:
+            return False
+        dims.append(form.terms[0][0])
+    return len(set(dims)) == len(dims) == sum(e != 1 for e in op.extents)
+
+
+def _single_reduction(value: SSAValue) -> GenericOp | None:
+    """The reduction that makes `value`, if nothing else reads it."""
+    producer = value.owner
+    if not isinstance(producer, GenericOp) or producer.is_pointwise or len(producer.res) != 1:
+        return None
+    if PANEL in producer.attributes:  # its columns are what is contiguous in the result
+        return None
+    return producer if value.has_one_use() else None
+
+
+def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:
+    new = rebuild(
+        producer,
+        output_maps=[map_of(written, len(producer.extents))],
+        result_types=[replaced.results[0].type],
+        replace_results=False,
+    )
+    replaced.results[0].replace_all_uses_with(new.res[0])
+    Rewriter.erase_op(replaced)
+    Rewriter.erase_op(producer)
+
+
+def _sink_copy(op: GenericOp) -> None:
+    producer = _single_reduction(op.inputs[0])
+    if producer is None or not _is_permutation(op):
+        return
+    written = forms_of(producer.write_maps[0], producer.extents)
+    read = forms_of(op.read_maps[0], op.extents)
+    target = forms_of(op.write_maps[0], op.extents)
+    if written is None or read is None or target is None:
+        return
+    position = [Linear(())] * len(op.extents)
+    for form, value in zip(read, written, strict=True):
+        if form.terms:
+            position[form.terms[0][0]] = value
+    _retarget(producer, tuple(substitute(f, position) for f in target), op)
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor."""
+    assert isinstance(value.type, TensorType)
+    return value.type.element_type
+
+
+def _fold_reshape(op: ReshapeOp, log: DecisionLog) -> None:
+    if isinstance(op.source.owner, ReshapeOp):
+        op.operands[0] = op.source.owner.source
+    if op.source.type == op.result.type:
+        op.result.replace_all_uses_with(op.source)
+        return
+    if element_of(op.source) != element_of(op.result):
+        return
+    producer = _single_reduction(op.source)
+    assert isinstance(op.result.type, TensorType)
+    if producer is None:
+        return
+    if (expanded := expand_batch(producer, op)) is not None:
+        producer = fold_reads(expanded, log)
+    written = forms_of(producer.write_maps[0], producer.extents)
+    if written is None:
+        return
+    shape = shape_of(op.source)
+    folded = through_reshape(written, shape, shape_of(op.result), producer.extents)
+    if folded is not None and flatten(written, shape) == flatten(folded, shape_of(op.result)):
+        _retarget(producer, folded, op)

@@ -1,0 +1,166 @@
+"""`hoist-constants`: what depends only on constants moves into a `setup` function, run once.
+
+The results become arguments of the main function of kind `prepared`: packed weights, position
+tables and the like. Arguments that only the setup function needs leave the main function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.passes.contracts.entry_attributes import arguments_of
+
+CONSTANT_KINDS = ("parameter", "buffer", "constant")
+EXPANSION_LIMIT = 4
+"""A constant result this many times larger than what it is made from is made each call instead."""
+
+
+@dataclass(frozen=True)
+class HoistConstantsPass(ModulePass):
+    """Split constant computations of `@main` off into `@setup`."""
+
+    name = "hoist-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in list(op.body.block.ops):
+            if isinstance(function, func.FuncOp) and function.sym_name.data == "main":
+                _split(op, function)
+
+
+def _split(module: ModuleOp, main: func.FuncOp) -> None:
+    hoisted, constants = _constant_ops(main)
+    entry = main.body.block
+    _clone_free_reshapes(hoisted, main)
+    prepared = [
+        result
+        for op in hoisted
+        for result in op.results
+        if any(use.operation not in hoisted for use in result.uses)
+        and not isinstance(op, ReshapeOp)
+    ]
+    if not prepared:
+        return
+    attributes = _attributes(main)
+    used = [a for a in entry.args if a in constants and _feeds(a, hoisted)]
+    setup_block = Block(arg_types=[a.type for a in used])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(used, setup_block.args, strict=True))
+    for op in entry.ops:
+        if op in hoisted:
+            setup_block.add_op(op.clone(mapping))
+    setup_block.add_op(func.ReturnOp(*[mapping[v] for v in prepared]))
+    names = [f"prepared{i}" for i in range(len(prepared))]
+    setup = func.FuncOp(
+        "setup",
+        FunctionType.from_lists([a.type for a in used], [v.type for v in prepared]),
+        Region(setup_block),
+        arg_attrs=ArrayAttr([attributes[a.index] for a in used]),
+        res_attrs=ArrayAttr([_named("prepared", n) for n in names]),
+    )
+    module.body.block.insert_op_before(setup, main)
+    for value, name in zip(prepared, names, strict=True):
+        argument = entry.insert_arg(value.type, len(entry.args))
+        argument.name_hint = name
+        value.replace_all_uses_with(argument)
+        # Uses inside hoisted ops follow too; those ops are erased below.
+    for op in reversed(list(entry.ops)):
+        if op in hoisted:
+            entry.erase_op(op, safe_erase=False)
+    attributes += [_named("prepared", n) for n in names]
+    _drop_unused_constants(main, constants, attributes)
+
+
+def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
+    """The ops to hoist, in order, and every value that is known before the first call."""
+    entry = main.body.block
+    mutated, arguments = _mutated(main), arguments_of(main)
+    known: set[SSAValue] = {
+        a
+        for a in entry.args
+        if arguments[a.index].kind in CONSTANT_KINDS and arguments[a.index].name not in mutated
+    }
+    hoisted: dict[Operation, None] = {}
+    for op in entry.ops:
+        if not isinstance(op, GenericOp | ReshapeOp) or not op.operands:
+            continue
+        if all(o in known for o in op.operands) and not _expands(op):
+            hoisted[op] = None
+            known.update(op.results)
+    return hoisted, known
+
+
+def _mutated(main: func.FuncOp) -> set[str]:
+    """Names of the arguments that the program writes back to."""
+    results = main.res_attrs.data if main.res_attrs else ()
+    targets = (r.data.get("lamina.target") for r in results)
+    return {target.data for target in targets if isinstance(target, StringAttr)}
+
+
+def _expands(op: Operation) -> bool:
+    made = sum(_elements(r) for r in op.results)
+    return made > EXPANSION_LIMIT * sum(_elements(o) for o in op.operands) + 1024
+
+
+def _elements(value: SSAValue) -> int:
+    assert isinstance(value.type, TensorType)
+    return prod(value.type.get_shape())
+
+
+def _clone_free_reshapes(hoisted: dict[Operation, None], main: func.FuncOp) -> None:
+    """Reshapes cost nothing: the main function keeps its own copy of those it reads."""
+    for op in reversed(list(hoisted)):  # a copy may read another reshape
+        if not isinstance(op, ReshapeOp):
+            continue
+        outside = [use for use in op.result.uses if use.operation not in hoisted]
+        if outside:
+            copy = op.clone()
+            main.body.block.insert_op_after(copy, op)
+            for use in outside:
+                use.operation.operands[use.index] = copy.result
+
+
+def _feeds(value: SSAValue, hoisted: dict[Operation, None]) -> bool:
+    return any(use.operation in hoisted for use in value.uses)
+
+
+def _attributes(function: func.FuncOp) -> list[DictionaryAttr]:
+    """The attributes of each argument; constants get the names that they have by their number,
+    since some are about to go."""
+    return [
+        DictionaryAttr({**a.entries, "lamina.name": StringAttr(a.name)})
+        if a.kind in CONSTANT_KINDS
+        else DictionaryAttr(a.entries)
+        for a in arguments_of(function)
+    ]
+
+
+def _named(kind: str, name: str) -> DictionaryAttr:
+    return DictionaryAttr({"lamina.kind": StringAttr(kind), "lamina.name": StringAttr(name)})
+
+
+def _drop_unused_constants(
+    main: func.FuncOp, constants: set[SSAValue], attributes: list[DictionaryAttr]
+) -> None:
+    entry = main.body.block
+    kept: list[DictionaryAttr] = []
+    for argument, attribute in zip(list(entry.args), attributes, strict=True):
+        if argument in constants and not argument.uses:
+            entry.erase_arg(argument)
+        else:
+            kept.append(attribute)
+    main.properties["arg_attrs"] = ArrayAttr(kept)
+    main.update_function_type()

@@ -1,0 +1,49 @@
+"""`loop-cse`: nests and reshapes that compute the same from the same are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
+from lamina.passes.fusion.outline_kernels import structure
+
+
+@dataclass(frozen=True)
+class LoopCsePass(ModulePass):
+    """Merge structurally equal tensor-level loop ops with equal operands."""
+
+    name = "loop-cse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _merge(function)
+
+
+def _merge(function: func.FuncOp) -> None:
+    seen: dict[Hashable, Operation] = {}
+    for op in list(function.body.block.ops):
+        if not isinstance(op, (GenericOp, ReshapeOp, *LONE_OPS)) or not op.results:
+            continue
+        first = seen.setdefault(_key(op), op)
+        if first is not op:
+            Rewriter.replace_op(op, [], list(first.results))
+
+
+def _key(op: Operation) -> Hashable:
+    operands: tuple[SSAValue, ...] = tuple(op.operands)
+    return (
+        op.name,
+        operands,
+        tuple(r.type for r in op.results),
+        tuple(sorted(op.properties.items())),
+        structure(op),
+    )

@@ -1,0 +1,114 @@
+"""`pad-windows`: the border of an image that windows slide over is written once, in front of them.
+
+A padded read tests each element against the edges. Where windows overlap, an element is read many
+times; a copy with its border makes all of those reads plain vectors. The copy nest shares rows with
+the windows, so that `fuse-kernels` keeps it as scratch of one image, and what made the image is
+computed in it, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Region
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.access import Forms, forms_of, map_of
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion.fusion_override import MATERIALIZED
+from lamina.passes.loop.loop_rewriting import rebuild
+
+LEAST_READS = 2
+"""Reads of each element from which on a copy costs less than testing positions."""
+
+
+@dataclass(frozen=True)
+class PadWindowsPass(ModulePass):
+    """Give reductions over overlapping padded windows a padded copy of their image."""
+
+    name = "pad-windows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                for nest in list(function.body.block.ops):
+                    if isinstance(nest, GenericOp) and PANEL not in nest.attributes:
+                        pad_reads(nest)
+
+
+def pad_reads(nest: GenericOp) -> None:
+    """Gives each padded read of windows a copy to read, in front of the nest."""
+    if nest.is_pointwise or 0 in nest.extents:
+        return
+    inputs, maps, pads = list(nest.inputs), list(nest.read_maps), list(nest.pad_values)
+    for number, pad in enumerate(pads):
+        forms = forms_of(maps[number], nest.extents)
+        if pad is None or forms is None or not are_windows(nest, forms):
+            continue
+        if not reads_often(nest, forms):
+            continue
+        copy, read = padded_copy(nest, number, forms, pad)
+        block = nest.parent_block()
+        assert block is not None
+        block.insert_op_before(copy, nest)
+        inputs[number], maps[number], pads[number] = copy.res[0], read, None
+    if inputs != list(nest.inputs):
+        rebuild(nest, inputs=inputs, input_maps=maps, pads=pads)
+
+
+def are_windows(nest: GenericOp, forms: Forms) -> bool:
+    """Whether an axis is walked by a kept and a reduced dimension together."""
+    reduced = set(nest.reduction_dims)
+    wide = [[d for d, _ in form.terms if nest.extents[d] > 1] for form in forms]
+    return any(reduced.intersection(dims) and set(dims) - reduced for dims in wide)
+
+
+def reads_often(nest: GenericOp, forms: Forms) -> bool:
+    """Whether the read meets each element between its bounds often enough for a copy."""
+    between = prod(high - low + 1 for low, high in (f.range(nest.extents) for f in forms))
+    used = {d for form in forms for d, _ in form.terms}
+    return prod(nest.extents[d] for d in used) >= LEAST_READS * between
+
+
+def padded_copy(
+    nest: GenericOp, number: int, forms: Forms, pad: Attribute, room: int = 0
+) -> tuple[GenericOp, AffineMap]:
+    """A copy of all that read `number` reads, border included, and the nest's map into it.
+
+    `room` more elements stand at the end of each line.
+    """
+    value = nest.inputs[number]
+    assert isinstance(value.type, TensorType)
+    ends = [form.range(nest.extents) for form in forms]
+    shape = [high - low + 1 for low, high in ends]
+    shape[-1] += room
+    # Kernels align rows by dimension: none for an axis of one element.
+    walked = [axis for axis, extent in enumerate(shape) if extent > 1]
+    domain = [shape[axis] for axis in walked]
+    place = {axis: Linear.dim(dim) for dim, axis in enumerate(walked)}
+    written = [place.get(axis, Linear(())) for axis in range(len(shape))]
+    source = [at.add(Linear((), low)) for at, (low, _) in zip(written, ends, strict=True)]
+    body = Block(arg_types=[value.type.element_type])
+    body.add_op(YieldOp([body.args[0]]))
+    copy = GenericOp(
+        domain,
+        [value],
+        [map_of(source, len(domain))],
+        [map_of(written, len(domain))],
+        ["store"],
+        [TensorType(value.type.element_type, shape)],
+        Region(body),
+        pads=[pad],
+    )
+    copy.attributes["lamina.op"] = StringAttr("pad")
+    copy.attributes[MATERIALIZED] = UnitAttr()
+    copy.location = nest.location
+    shifted = [form.add(Linear((), -low)) for form, (low, _) in zip(forms, ends, strict=True)]
+    return copy, map_of(shifted, len(nest.extents))

@@ -1,0 +1,233 @@
+"""`split-domains`: a nest that chooses by its position becomes a nest for each part of its domain.
+
+A concatenation is one nest that computes every piece everywhere and chooses one. In parts, each
+piece is computed only where it is wanted, straight into its slice of the result, and its reads need
+no pads. Parts that would spare little, such as the edges of a padding, are left together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1, i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import LONE_OPS, GenericOp, IndexOp
+from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, rows_of
+from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.loop.body_folding import simplify_body
+from lamina.passes.loop.canonicalize_loop import drop_unused_operands
+from lamina.passes.loop.loop_rewriting import rebuild
+
+FIRST_PART = IntegerAttr(0, i64)
+LEAST_SHARE = 8
+"""Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
+MAX_PARTS = 16
+MANY_CUTS = 4
+"""More cuts than these are not all tried at every step."""
+SLT, ULT = 2, 6
+"""Predicates of `arith.cmpi`: signed and unsigned less than."""
+
+
+@dataclass(frozen=True)
+class SplitDomainsPass(ModulePass):
+    """Split pointwise nests of bufferized kernels where their bodies choose by position."""
+
+    name = "split-domains"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                _split_kernel(function)
+
+
+def _split_kernel(function: func.FuncOp) -> None:
+    ops = list(function.body.block.ops)
+    nests = [op for op in ops if isinstance(op, GenericOp)]
+    if any(isinstance(op, LONE_OPS) or PANEL in op.attributes for op in ops):
+        return
+    for nest in nests:
+        if nest.is_pointwise and _has_choice(nest) and all(map(_is_only_written, nest.outs)):
+            # Nests of one kernel share its rows, so that only a lone one may divide those.
+            kept = () if len(nests) == 1 else rows_of(nest)
+            parts = _parts_of(nest, frozenset(kept))
+            if len(nests) == 1 and len(parts) > 1:
+                for number, part in enumerate(parts):
+                    part.attributes[PART] = IntegerAttr(number, i64)
+
+
+def _is_only_written(memory: SSAValue) -> bool:
+    """Whether a result goes to the caller and nothing in the kernel reads it."""
+    return isinstance(memory, BlockArgument) and memory.has_one_use()
+
+
+def _parts_of(whole: GenericOp, kept: frozenset[int]) -> list[GenericOp]:
+    """The nests that stand for it, in order; dimensions in `kept` are not divided."""
+    parts: list[GenericOp] = []
+    waiting = [whole]
+    while waiting:
+        nest = waiting.pop()
+        found = None if len(parts) + len(waiting) >= MAX_PARTS else _split(nest, kept)
+        if found is None:
+            parts.append(nest)
+        else:
+            waiting += reversed(found)
+    return parts
+
+
+def _has_choice(nest: GenericOp) -> bool:
+    return any(_threshold(op) is not None for op in nest.block.ops)
+
+
+def _threshold(op: Operation) -> tuple[int, int] | None:
+    """(dimension, limit) of a comparison `position < limit`, constants taken off the position."""
+    if not isinstance(op, arith.CmpiOp) or op.predicate.value.data not in (SLT, ULT):
+        return None
+    limit, at = _number(op.rhs), op.lhs
+    if limit is None or (op.predicate.value.data == ULT and not isinstance(at.owner, IndexOp)):
+        return None
+    while isinstance(at.owner, arith.AddiOp):
+        step = _number(at.owner.rhs)
+        if step is None:
+            return None
+        at, limit = at.owner.lhs, limit - step
+    return (at.owner.dim.value.data, limit) if isinstance(at.owner, IndexOp) else None
+
+
+def _number(value: SSAValue) -> int | None:
+    if not isinstance(value.owner, arith.ConstantOp):
+        return None
+    number = value.owner.value
+    return number.value.data if isinstance(number, IntegerAttr) else None
+
+
+def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
+    """Two nests for the halves of the domain that spare most, or None if no halves spare enough.
+
+    Of many cuts the middle one that spares enough is taken: to try them all, again in either half,
+    would take cubic time in the pieces of a concatenation.
+    """
+    whole = prod(nest.extents) * max(1, body_cost(nest))
+    best: list[GenericOp] | None = None
+    least = whole - whole // LEAST_SHARE
+    cuts = _cuts(nest, kept)
+    for dim, limit in cuts:
+        halves = [_part(nest, dim, 0, limit), _part(nest, dim, limit, nest.extents[dim])]
+        cost = sum(prod(half.extents) * max(1, body_cost(half)) for half in halves)
+        if cost <= least:
+            best, least = _instead_of(best, halves), cost
+            if len(cuts) > MANY_CUTS:
+                break
+        else:
+            _instead_of(halves, [])
+    if best is not None:
+        _instead_of([nest], best)
+    return best
+
+
+def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
+    """(dimension, position) of each place where a comparison changes; of many, the middle first."""
+    found = dict.fromkeys(t for op in nest.block.ops if (t := _threshold(op)) is not None)
+    cuts = [(d, at) for d, at in found if d not in kept and 0 < at < nest.extents[d]]
+    if len(cuts) > MANY_CUTS:
+        cuts.sort()
+        middle = len(cuts) // 2
+        cuts = [*cuts[middle:], *reversed(cuts[:middle])]
+    return cuts
+
+
+def _instead_of(old: list[GenericOp] | None, new: list[GenericOp]) -> list[GenericOp]:
+    """Drop the old nests."""
+    for nest in old or ():
+        block = nest.parent_block()
+        assert block is not None
+        block.erase_op(nest)
+    return new
+
+
+def _part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
+    """The nest over a range of one dimension, simplified for it, in front of the whole nest."""
+    part = nest.clone()
+    block = nest.parent_block()
+    assert block is not None
+    block.insert_op_before(part, nest)
+    part.location = nest.location
+    extents = list(nest.extents)
+    extents[dim] = high - low
+    moved = [Linear.dim(d) for d in range(len(extents))]
+    moved[dim] = Linear.of({dim: 1}, low)
+    maps = []
+    for index_map in (*nest.read_maps, *nest.write_maps):
+        forms = forms_of(index_map, nest.extents)
+        assert forms is not None
+        maps.append(tuple(substitute(form, moved) for form in forms))
+    reads = maps[: len(nest.inputs)]
+    pads = [
+        None if _is_inside(forms, shape_of(value), extents) else pad
+        for forms, value, pad in zip(reads, nest.inputs, nest.pad_values, strict=True)
+    ]
+    part = rebuild(
+        part,
+        domain=extents,
+        input_maps=[map_of(forms, len(extents)) for forms in reads],
+        output_maps=[map_of(forms, len(extents)) for forms in maps[len(nest.inputs) :]],
+        pads=pads,
+    )
+    _specialize(part, dim, low)
+    return drop_unused_operands(part)
+
+
+def _is_inside(forms: tuple[Linear, ...], shape: tuple[int, ...], extents: list[int]) -> bool:
+    ranges = [form.range(extents) for form in forms]
+    return all(low >= 0 and high < e for (low, high), e in zip(ranges, shape, strict=True))
+
+
+def _specialize(part: GenericOp, dim: int, low: int) -> None:
+    """Move positions along `dim`, which now begin at `low`, and fold the settled choices."""
+    for op in list(part.block.ops):
+        cut = _threshold(op)
+        if cut is not None and cut[0] == dim:
+            known = _settled(cut[1], low, part.extents[dim])
+            if known is not None:
+                settled = arith.ConstantOp(IntegerAttr(int(known), i1))
+                part.block.insert_op_before(settled, op)
+                op.results[0].replace_all_uses_with(settled.result)
+    if low:
+        for op in list(part.block.ops):
+            if isinstance(op, IndexOp) and op.dim.value.data == dim and op.result.first_use:
+                _shift(part, op, low)
+    simplify_body(part.block)
+
+
+def _settled(limit: int, low: int, extent: int) -> bool | None:
+    """Whether positions from `low` on, `extent` of them, are below a limit; None if some are."""
+    if low + extent <= limit:
+        return True
+    return False if low >= limit else None
+
+
+def _shift(part: GenericOp, op: IndexOp, low: int) -> None:
+    """Positions are `low` more than the new loop counts; comparisons take that off their limit."""
+    block = part.block
+    shifted: arith.AddiOp | None = None
+    for use in list(op.result.uses):
+        cut = _threshold(use.operation)
+        if cut is not None:
+            limit = arith.ConstantOp(IntegerAttr(cut[1] - low, IndexType()))
+            block.insert_op_before(limit, use.operation)
+            use.operation.operands[1] = limit.result
+            continue
+        if shifted is None:
+            step = arith.ConstantOp(IntegerAttr(low, IndexType()))
+            shifted = arith.AddiOp(op.result, step.result)
+            block.insert_op_after(step, op)
+            block.insert_op_after(shifted, step)
+        use.operation.operands[use.index] = shifted.result

@@ -1,0 +1,212 @@
+"""`split-reductions`: a long reduction with few results becomes partial results, then their join.
+
+The partial results can be made in parallel, and each sums fewer terms: the rounding error of a sum
+grows with the length of its chains. Only a factor that divides the reduced dimension is used, so
+that no part needs an edge.
+
+A reduction of rows into columns could share out its columns, but then each thread would read a
+short piece of each row. In parts, it reads whole rows, one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.ir import Block, BlockArgument, Operation, Region
+from xdsl.passes import ModulePass
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp, before_reshapes
+from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion.fusion_rules import initial_rows
+from lamina.passes.loop.loop_rewriting import rebuild
+
+ENOUGH_RESULTS = 16
+"""With this many results there is parallel work as it is."""
+LEAST_POINTS = 1 << 16
+"""Domain points below which one thread is done before a second has started."""
+PARTS = 64
+"""Parts to aim for: enough for any usual number of threads to share evenly."""
+
+LEAST_COLUMN_POINTS = 1 << 20
+"""Domain points of a reduction into columns that memory bounds: less stays in the caches."""
+COLUMN_PARTS = 16
+"""Parts to aim for there: each writes a whole row of results."""
+LEAST_PART_ROWS = 32
+"""Rows of such a part: what it reads is that many times what it writes."""
+WIDE = 1 << 14
+"""With this many columns, a thread's share of a row is a long run as it is."""
+
+
+@dataclass(frozen=True)
+class SplitReductionsPass(ModulePass):
+    """Split reductions that would run on one thread into about `parts` partial ones."""
+
+    name = "split-reductions"
+
+    parts: int = PARTS
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a number of parts that is none."""
+        if self.parts < 1:
+            raise InputError(f"{self.name}: parts = {self.parts}; a reduction has 1 part or more")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                for nest in list(function.body.block.ops):
+                    if isinstance(nest, GenericOp):
+                        _split(nest, self.parts)
+
+
+def _split(op: GenericOp, parts: int) -> None:
+    reduced = op.reduction_dims
+    if not reduced or is_product(op) or len(op.res) != 1 or op.combiner_names == ("store",):
+        return
+    results = prod(e for d, e in enumerate(op.extents) if d not in reduced)
+    dim = max(reduced, key=lambda d: op.extents[d])
+    forms = [forms_of(m, op.extents) for m in op.read_maps]
+    reads = [r for r in forms if r is not None]
+    written = forms_of(op.write_maps[0], op.extents)
+    if written is None or len(reads) < len(forms):
+        return
+    indexed = {o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp)}
+    if results < ENOUGH_RESULTS:
+        count = _divisor(op.extents[dim], parts)
+        if prod(op.extents) >= LEAST_POINTS and count > 1 and dim not in indexed:
+            _rebuild_split(op, dim, count, reads, written)
+        return
+    count = _divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
+    if count > 1 and not indexed and _sums_long_columns(op, dim, results, reads, written):
+        _rebuild_split(op, dim, count, reads, written, in_front=True)
+
+
+def _sums_long_columns(
+    op: GenericOp, dim: int, results: int, reads: list[Forms], written: Forms
+) -> bool:
+    """Whether a nest reduces rows into columns on its own, and memory bounds it.
+
+    One whose operands or results belong to larger nests may share a kernel with them instead.
+    """
+    if prod(op.extents) < LEAST_COLUMN_POINTS or not written:
+        return False
+    column = next((d for d, c in written[-1].terms if c == 1), None)
+    if column is None or op.extents[column] >= WIDE:
+        return False
+    offsets = [
+        flatten(forms, shape_of(value)) for forms, value in zip(reads, op.inputs, strict=True)
+    ]
+    wide = [o for o in offsets if o.coefficient(column)]
+    along = [o.coefficient(dim) for o in wide if o.coefficient(dim)]
+    if 1 in along or not any(o.coefficient(column) == 1 for o in offsets):
+        return False
+    if not all(isinstance(before_reshapes(value), BlockArgument) for value in op.inputs):
+        return False
+    if any(offset.coefficient(dim) and walks_rows(op, n, dim) for n, offset in enumerate(offsets)):
+        return False
+    return all(not _is_larger(use.operation, results) for use in op.res[0].uses)
+
+
+def walks_rows(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether another nest walks what read `number` reads along `dim`, row by row.
+
+    It may make the sums of `op` beside its rows (see `fuse-column-sums`).
+    """
+    value = op.inputs[number]
+    read = forms_of(op.read_maps[number], op.extents) or ()
+    steps = [form.coefficient(dim) for form in read]
+    for use in value.uses:
+        other = use.operation
+        if other is op or not isinstance(other, GenericOp) or use.index >= len(other.inputs):
+            continue
+        forms = forms_of(other.read_maps[use.index], other.extents) or ()
+        if any(
+            [form.coefficient(row) for form in forms] == steps
+            and other.extents[row] == op.extents[dim]
+            for row in initial_rows(other)[:1]
+        ):
+            return True
+    return False
+
+
+def _is_larger(reader: Operation, points: int) -> bool:
+    if isinstance(reader, ReshapeOp):
+        return any(_is_larger(use.operation, points) for use in reader.result.uses)
+    return isinstance(reader, GenericOp) and prod(reader.extents) > points
+
+
+def _divisor(extent: int, wanted: int) -> int:
+    """The largest divisor of the extent that is at most `wanted`; 1 if there is none."""
+    return max((d for d in range(1, min(wanted, extent) + 1) if extent % d == 0), default=1)
+
+
+def _rebuild_split(
+    op: GenericOp,
+    dim: int,
+    count: int,
+    reads: list[Forms],
+    written: Forms,
+    *,
+    in_front: bool = False,
+) -> None:
+    """Split a reduced dimension into `count` parts: the last dimension, or `in_front` the first."""
+    rank = len(op.extents)
+    part = op.extents[dim] // count
+    extents = list(op.extents)
+    extents[dim] = part
+    shift, number = (1, 0) if in_front else (0, rank)
+    extents.insert(number, count)
+    values = [Linear.dim(d + shift) for d in range(rank)]
+    values[dim] = Linear.of({dim + shift: 1, number: part})
+    moved = tuple(substitute(f, values) for f in written)
+    target = (Linear.dim(number), *moved) if in_front else (*moved, Linear.dim(number))
+    result_type = op.res[0].type
+    assert isinstance(result_type, TensorType)
+    shape = result_type.get_shape()
+    partial_shape = (count, *shape) if in_front else (*shape, count)
+    element = result_type.element_type
+    label = op.attributes.get("lamina.op")
+    partial = rebuild(
+        op,
+        domain=extents,
+        input_maps=[map_of([substitute(f, values) for f in r], rank + 1) for r in reads],
+        output_maps=[map_of(target, rank + 1)],
+        result_types=[TensorType(element, partial_shape)],
+        replace_results=False,
+    )
+    join = join_partial(partial, 0, 0 if in_front else len(shape))
+    join.location = op.location
+    if isinstance(label, StringAttr):
+        join.attributes["lamina.op"] = StringAttr("join")
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_after(join, partial)
+    join.res[0].name_hint = op.res[0].name_hint
+    op.res[0].replace_all_uses_with(join.res[0])
+    block.erase_op(op)
+
+
+def join_partial(partial: GenericOp, number: int, dim: int) -> GenericOp:
+    """A nest that joins result `number` of `partial` along a dimension of it, not in a block."""
+    value = partial.res[number]
+    assert isinstance(value.type, TensorType)
+    extents, element = value.type.get_shape(), value.type.element_type
+    rank = len(extents)
+    body = Block(arg_types=[element])
+    body.add_op(YieldOp([body.args[0]]))
+    dims = [Linear.dim(d) for d in range(rank)]
+    return GenericOp(
+        extents,
+        [value],
+        [map_of(dims, rank)],
+        [map_of([d for place, d in enumerate(dims) if place != dim], rank)],
+        [partial.combiner_names[number]],
+        [TensorType(element, [e for place, e in enumerate(extents) if place != dim])],
+        Region(body),
+    )

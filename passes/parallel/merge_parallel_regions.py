@@ -1,0 +1,165 @@
+"""`merge-parallel-regions`: neighbouring kernel calls of an entry become the work of one team.
+
+A team of threads is started once for them (`loop.team`), and a barrier stands only where a kernel
+touches what one before it wrote, or writes what one before it touched. Kernels that one thread runs
+go into the team too, on its first thread, if they stand between others and are short. A team must
+pay: kernels with too little work for several threads stay calls of one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
+from lamina.passes.cost.team_cost import NANOSECONDS, sharing_pays, team_pays
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
+from lamina.passes.parallel.team_steps import share_out
+
+LONGEST_SINGLE = 40_000
+"""Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
+meanwhile its threads belong to others."""
+
+FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
+"""Ops of an entry that only name memory: they may stand in front of a team."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel: its least nanoseconds, None if nobody said, and whether threads share it."""
+
+    nanoseconds: int | None
+    shared: bool
+    written: dict[int, bool]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call and the memory that it touches."""
+
+    op: func.CallOp
+    kernel: Kernel
+    accesses: Sequence[Access]
+
+
+@dataclass(frozen=True)
+class MergeParallelRegionsPass(ModulePass):
+    """Give adjacent parallel kernels of each entry function one team of threads."""
+
+    name = "merge-parallel-regions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        kernels = {
+            f.sym_name.data: _kernel(f)
+            for f in functions
+            if KERNEL in f.attributes and f.body.blocks
+        }
+        for function in functions:
+            if ENTRY in function.attributes:
+                memory = EntryMemory.of(function)
+                for block in _blocks(function.body.block):
+                    for run in _runs(block, kernels, memory):
+                        for team in teams_of(run):
+                            _merge(team)
+
+
+def _kernel(function: func.FuncOp) -> Kernel:
+    estimate = function.attributes.get(NANOSECONDS)
+    nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
+    shared = nanoseconds is None or sharing_pays(nanoseconds)
+    shared = shared and share_out(function.body.block)
+    return Kernel(nanoseconds, shared, written_arguments(function))
+
+
+def _blocks(block: Block) -> list[Block]:
+    """A block and those in the regions of its ops: branches and loops of the program."""
+    found = [block]
+    for op in block.ops:
+        for region in op.regions:
+            for inner in region.blocks:
+                found += _blocks(inner)
+    return found
+
+
+def _runs(block: Block, kernels: dict[str, Kernel], memory: EntryMemory) -> list[list[Call]]:
+    """Kernel calls with nothing between them but ops that name memory."""
+    runs: list[list[Call]] = [[]]
+    for op in block.ops:
+        kernel = None
+        if isinstance(op, func.CallOp):
+            kernel = kernels.get(op.callee.root_reference.data)
+        if kernel is not None:
+            assert isinstance(op, func.CallOp)
+            runs[-1].append(Call(op, kernel, memory.of_call(op, kernel.written)))
+        elif op.name not in FREE_OPS:
+            runs.append([])
+    return runs
+
+
+def teams_of(run: Sequence[Call]) -> list[list[Call]]:
+    """The parts of a run that a team is worth starting for; each begins and ends in parallel."""
+    parts: list[list[Call]] = []
+    waiting: list[Call] = []
+    for call in run:
+        if not call.kernel.shared:
+            waiting.append(call)
+            continue
+        if parts and sum(c.kernel.nanoseconds or 0 for c in waiting) <= LONGEST_SINGLE:
+            parts[-1] += [*waiting, call]
+        else:
+            parts.append([call])
+        waiting = []
+    return [part for part in parts if _pays(part)]
+
+
+def _pays(part: Sequence[Call]) -> bool:
+    times = [call.kernel.nanoseconds for call in part if call.kernel.shared]
+    return None in times or team_pays(sum(time or 0 for time in times), len(_barriers(part)))
+
+
+def _barriers(part: Sequence[Call]) -> set[int]:
+    """The numbers of the calls that a barrier stands in front of."""
+    found: set[int] = set()
+    pending: list[tuple[Call, Access]] = []
+    for number, call in enumerate(part):
+        if any(_must_wait(call, other, access) for other, access in pending):
+            found.add(number)
+            pending = []
+        pending += [(call, access) for access in call.accesses]
+    return found
+
+
+def _merge(part: Sequence[Call]) -> None:
+    """One team for these calls, where the last of them stands."""
+    block = part[-1].op.parent
+    assert block is not None
+    team = TeamOp([])
+    block.insert_op_after(team, part[-1].op)
+    barriers = _barriers(part)
+    for number, call in enumerate(part):
+        call.op.detach()
+        if number in barriers:
+            team.body.block.add_op(BarrierOp())
+        last = team.body.block.last_op
+        if call.kernel.shared:
+            team.body.block.add_op(call.op)
+        elif isinstance(last, SingleOp):
+            last.body.block.add_op(call.op)
+        else:
+            team.body.block.add_op(SingleOp([call.op]))
+
+
+def _must_wait(call: Call, other: Call, access: Access) -> bool:
+    """Whether a call needs a barrier behind an earlier one; one thread keeps its own order."""
+    if not (call.kernel.shared or other.kernel.shared):
+        return False
+    return conflict([access], call.accesses)

@@ -1,0 +1,76 @@
+"""Kernels that a team runs together: parallel loops, and serial steps on one thread."""
+
+from __future__ import annotations
+
+from xdsl.dialects import cf, func, memref, scf
+from xdsl.ir import Block, Operation
+from xdsl.traits import is_side_effect_free
+
+from lamina.dialects.loop.team import BarrierOp, SingleOp
+from lamina.passes.memory.memory_accesses import Access, conflict, root_of, touched
+
+
+def is_shared(block: Block) -> bool:
+    """Whether a kernel's body, as it stands, may be run by every thread of a team."""
+    steps = _steps(block)
+    return steps is not None and all(len(s) == 1 and _keeps_apart(s[0]) for s in steps)
+
+
+def _keeps_apart(step: Operation) -> bool:
+    return _is_parallel(step) or isinstance(step, SingleOp)
+
+
+def share_out(block: Block) -> bool:
+    """Make a kernel's body one that every thread of a team may run; False if that cannot be.
+
+    It can if the kernel has parallel loops, keeps no memory of its own outside of them, and reads
+    there only what it does not write. What else has effects goes to one thread, with barriers where
+    order matters.
+    """
+    steps = _steps(block)
+    if steps is None or not any(_is_parallel(op) for step in steps for op in step):
+        return False
+    pending: list[Access] = []
+    for step in steps:
+        accesses = [Access(root, 0, 1, writes) for root, writes in touched(step).items()]
+        if conflict(accesses, pending):
+            block.insert_op_before(BarrierOp(), step[0])
+            pending = []
+        pending += accesses
+        if not _keeps_apart(step[0]):
+            single = SingleOp([])
+            block.insert_op_before(single, step[0])
+            for op in step:
+                op.detach()
+                single.body.block.add_op(op)
+    return True
+
+
+def _steps(block: Block) -> list[list[Operation]] | None:
+    """The ops with effects: each parallel loop, and the serial ops between two of them together.
+
+    None if a thread cannot run the other ops on its own.
+    """
+    ops = [op for op in block.ops if not isinstance(op, func.ReturnOp | BarrierOp)]
+    written = {root for root, writes in touched(ops).items() if writes}
+    steps: list[list[Operation]] = []
+    for op in ops:
+        if isinstance(op, memref.AllocaOp | memref.AllocOp):
+            return None
+        if isinstance(op, memref.LoadOp):
+            if root_of(op.memref) in written:
+                return None
+        elif _keeps_apart(op):
+            steps.append([op])
+        elif not (is_side_effect_free(op) or isinstance(op, cf.AssertOp)):
+            if any(result.first_use for result in op.results):
+                return None
+            if steps and not _keeps_apart(steps[-1][0]):
+                steps[-1].append(op)
+            else:
+                steps.append([op])
+    return steps
+
+
+def _is_parallel(op: Operation) -> bool:
+    return isinstance(op, scf.ParallelOp) and not op.initVals

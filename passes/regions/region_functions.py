@@ -1,0 +1,193 @@
+"""Control ops between `outline-regions` and `inline-regions`: changing what their regions take.
+
+Each region then holds a call of its own function with all region arguments, and a yield of all that
+the call gives. That shape is kept: an operand that is added reaches every region's function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
+from lamina.dialects.control.scan import stacked
+from lamina.dialects.loop import before_reshapes
+from lamina.passes.regions.outline_regions import REGION
+
+CONSTANTS = (StringAttr("parameter"), StringAttr("constant"))
+"""Kinds of arguments that are bound when a program is compiled, and never written."""
+
+
+@dataclass
+class Outlined:
+    """A control op and the functions of its regions."""
+
+    op: RegionOp
+    functions: list[func.FuncOp]
+
+    @property
+    def bodies(self) -> list[Block]:
+        """The functions' bodies."""
+        return [function.body.block for function in self.functions]
+
+    @property
+    def fixed(self) -> int:
+        """The number of the first region argument that stays the same in all rounds."""
+        return 0 if isinstance(self.op, CondOp) else sum(map(len, self.op.groups[:-1]))
+
+    def add_fixed(self, value: SSAValue) -> list[BlockArgument]:
+        """Give every region one more operand; the argument of each function for it."""
+        groups = [list(group) for group in self.op.groups]
+        groups[-1].append(value)
+        self._rebuild(groups, [r.type for r in self.op.results])
+        place = len(self.bodies[0].args)
+        return [self._add_argument(n, place, value.type) for n in range(len(self.functions))]
+
+    def add_sequence(self, value: SSAValue, element: Attribute) -> BlockArgument:
+        """Let a scan walk over one more tensor; the argument of its function for an element."""
+        starts, sequences, inputs = (list(group) for group in self.op.groups)
+        sequences.append(value)
+        self._rebuild([starts, sequences, inputs], [r.type for r in self.op.results])
+        return self._add_argument(0, len(starts) + len(sequences) - 1, element)
+
+    def change_results(
+        self, dropped: Sequence[int], added: Sequence[SSAValue], length: int
+    ) -> Sequence[SSAValue]:
+        """Take away stacked results of a scan, and stack these values of its function instead.
+
+        Gives the new results, of `length` elements each.
+        """
+        kept = [n for n in range(len(self.op.results)) if n not in dropped]
+        (body,) = self.bodies
+        end = body.last_op
+        assert isinstance(end, func.ReturnOp)
+        end.operands = [*(end.operands[n] for n in kept), *added]
+        self.functions[0].update_function_type()
+        types = [self.op.results[n].type for n in kept]
+        types += [stacked(value.type, length) for value in added]
+        self._call_anew(0)
+        self._rebuild([list(group) for group in self.op.groups], types, kept)
+        return list(self.op.results)[len(kept) :]
+
+    def drop_unused(self) -> None:
+        """Take away operands that no region uses; a scan keeps one tensor to walk over."""
+        first = self.fixed
+        inputs = self.op.groups[-1]
+        unused = [
+            first + n
+            for n in range(len(inputs))
+            if not any(body.args[first + n].uses for body in self.bodies)
+        ]
+        groups = [list(group) for group in self.op.groups]
+        groups[-1] = [v for n, v in enumerate(inputs) if first + n not in unused]
+        if isinstance(self.op, ScanOp):
+            carried = len(self.op.starts)
+            walked = [n for n in range(carried, first) if not self.bodies[0].args[n].uses]
+            walked = walked[: len(self.op.sequences) - 1]
+            groups[1] = [v for n, v in enumerate(groups[1], carried) if n not in walked]
+            unused = walked + unused
+        if not unused:
+            return
+        for region, body in enumerate(self.bodies):
+            for number in reversed(unused):
+                body.erase_arg(body.args[number])
+                block = self.op.blocks[region]
+                block.erase_arg(block.args[number], safe_erase=False)
+            self.functions[region].update_function_type()
+            self._call_anew(region)
+        self._rebuild(groups, [r.type for r in self.op.results])
+
+    def _call_anew(self, region: int) -> None:
+        """The region's call and yield as its function now is."""
+        block, function = self.op.blocks[region], self.functions[region]
+        call, end = block.first_op, block.last_op
+        assert isinstance(call, func.CallOp) and isinstance(end, YieldOp)
+        made = func.CallOp(call.callee, list(block.args), list(function.function_type.outputs))
+        made.location = call.location
+        block.insert_op_before(made, call)
+        Rewriter.replace_op(end, YieldOp(made.res))
+        block.erase_op(call)
+
+    def _add_argument(self, region: int, place: int, kind: Attribute) -> BlockArgument:
+        function = self.functions[region]
+        argument = function.body.block.insert_arg(kind, place)
+        function.update_function_type()
+        block = self.op.blocks[region]
+        block.insert_arg(kind, place)
+        call = block.first_op
+        assert isinstance(call, func.CallOp)
+        call.operands = list(block.args)
+        return argument
+
+    def _rebuild(
+        self,
+        groups: Sequence[Sequence[SSAValue]],
+        types: Sequence[Attribute],
+        kept: Sequence[int] | None = None,
+    ) -> None:
+        """The op with other operands and fewer results, its regions moved into it."""
+        old = self.op
+        regions = [old.detach_region(region) for region in list(old.regions)]
+        new = old.build_from(groups, types, regions)
+        new.attributes.update(old.attributes)
+        new.location = old.location
+        numbers = range(len(old.results)) if kept is None else kept
+        values: list[SSAValue | None] = [None] * len(old.results)
+        for number, result in zip(numbers, new.results, strict=False):
+            result.name_hint = old.results[number].name_hint
+            values[number] = result
+        Rewriter.replace_op(old, new, values)
+        self.op = new
+
+
+def outlined_ops(module: ModuleOp) -> list[Outlined]:
+    """All control ops whose regions are outlined, inner ones first."""
+    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    found: list[Outlined] = []
+    # Functions of inner regions stand in front of those of outer ones, and @main before all.
+    main = [f for f in functions.values() if REGION not in f.attributes]
+    inner = [f for f in functions.values() if REGION in f.attributes]
+    for function in (*inner, *main):
+        for block in function.body.blocks:
+            for op in block.ops:
+                if isinstance(op, RegionOp):
+                    bodies = [_function_of(region, functions) for region in op.blocks]
+                    if all(bodies):
+                        found.append(Outlined(op, [b for b in bodies if b is not None]))
+    return found
+
+
+def _function_of(block: Block, functions: dict[str, func.FuncOp]) -> func.FuncOp | None:
+    call, end = block.first_op, block.last_op
+    if not isinstance(call, func.CallOp) or not isinstance(end, YieldOp) or call.next_op is not end:
+        return None
+    if list(call.operands) != list(block.args) or list(end.operands) != list(call.results):
+        return None
+    function = functions.get(call.callee.root_reference.data)
+    return function if function is not None and REGION in function.attributes else None
+
+
+def invariant_arguments(module: ModuleOp) -> set[SSAValue]:
+    """Values that stay the same: constants of `@main`, and what all rounds of a loop take.
+
+    Of a branch it is those of its arguments whose operands are such values.
+    """
+    found: set[SSAValue] = set()
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and function.arg_attrs is not None:
+            found.update(
+                argument
+                for argument, entry in zip(function.args, function.arg_attrs, strict=True)
+                if entry.data.get("lamina.kind") in CONSTANTS
+            )
+    for outlined in reversed(outlined_ops(module)):
+        fixed = outlined.fixed
+        for number, value in enumerate(outlined.op.groups[-1]):
+            if not isinstance(outlined.op, CondOp) or before_reshapes(value) in found:
+                found.update(body.args[fixed + number] for body in outlined.bodies)
+    return found

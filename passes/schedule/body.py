@@ -1,0 +1,364 @@
+"""Vector code for the scalar body of a nest.
+
+Values that do not depend on the vector dimension are computed once, as scalars, before the vector
+loop; the rest in vectors. Index values are followed symbolically (`uniform + scale * v`), so that
+an indirect read along the vector dimension is a vector load where its addresses are contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, cf, memref, vector
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.vector_arith import VECTOR_FORMS, CmpiOp, SelectOp
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
+from lamina.passes.schedule.strided_access import can_deinterleave, deinterleave
+
+ULT = 6
+"""`arith.cmpi`'s number for unsigned less-than."""
+CONTRACTABLE = ("arith.addf", "arith.mulf")
+"""A difference is not contracted: of `x s - m`, where m is the largest `x s`, the rounding error of
+the product would be left in place of 0, and e to the power of it is infinite for huge logits."""
+
+
+@dataclass
+class Lane:
+    """A body value at hand: a scalar that is the same in every lane, or a vector."""
+
+    value: SSAValue
+    uniform: bool
+
+
+@dataclass
+class Affine:
+    """An index value `base + scale * v` along the vector dimension; `base` is a scalar.
+
+    Over the whole domain the value lies in `low .. high`, both included.
+    """
+
+    base: Index
+    scale: int
+    low: int
+    high: int
+
+    def within(self, extent: int) -> bool:
+        """Whether it never leaves `[0, extent)`."""
+        return self.low >= 0 and self.high < extent
+
+
+class Body:
+    """Evaluates a stage's body for one vector; `values` holds what is known so far."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.values: dict[SSAValue, Lane] = {}
+        self.indices: dict[SSAValue, Affine] = {}
+        self.checked: dict[tuple[SSAValue, int], SSAValue] = {}
+        """Indices of indirect reads that were checked against an extent, made safe."""
+
+    def fork(self) -> Body:
+        """A copy that later additions do not reach: the state inside one loop iteration."""
+        copy = Body(self.lanes)
+        copy.values = dict(self.values)
+        copy.indices = dict(self.indices)
+        copy.checked = self.checked
+        return copy
+
+    def vector(self, emit: Emitter, value: SSAValue) -> SSAValue:
+        """A body value as a vector (a scalar for one lane)."""
+        known = self.values[value]
+        if not known.uniform or self.lanes == 1:
+            return known.value
+        return broadcast(emit, known.value, self.lanes)
+
+    def run(
+        self,
+        emit: Emitter,
+        ops: list[Operation],
+        flat: dict[SSAValue, SSAValue],
+        mask: SSAValue | None,
+    ) -> None:
+        """Emit the given body ops, whose operands must all be known."""
+        for op in ops:
+            if isinstance(op, YieldOp):
+                continue
+            if isinstance(op, ReadOp):
+                self._read(emit, op, flat, mask)
+            else:
+                self._compute(emit, op)
+
+    def _compute(self, emit: Emitter, op: Operation) -> None:
+        if isinstance(op, arith.ConstantOp):
+            self.values[op.result] = Lane(emit.constant(op.value), True)
+            if isinstance(op.result.type, IndexType) and isinstance(op.value, IntegerAttr):
+                number = op.value.value.data
+                self.indices[op.result] = Affine(number, 0, number, number)
+            return
+        if isinstance(op, IndexOp):
+            return  # bound by the loops
+        if isinstance(op.results[0].type, IndexType) and self._index_arithmetic(emit, op):
+            return
+        for operand in op.operands:
+            self.materialize(emit, operand)
+        uniform = all(self.values[o].uniform for o in op.operands)
+        lanes = 1 if uniform else self.lanes
+        operands = [self.values[o].value if uniform else self.vector(emit, o) for o in op.operands]
+        kind = VECTOR_FORMS.get(type(op), type(op)) if lanes > 1 else type(op)
+        properties = dict(op.properties)
+        if kind is not type(op):
+            properties.pop("fastmath", None)  # the forms for vectors have no such property
+        new = kind.create(
+            operands=operands,
+            result_types=[vector_of(r.type, lanes) for r in op.results],
+            properties=properties,
+            attributes=dict(op.attributes),
+        )
+        if op.name in CONTRACTABLE:
+            new.properties["fastmath"] = _with_contract(new.properties.get("fastmath"))
+        self.values[op.results[0]] = Lane(emit.add(new), uniform)
+
+    def _index_arithmetic(self, emit: Emitter, op: Operation) -> bool:
+        """Follow sums and constant multiples of known index values; whether `op` was one."""
+        if len(op.operands) != 2:
+            return False
+        left, right = (self.indices.get(o) for o in op.operands)
+        if left is None or right is None:
+            return False
+        if op.name == "arith.addi":
+            base, scale = emit.plus(left.base, right.base), left.scale + right.scale
+            ends = [left.low + right.low, left.high + right.high]
+        elif op.name == "arith.subi":
+            base, scale = emit.minus(left.base, right.base), left.scale - right.scale
+            ends = [left.low - right.high, left.high - right.low]
+        elif op.name == "arith.muli" and right.low == right.high == right.base:
+            factor = right.low
+            base, scale = emit.times(left.base, factor), left.scale * factor
+            ends = [left.low * factor, left.high * factor]
+        else:
+            return False
+        self.indices[op.results[0]] = Affine(base, scale, min(ends), max(ends))
+        return True
+
+    def materialize(self, emit: Emitter, value: SSAValue) -> None:
+        """Make an index value that is only known symbolically an SSA value."""
+        if value in self.values:
+            return
+        known = self.indices[value]
+        base = emit.value(known.base)
+        if known.scale == 0 or self.lanes == 1:
+            self.values[value] = Lane(base, True)
+            return
+        steps = emit.lane_numbers(self.lanes)
+        if known.scale != 1:
+            factor = emit.splat(number_attribute(known.scale, IndexType()), self.lanes)
+            steps = emit.add(arith.MuliOp(steps, factor))
+        total = emit.add(arith.AddiOp(broadcast(emit, base, self.lanes), steps))
+        self.values[value] = Lane(total, False)
+
+    # Indirect reads
+
+    def check_uniform(self, emit: Emitter, op: ReadOp) -> None:
+        """Check those indices of a read that are the same in every lane, once for all vectors."""
+        kind = op.source.type
+        assert isinstance(kind, MemRefType)
+        for index, extent in zip(op.indices, kind.get_shape(), strict=True):
+            affine, lane = self.indices.get(index), self.values.get(index)
+            if (affine is None or not affine.within(extent)) and lane is not None and lane.uniform:
+                self.checked[index, extent] = self._check(emit, lane, extent, None)
+
+    def _read(
+        self, emit: Emitter, op: ReadOp, flat: dict[SSAValue, SSAValue], mask: SSAValue | None
+    ) -> None:
+        kind = op.source.type
+        assert isinstance(kind, MemRefType)
+        memory = flat[op.source]
+        shape = kind.get_shape()
+        base: Index = 0
+        scale = 0
+        varying: SSAValue | None = None
+        for index, extent, stride in zip(op.indices, shape, row_major_strides(shape), strict=True):
+            known = self.indices.get(index)
+            if known is not None and known.within(extent):
+                base = emit.plus(base, emit.times(known.base, stride))
+                scale += known.scale * stride
+                continue
+            self.materialize(emit, index)
+            lane = self.values[index]
+            checked = self.checked.get((index, extent))
+            if checked is None:
+                checked = self._check(emit, lane, extent, mask)
+            if lane.uniform:
+                base = emit.plus(base, emit.times(checked, stride))
+            else:
+                term = self._scaled(emit, checked, stride)
+                varying = term if varying is None else emit.add(arith.AddiOp(varying, term))
+        self.values[op.result] = self._load(
+            emit, memory, op.result.type, base, scale, varying, mask
+        )
+
+    def _check(self, emit: Emitter, lane: Lane, extent: int, mask: SSAValue | None) -> SSAValue:
+        """Assert that an index is inside `[0, extent)`; returns it clamped to a safe value."""
+        lanes = 1 if lane.uniform else self.lanes
+        limit = emit.splat(number_attribute(extent, IndexType()), lanes)
+        zero = emit.splat(number_attribute(0, IndexType()), lanes)
+        inside = below(emit, lane.value, limit, lanes)
+        safe = choose(emit, inside, lane.value, zero)
+        verdict = inside
+        if lanes > 1:
+            if mask is not None:
+                on = emit.splat(number_attribute(1, i1), lanes)
+                verdict = choose(emit, mask, inside, on)
+            verdict = emit.add(vector_reduce(verdict, "and"))
+        message = f"index out of range: must be at least 0 and below {extent}"
+        emit.run(cf.AssertOp(verdict, message))
+        return safe
+
+    def _scaled(self, emit: Emitter, value: SSAValue, stride: int) -> SSAValue:
+        if stride == 1:
+            return value
+        factor = emit.splat(number_attribute(stride, IndexType()), self.lanes)
+        return emit.add(arith.MuliOp(value, factor))
+
+    def _load(
+        self,
+        emit: Emitter,
+        memory: SSAValue,
+        element: Attribute,
+        base: Index,
+        scale: int,
+        varying: SSAValue | None,
+        mask: SSAValue | None,
+    ) -> Lane:
+        if varying is None:
+            return load(emit, memory, element, base, scale, self.lanes, mask)
+        offsets = varying
+        if scale:
+            steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
+            offsets = emit.add(arith.AddiOp(offsets, steps))
+        return Lane(gather(emit, memory, element, base, offsets, self.lanes, mask), False)
+
+
+def _with_contract(flags: Attribute | None) -> Attribute:
+    if isinstance(flags, FastMathFlagsAttr) and flags.data:
+        return flags
+    return FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+
+def below(emit: Emitter, left: SSAValue, right: SSAValue, lanes: int) -> SSAValue:
+    """Unsigned comparison of indices, lane by lane; negative ones count as huge."""
+    kind = arith.CmpiOp if lanes == 1 else CmpiOp
+    op = kind.create(
+        operands=[left, right],
+        result_types=[vector_of(i1, lanes)],
+        properties={"predicate": IntegerAttr(ULT, i64)},
+    )
+    return emit.add(op)
+
+
+def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+    """`left` where the condition holds, else `right`, lane by lane."""
+    kind = SelectOp if isinstance(on.type, VectorType) else arith.SelectOp
+    return emit.add(kind(on, left, right))
+
+
+def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:
+    """A scalar in every lane; constants become vector constants."""
+    if lanes == 1:
+        return value
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
+        return emit.splat(owner.value, lanes)
+    return emit.add(vector.BroadcastOp(value, VectorType(value.type, [lanes])))
+
+
+def load(
+    emit: Emitter,
+    memory: SSAValue,
+    element: Attribute,
+    base: Index,
+    stride: int,
+    lanes: int,
+    mask: SSAValue | None,
+    passing: SSAValue | None = None,
+) -> Lane:
+    """Read `lanes` elements from `memory[base + stride * lane]`; lanes masked off read nothing."""
+    if (stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
+        return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(base)])), True)
+    if stride == 1 and mask is None:
+        kind = VectorType(element, [lanes])
+        return Lane(emit.add(vector.LoadOp(memory, [emit.value(base)], kind)), False)
+    given, passing = passing, passing or emit.splat(number_attribute(0, element), lanes)
+    if stride == 1:
+        assert mask is not None
+        made = vector.MaskedLoadOp(memory, [emit.value(base)], mask, passing)
+        return Lane(emit.add(made), False)
+    if given is None and can_deinterleave(element, stride, lanes, mask):
+        return Lane(deinterleave(emit, memory, element, base, stride, lanes, mask), False)
+    factor = emit.splat(number_attribute(stride, IndexType()), lanes)
+    offsets = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
+    return Lane(gather(emit, memory, element, base, offsets, lanes, mask, passing), False)
+
+
+def gather(
+    emit: Emitter,
+    memory: SSAValue,
+    element: Attribute,
+    base: Index,
+    offsets: SSAValue,
+    lanes: int,
+    mask: SSAValue | None,
+    passing: SSAValue | None = None,
+) -> SSAValue:
+    """Read one element per lane at `memory[base + offsets]`."""
+    mask = mask or emit.splat(number_attribute(1, i1), lanes)
+    passing = passing or emit.splat(number_attribute(0, element), lanes)
+    return emit.add(GatherOp(memory, [emit.value(base)], offsets, mask, passing))
+
+
+def vector_reduce(value: SSAValue, combiner: str) -> Operation:
+    """Horizontal reduction of a vector with a combiner of `loop.generic`.
+
+    Float sums may be reassociated: a tree is both faster and more exact than a chain.
+    """
+    kind = value.type
+    assert isinstance(kind, VectorType)
+    flag = combining_kind(combiner, kind.element_type)
+    return vector.ReductionOp.create(
+        operands=[value],
+        result_types=[kind.element_type],
+        properties={
+            "kind": vector.CombiningKindAttr(flag),
+            "fastmath": FastMathFlagsAttr([FastMathFlag.REASSOC]),
+        },
+    )
+
+
+def combining_kind(combiner: str, element: Attribute) -> vector.CombiningKindFlag:
+    """MLIR's name for a combiner on an element type."""
+    integer = isinstance(element, IntegerType | IndexType)
+    if element == i1:
+        combiner = {"max": "or", "min": "and", "mul": "and"}.get(combiner, combiner)
+    suffix = {"max": "maxsi" if integer else "maximumf", "min": "minsi" if integer else "minimumf"}
+    return vector.CombiningKindFlag(suffix.get(combiner, combiner))
+
+
+def position(extents: Sequence[int], op: IndexOp, base: Index, scale: int) -> Affine:
+    """The value of `loop.index` at a position of its dimension."""
+    return Affine(base, scale, 0, extents[op.dim.value.data] - 1)

@@ -1,0 +1,112 @@
+"""Writing vectors to memory and joining accumulators."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
+from xdsl.ir import Attribute, Block, SSAValue
+
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.strided_access import can_interleave, interleave
+
+
+def store(
+    emit: Emitter,
+    value: SSAValue,
+    flat: SSAValue,
+    at: Index,
+    stride: int,
+    lanes: int,
+    mask: SSAValue | None,
+    *,
+    streamed: bool = False,
+) -> None:
+    """Write a vector to `flat[at + stride * lane]`; past the caches if it is `streamed`."""
+    if stride == 1:
+        if mask is None:
+            past = BoolAttr.from_bool(True) if streamed else None
+            emit.run(vector.StoreOp(value, flat, [emit.value(at)], past))
+        else:
+            emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
+        return
+    kind = value.type
+    if isinstance(kind, VectorType) and can_interleave(kind.element_type, stride, lanes, mask):
+        interleave(emit, value, flat, at, stride, lanes, mask)
+        return
+    for lane in range(lanes):
+        element = _lane(emit, value, lane)
+        place = emit.value(emit.plus(at, lane * stride))
+        if mask is None:
+            emit.run(memref.StoreOp.get(element, flat, [place]))
+        else:
+            _store_if(emit, _lane(emit, mask, lane), element, flat, place)
+
+
+def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
+    kind = value.type
+    assert isinstance(kind, VectorType)
+    return emit.add(vector.ExtractOp(value, [lane], kind.element_type))
+
+
+def _store_if(
+    emit: Emitter, on: SSAValue, element: SSAValue, flat: SSAValue, place: SSAValue
+) -> None:
+
+    then = Block()
+    then.add_op(memref.StoreOp.get(element, flat, [place]))
+    then.add_op(scf.YieldOp())
+    emit.run(scf.IfOp(on, [], [then]))
+
+
+COMBINE_FLOAT = {
+    "add": arith.AddfOp,
+    "mul": arith.MulfOp,
+    "max": arith.MaximumfOp,
+    "min": arith.MinimumfOp,
+}
+COMBINE_BOOLEAN = {
+    "add": arith.AddiOp,
+    "mul": arith.AndIOp,
+    "max": arith.OrIOp,
+    "min": arith.AndIOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+}
+"""Signed comparison would take a boolean's 1 for -1."""
+COMBINE_INTEGER = {
+    "add": arith.AddiOp,
+    "mul": arith.MuliOp,
+    "max": arith.MaxSIOp,
+    "min": arith.MinSIOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+}
+
+
+def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Join two accumulators."""
+    kind = left.type.element_type if isinstance(left.type, VectorType) else left.type
+    table = COMBINE_INTEGER if isinstance(kind, IntegerType | IndexType) else COMBINE_FLOAT
+    if kind == i1:
+        table = COMBINE_BOOLEAN
+    return emit.add(table[combiner](left, right))
+
+
+def identity_value(combiner: str, element: Attribute) -> Attribute:
+    """The number that a combiner leaves everything else unchanged with."""
+    if not isinstance(element, IntegerType | IndexType):
+        values = {"add": -0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
+        return number_attribute(values[combiner], element)
+    bits = element.bitwidth if isinstance(element, IntegerType) else 64
+    low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    full = 1 if bits == 1 else -1
+    values = {"add": 0, "mul": 1, "max": low, "min": high, "and": full, "or": 0}
+    return number_attribute(values[combiner], element)
+
+
+def joined(emit: Emitter, combiner: str, parts: list[SSAValue]) -> SSAValue:
+    """A power of two of accumulators joined pairwise, so that no chain is longer than needed."""
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [combine(emit, combiner, parts[i], parts[i + half]) for i in range(half)]
+    return parts[0]

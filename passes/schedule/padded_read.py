@@ -1,0 +1,69 @@
+"""Reads that give a pad outside the tensor; nothing out there is touched."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, i1
+from xdsl.ir import SSAValue
+
+from lamina.passes.schedule.body import Lane, below, broadcast, gather, load
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.stages import Access
+
+
+def padded_read(
+    emit: Emitter,
+    flat: SSAValue,
+    access: Access,
+    env: Env,
+    dim: int | None,
+    at: Index,
+    stride: int,
+    lanes: int,
+    mask: SSAValue | None,
+) -> Lane:
+    """`lanes` elements from `flat[at + stride * lane]`, or the access's pad, lane by lane.
+
+    `dim` is the vector dimension, at its position in `env`.
+    """
+    assert access.pad is not None
+    moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
+    if not moves or lanes == 1:
+        inside = _inside(emit, access, env, None, 1, None)
+        safe = emit.add(arith.SelectOp(inside, emit.value(at), emit.value(0)))
+        value = emit.add(memref.LoadOp.get(flat, [safe]))
+        pad = emit.constant(access.pad)
+        return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
+    inside = _inside(emit, access, env, dim, lanes, mask)
+    passing = emit.splat(access.pad, lanes)
+    if stride == 0:  # scratch that holds one position of the dimension, tested all the same
+        nowhere = emit.splat(number_attribute(0, IndexType()), lanes)
+        value = gather(emit, flat, access.element, at, nowhere, lanes, inside, passing)
+        return Lane(value, False)
+    return load(emit, flat, access.element, at, stride, lanes, inside, passing)
+
+
+def _inside(
+    emit: Emitter,
+    access: Access,
+    env: Env,
+    dim: int | None,
+    lanes: int,
+    mask: SSAValue | None,
+) -> SSAValue:
+    """Whether every index of a padded read is inside, per lane if `dim` is given."""
+    inside = mask
+    lanes = 1 if dim is None else lanes
+    for form, extent in zip(access.axes, access.shape, strict=True):
+        position = broadcast(emit, emit.value(emit.linear(form, env)), lanes)
+        scale = 0 if dim is None else form.coefficient(dim)
+        if scale:
+            factor = emit.splat(number_attribute(scale, IndexType()), lanes)
+            steps = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
+            position = emit.add(arith.AddiOp(position, steps))
+        limit = emit.splat(number_attribute(extent, IndexType()), lanes)
+        # Unsigned comparison refuses negative indices too.
+        fits = below(emit, position, limit, lanes)
+        inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
+    return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)

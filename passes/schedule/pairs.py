@@ -1,0 +1,68 @@
+"""Rows of keys, and of keys with the positions that they had; which of two goes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
+from xdsl.ir import SSAValue
+
+from lamina.passes.schedule.emitter import Emitter, Index
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The elements of a row from `base` on, as they stand; `down` puts the largest first."""
+
+    memory: SSAValue
+    base: Index
+    down: bool
+
+    def key(self, emit: Emitter, at: Index) -> SSAValue:
+        """The element at an index of the row."""
+        return emit.add(memref.LoadOp.get(self.memory, [emit.value(emit.plus(self.base, at))]))
+
+    def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, SSAValue]:
+        """The element at an index, and that index."""
+        return self.key(emit, at), emit.add(arith.IndexCastOp(emit.value(at), i64))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Keys and the positions that they had, in rank-1 memrefs from `base` on."""
+
+    keys: SSAValue
+    places: SSAValue
+    base: Index
+
+    def from_(self, emit: Emitter, start: Index) -> Pairs:
+        """Those from `start` on."""
+        return Pairs(self.keys, self.places, emit.plus(self.base, start))
+
+    def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, SSAValue]:
+        """Key and position at an index."""
+        where = emit.value(emit.plus(self.base, at))
+        key = emit.add(memref.LoadOp.get(self.keys, [where]))
+        return key, emit.add(memref.LoadOp.get(self.places, [where]))
+
+    def store(self, emit: Emitter, at: Index, key: SSAValue, place: SSAValue) -> None:
+        """Write key and position at an index."""
+        where = emit.value(emit.plus(self.base, at))
+        emit.run(memref.StoreOp.get(key, self.keys, [where]))
+        emit.run(memref.StoreOp.get(place, self.places, [where]))
+
+
+def goes_first(emit: Emitter, later: SSAValue, earlier: SSAValue, down: bool) -> SSAValue:
+    """Whether an element that stands later must go before one that stands earlier."""
+    kind = later.type
+    if isinstance(kind, IntegerType):
+        unsigned = kind == i1 or kind.signedness.data == Signedness.UNSIGNED
+        predicate = ("u" if unsigned else "s") + ("gt" if down else "lt")
+        return emit.add(arith.CmpiOp(later, earlier, predicate))
+    ordered = emit.add(arith.CmpfOp(later, earlier, "ogt" if down else "olt"))
+    # NaN is the largest.
+    large, small = (later, earlier) if down else (earlier, later)
+    large_nan = emit.add(arith.CmpfOp(large, large, "uno"))
+    small_number = emit.add(arith.CmpfOp(small, small, "ord"))
+    return emit.add(arith.OrIOp(ordered, emit.add(arith.AndIOp(large_nan, small_number))))

@@ -1,0 +1,113 @@
+"""A nest's body at one point, in scalars; loops over points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.passes.schedule.body import Affine, Body, Lane
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Memory
+
+
+class Point:
+    """The body of a nest at one position of its domain."""
+
+    def __init__(
+        self, emit: Emitter, op: OrderedNest, memory: Memory, position: Sequence[Index]
+    ) -> None:
+        self.emit = emit
+        self.op = op
+        self.flat = dict(memory.flat)
+        self.body = Body(1)
+        arguments = op.block.args
+        extents = op.extents
+        for value, index_map, argument in zip(op.inputs, op.read_maps, arguments, strict=False):
+            forms = forms_of(index_map, extents)
+            assert forms is not None, f"{op.name}: a read without a linear index"
+            at = emit.linear(flatten(forms, shape_of(value)), dict(enumerate(position)))
+            load = memref.LoadOp.get(memory.flat[value], [emit.value(at)])
+            self.body.values[argument] = Lane(emit.add(load), True)
+        for source, argument in zip(op.sources, arguments[len(op.inputs) :], strict=False):
+            self.flat[argument] = memory.flat[source]
+        for inner in op.block.ops:
+            if isinstance(inner, IndexOp):
+                dim = inner.dim.value.data
+                self.body.indices[inner.result] = Affine(position[dim], 0, 0, extents[dim] - 1)
+
+    def bind(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+        """Give values to the last body arguments."""
+        for argument, value in zip(arguments, values, strict=True):
+            self.body.values[argument] = Lane(value, True)
+
+    def run(self, ops: Sequence[Operation]) -> None:
+        """Emit body ops."""
+        self.body.run(self.emit, list(ops), self.flat, None)
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """A body value that was computed."""
+        self.body.materialize(self.emit, value)
+        return self.body.values[value].value
+
+
+def needed_for(op: OrderedNest | GenericOp, values: Sequence[SSAValue]) -> list[Operation]:
+    """The body ops that `values` depend on, in order."""
+    wanted: set[SSAValue] = set(values)
+    found: list[Operation] = []
+    for inner in reversed(list(op.block.ops)):
+        if not isinstance(inner, YieldOp) and any(r in wanted for r in inner.results):
+            wanted.update(inner.operands)
+            found.append(inner)
+    return found[::-1]
+
+
+def over_points(
+    emit: Emitter,
+    bounds: Sequence[tuple[Index, Index]],
+    body: Callable[[Emitter, list[Index]], None],
+) -> None:
+    """Serial loops over a box, the last dimension innermost."""
+
+    def level(inner: Emitter, outer: list[Index]) -> None:
+        if len(outer) == len(bounds):
+            body(inner, outer)
+            return
+
+        def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            level(within, [*outer, at])
+            return values
+
+        inner.loop(*bounds[len(outer)], 1, [], step)
+
+    level(emit, [])
+
+
+def in_tasks(
+    emit: Emitter, count: int, parallel: bool, task: Callable[[Emitter, Index], None]
+) -> None:
+    """Run `count` tasks that do not depend on one another, on several threads or on one."""
+    if parallel and count > 1:
+        emit.parallel(count, task)
+    else:
+        over_points(emit, [(0, count)], lambda inner, at: task(inner, at[0]))
+
+
+def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: int) -> None:
+    """target[i] = source[i] for rank-1 memrefs."""
+
+    def one(inner: Emitter, at: list[Index]) -> None:
+        value = inner.add(memref.LoadOp.get(source, [inner.value(at[0])]))
+        inner.run(memref.StoreOp.get(value, target, [inner.value(at[0])]))
+
+    over_points(emit, [(0, count)], one)
+
+
+def elements(value: SSAValue) -> int:
+    """How many elements a memref has."""
+    return prod(shape_of(value))

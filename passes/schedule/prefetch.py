@@ -1,0 +1,282 @@
+"""Fetching what will be read while something else is computed.
+
+A kernel that walks each row several times reads memory in the first walk only; the memory system
+idles during the others, and what the hardware prefetches stops at the end of a row or page. So the
+second walk asks for the lines of a later row, into the second-level cache.
+
+A pointwise kernel walks several tensors once, side by side. The hardware follows each for a few
+lines only; lines further on are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop import IndexOp, ReadOp
+from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.body import Body, below, choose, load, position
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.points import needed_for
+from lamina.passes.schedule.stages import Access, Stage
+
+AHEAD_BYTES = 1 << 14
+"""How far ahead to fetch: what memory delivers while one row of usual length is computed."""
+LINE_BYTES = 64
+LINES_AHEAD = 32
+"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
+INTO_L2 = 2
+"""Locality of `loop.prefetch`: in the first level, rows to come would displace the one at hand."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What to fetch: element `start` + sum of strides[p] * position p of a flat memref."""
+
+    memory: SSAValue
+    start: Index
+    strides: tuple[int, ...]
+    element_bytes: int
+
+    def emit(self, emit: Emitter, positions: Sequence[Index]) -> None:
+        """Ask for the line at a position of the sweep."""
+        at = self.start
+        for place, stride in enumerate(self.strides):
+            at = emit.plus(at, emit.times(positions[place], stride))
+        emit.run(PrefetchOp(self.memory, [emit.value(at)], INTO_L2))
+
+    def begins_line(self, elements: int) -> bool:
+        """Whether a vector so many elements into a step may begin a line of its own."""
+        return elements * self.element_bytes % LINE_BYTES == 0
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A read whose lines are contiguous along a sweep's vectors and another in every row."""
+
+    sweep: Sweep
+    stage: Stage
+    read: Access | ReadOp
+
+    @property
+    def memory(self) -> SSAValue:
+        """The memref that it reads, as the nest names it."""
+        if isinstance(self.read, Access):
+            return self.read.memory
+        arguments = self.stage.op.block.args[len(self.stage.reads) :]
+        sources: dict[SSAValue, SSAValue] = dict(zip(arguments, self.stage.op.sources, strict=True))
+        return sources[self.read.source]
+
+    @property
+    def element(self) -> Attribute:
+        """The type of its elements."""
+        return self.read.element if isinstance(self.read, Access) else self.read.result.type
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one position to the next along each dimension of the sweep's nest."""
+        order = self.sweep.order[self.stage]
+        if isinstance(self.read, Access):
+            return tuple(self.read.stride(d) for d in order)
+        kind = self.memory.type
+        assert isinstance(kind, MemRefType)
+        steps = dict.fromkeys(order, 0)
+        for index, stride in zip(
+            self.read.indices, row_major_strides(kind.get_shape()), strict=True
+        ):
+            if isinstance(index.owner, IndexOp) and index.owner.dim.value.data in steps:
+                steps[index.owner.dim.value.data] += stride
+        return tuple(steps[d] for d in order)
+
+    def start(self, emit: Emitter, memory: Memory, env: Env) -> Index:
+        """The element offset of the row whose position is `env`, at the sweep's first point."""
+        order = self.sweep.order[self.stage]
+        if isinstance(self.read, Access):
+            terms = {d: c for d, c in self.read.offset.coefficients.items() if d not in order}
+            return emit.linear(Linear.of(terms, self.read.offset.constant), env)
+        return self._indirect_start(emit, memory, env)
+
+    def _indirect_start(self, emit: Emitter, memory: Memory, env: Env) -> Index:
+        assert isinstance(self.read, ReadOp)
+        stage, order = self.stage, self.sweep.order[self.stage]
+        fixed = [i for i in self.read.indices if not _walks(i, order)]
+        ops = needed_for(stage.op, fixed)
+        body = Body(1)
+        for access, argument in zip(stage.reads, stage.op.block.args, strict=False):
+            if any(argument in op.operands for op in ops) or argument in fixed:
+                at = memory.offset(emit, access, env, None)
+                flat = memory.flat[access.memory]
+                body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
+        for op in ops:
+            if isinstance(op, IndexOp):
+                body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
+        body.run(emit, ops, {}, None)
+        kind = self.memory.type
+        assert isinstance(kind, MemRefType)
+        shape = kind.get_shape()
+        total: Index = 0
+        for index, extent, stride in zip(
+            self.read.indices, shape, row_major_strides(shape), strict=True
+        ):
+            if index in fixed:
+                body.materialize(emit, index)
+                inside = _kept_inside(emit, body.values[index].value, extent)
+                total = emit.plus(total, emit.times(inside, stride))
+        return total
+
+
+def _kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
+    """The index, or 0 if it is outside: the row at hand is checked when it is read."""
+    limit = emit.number(extent, IndexType())
+    zero = emit.constant(number_attribute(0, IndexType()))
+    return choose(emit, below(emit, index, limit, 1), index, zero)
+
+
+@dataclass(frozen=True)
+class RowPrefetch:
+    """Which sweep fetches what, and how many rows ahead."""
+
+    sweep: Sweep
+    streams: tuple[Stream, ...]
+    rows: int
+
+    def ahead(self, emit: Emitter, memory: Memory, envs: dict[Stage, Env]) -> list[Ahead]:
+        """The streams at the row whose position is given per stage."""
+        return [
+            Ahead(
+                memory.flat[s.memory],
+                s.start(emit, memory, envs[s.stage]),
+                s.strides,
+                _bytes(s.element),
+            )
+            for s in self.streams
+        ]
+
+
+def plan_prefetch(
+    sweeps: Sequence[Sweep], place: dict[Sweep, int], memory: Memory, target: Target
+) -> RowPrefetch | None:
+    """What to fetch ahead in a kernel whose rows run through these sweeps; None if nothing pays.
+
+    `place` gives the vector dimension of each sweep that may fetch. Nothing is fetched if the
+    tensors fit the last-level cache, from which the hardware's own prefetching is faster, or if
+    the rows ahead would not fit the second-level cache.
+    """
+    for host in list(place)[1:]:
+        alike = [s for s in place if s.extents == host.extents and place[s] == place[host]]
+        if sweeps.index(alike[0]) >= sweeps.index(host) or _stores_results(host, memory):
+            continue
+        streams = _distinct(s for sweep in alike for s in _streams(sweep, place[host], memory))
+        row = sum(prod(host.extents) * _bytes(s.element) for s in streams)
+        whole = sum(byte_size(s.memory.type) for s in streams)  # pyright: ignore[reportArgumentType]
+        if not streams or whole <= target.l3_bytes:
+            continue
+        rows = -(-AHEAD_BYTES // row)
+        if (rows + 1) * row <= target.l2_bytes // 2:
+            return RowPrefetch(host, streams, rows)
+    return None
+
+
+def fetch_along(
+    emit: Emitter, sweep: Sweep, place: int, memory: Memory, target: Target, envs: dict[Stage, Env]
+) -> list[Ahead]:
+    """What a pointwise sweep fetches ahead of its own walk along the vector dimension `place`.
+
+    Those are the reads of contiguous lines, if their tensors exceed the last-level cache together.
+    """
+    reads = {
+        (read.memory, stream.strides): stream
+        for stage in sweep.stages
+        for read in stage.reads
+        if (stream := Stream(sweep, stage, read)).strides[place] == 1
+        and read.memory not in memory.scratch
+        and byte_size(read.memory.type) > target.l2_bytes  # pyright: ignore[reportArgumentType]
+    }
+    whole = sum(byte_size(s.memory.type) for s in reads.values())  # pyright: ignore[reportArgumentType]
+    if whole <= target.l3_bytes:
+        return []
+    found: list[Ahead] = []
+    for stream in reads.values():
+        size = _bytes(stream.element)
+        start = stream.start(emit, memory, envs[stream.stage])
+        start = emit.plus(start, LINES_AHEAD * LINE_BYTES // size)
+        found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
+    return found
+
+
+def _stores_results(sweep: Sweep, memory: Memory) -> bool:
+    """Whether the sweep writes vectors to memory, which keeps the memory system busy as it is."""
+    return any(
+        write.memory not in memory.scratch
+        for stage in sweep.stages
+        if stage.is_pointwise
+        for write in stage.writes
+    )
+
+
+def _streams(sweep: Sweep, place: int, memory: Memory) -> Iterator[Stream]:
+    for stage in sweep.stages:
+        reads: list[Access | ReadOp] = [
+            r for r in stage.reads if r.pad is None and _varies(r, stage)
+        ]
+        reads += [
+            op
+            for op in stage.op.block.ops
+            if isinstance(op, ReadOp) and _is_row_of_table(op, stage, memory)
+        ]
+        for read in reads:
+            stream = Stream(sweep, stage, read)
+            if stream.memory not in memory.scratch and stream.strides[place] == 1:
+                yield stream
+
+
+def _varies(read: Access, stage: Stage) -> bool:
+    return any(read.stride(d) for d in stage.rows)
+
+
+def _walks(index: SSAValue, order: Sequence[int]) -> bool:
+    return isinstance(index.owner, IndexOp) and index.owner.dim.value.data in order
+
+
+def _is_row_of_table(op: ReadOp, stage: Stage, memory: Memory) -> bool:
+    """Whether each index is an inner dimension, or known from the row's position alone."""
+    fixed = [i for i in op.indices if not _walks(i, stage.inner)]
+    ops = needed_for(stage.op, fixed)
+    if any(isinstance(o, ReadOp) or _walks(o.results[0], stage.inner) for o in ops):
+        return False
+    used = {operand for o in ops for operand in o.operands} | set(fixed)
+    reads = [
+        access
+        for access, argument in zip(stage.reads, stage.op.block.args, strict=False)
+        if argument in used
+    ]
+    return bool(reads) and all(
+        r.pad is None and r.memory not in memory.scratch and not any(map(r.stride, stage.inner))
+        for r in reads
+    )
+
+
+def _distinct(streams: Iterator[Stream]) -> tuple[Stream, ...]:
+    """The streams without those that read what another one does."""
+    kept: dict[object, Stream] = {}
+    for stream in streams:
+        row: tuple[object, ...]
+        if isinstance(stream.read, Access):
+            row = tuple(stream.read.stride(d) for d in stream.stage.rows)
+        else:
+            row = tuple(stream.read.indices)
+        kept.setdefault((stream.memory, row, stream.strides), stream)
+    return tuple(kept.values())
+
+
+def _bytes(element: Attribute) -> int:
+    return max(1, getattr(element, "bitwidth", 64) // 8)

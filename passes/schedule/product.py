@@ -1,0 +1,329 @@
+"""The register-tiled inner product: `rows x panel` accumulators over the summed dimensions.
+
+One step of the innermost loop loads one row of a packed panel as vectors and, for each row of the
+tile, broadcasts one element of the row operand into as many multiply-adds. The tile height comes
+from the register count: all accumulators, one panel row and one broadcast stay in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt, prod
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import IntegerType, VectorType, i1
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.schedule.body import broadcast
+from lamina.passes.schedule.combine import combine
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+
+SUM_UNROLL = 4
+"""Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
+
+LONG_SUM = 24
+"""Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
+of their own: a rounding error grows with the chain of additions it goes through. The other totals
+leave the registers meanwhile, which costs a twentieth of what so many terms do."""
+
+CHAIN = 192
+"""Terms that are added to one sum before it is added to the total, in a long sum: as many again are
+added at each of the two levels of 65,536 terms or fewer. Saving the totals costs a hundredth."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A register tile: `rows` rows of `vectors` vectors of `lanes` elements."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def panel(self) -> int:
+        """Columns of the tile."""
+        return self.vectors * self.lanes
+
+
+def choose_tile(panel: int, element_bits: int, rows: int, target: Target) -> Tile:
+    """The tile for a panel width and a block of `rows` rows.
+
+    Cost of a height: vector operations per row of result, counting the rows that a partly filled
+    last tile computes twice and the loads of the panel that every tile repeats.
+    """
+    lanes = min(panel, target.lanes(element_bits))
+    vectors = panel // lanes
+    limit = max(1, (target.vector_registers - vectors - 2) // vectors)
+    best, best_cost = 1, float("inf")
+    for height in range(1, min(limit, rows) + 1):
+        tiles = -(-rows // height)
+        cost = tiles * (height * vectors + 0.75 * vectors + 0.25 * height)
+        if cost < best_cost or (cost == best_cost and height > best):
+            best, best_cost = height, cost
+    return Tile(best, vectors, lanes)
+
+
+def chain_block(extent: int, length: int) -> int:
+    """Positions of a summed dimension that get a sum of their own; 0 for all in one.
+
+    Each position has `length` terms of inner dimensions. A short sum over long windows is divided
+    too. Sums of more than the square of `CHAIN` terms have longer chains, as many as each is long.
+    """
+    terms = extent * length
+    if terms <= 2 * CHAIN:
+        return 1 if length >= LONG_SUM else 0
+    chain = max(CHAIN, isqrt(terms))
+    if length > 2 * chain:
+        return 0  # the inner dimensions are divided
+    wanted = max(1, chain // length)
+    near = range(wanted * 4 // 3, wanted * 2 // 3, -1)
+    divisors = [size for size in near if extent % size == 0]
+    return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
+
+
+class ProductEmitter:
+    """Emits the tiles of one contraction stage."""
+
+    def __init__(self, stage: Stage, shape: Contraction, memory: Memory, tile: Tile) -> None:
+        self.stage = stage
+        self.shape = shape
+        self.memory = memory
+        self.tile = tile
+        self.column = shape.inner_column
+        self.summed = tuple(d for d in shape.summed if stage.extents[d] != 1) or shape.summed[:1]
+        self.left = stage.reads[shape.a]
+        packed = stage.reads[shape.b]
+        self.packed = memory.flat[packed.memory]
+        self.packed_start = packed.offset.constant
+        if packed.axes:
+            self.packed_strides = packed.offset.coefficients
+            self.panel_stride = self.packed_strides.pop(self.column) * tile.panel
+        else:
+            strides = row_major_strides(packed.shape)
+            outer = (*shape.batch, *shape.columns[:-1])
+            self.packed_strides = dict(zip(outer, strides, strict=False))
+            self.panel_stride = strides[len(outer)]
+            self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
+        self.element = self.left.element
+
+    def block(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        rows: tuple[Index, Index],
+        height: int,
+        panel: Index,
+        *,
+        masked: bool,
+    ) -> None:
+        """All tiles of one panel for rows `[low, high)` of `row_dim` (at least `height` of them).
+
+        The last tile is moved up to end at the block's end: its overlap is computed twice.
+        """
+        low, high = rows
+
+        def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            if isinstance(at, int) and isinstance(high, int):
+                start: Index = min(at, high - height)
+            else:
+                start = inner.least(at, inner.minus(high, height))
+            self._tile(inner, env, row_dim, start, low, height, panel, masked=masked)
+            return values
+
+        emit.loop(low, high, height, [], tile)
+
+    def _tile(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        row: Index,
+        first_row: Index,
+        height: int,
+        panel: Index,
+        *,
+        masked: bool,
+    ) -> None:
+        position = dict(env)
+        position[LOCAL_ROW] = emit.minus(row, first_row)
+        if row_dim is not None:
+            position[row_dim] = row
+        zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
+        totals = self._sum(
+            emit, position, row_dim, height, panel, self.summed, [zero] * height * self.tile.vectors
+        )
+        self._store(emit, position, row_dim, height, panel, totals, masked=masked)
+
+    def _sum(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        height: int,
+        panel: Index,
+        dims: Sequence[int],
+        totals: list[SSAValue],
+    ) -> list[SSAValue]:
+        """Adds the terms of the summed dimensions `dims` to the totals, in blocks of a chain."""
+        dim, *rest = dims
+        extent = self.stage.extents[dim]
+        length = prod(self.stage.extents[d] for d in rest)
+        size = 0 if isinstance(self.element, IntegerType) else chain_block(extent, length)
+
+        def terms(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            return self._terms(inner, env, row_dim, height, panel, dims, (low, high), sums)
+
+        def apart(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            zero = inner.splat(number_attribute(0.0, self.element), self.tile.lanes)
+            parts = terms(inner, low, high, [zero] * len(sums))
+            return [combine(inner, "add", *both) for both in zip(parts, sums, strict=True)]
+
+        def block(inner: Emitter, low: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            return apart(inner, low, inner.plus(low, size), sums)
+
+        if not size:
+            return terms(emit, 0, extent, totals)
+        whole = extent - extent % size
+        totals = emit.loop(0, whole, size, totals, block)
+        return apart(emit, whole, extent, totals) if whole != extent else totals
+
+    def _terms(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        height: int,
+        panel: Index,
+        dims: Sequence[int],
+        bounds: tuple[Index, Index],
+        totals: list[SSAValue],
+    ) -> list[SSAValue]:
+        """Adds the terms of positions `bounds` of the first dimension, and all of the others."""
+        dim, *rest = dims
+        low, high = bounds
+        count = high - low if isinstance(low, int) and isinstance(high, int) else 0
+
+        def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            deeper = {**env, dim: at}
+            if rest:
+                return self._sum(inner, deeper, row_dim, height, panel, rest, values)
+            for copy in range(step):
+                values = self._step(inner, deeper, dim, copy, row_dim, height, panel, values)
+            return values
+
+        extent = self.stage.extents[dim]
+        count = count or chain_block(extent, prod(self.stage.extents[d] for d in rest))
+        step = 1
+        if not rest:
+            while step < SUM_UNROLL and count % (step * 2) == 0:
+                step *= 2
+        return emit.loop(low, high, step, totals, body)
+
+    def _step(
+        self,
+        emit: Emitter,
+        env: Env,
+        dim: int,
+        copy: int,
+        row_dim: int | None,
+        height: int,
+        panel: Index,
+        totals: list[SSAValue],
+    ) -> list[SSAValue]:
+        lanes, vectors = self.tile.lanes, self.tile.vectors
+        at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
+        for packed_dim, stride in self.packed_strides.items():
+            if packed_dim in env:
+                at = emit.plus(at, emit.times(env[packed_dim], stride))
+        at = emit.plus(at, copy * self.packed_strides[dim])
+        kind = VectorType(self.element, [lanes])
+        rows = [
+            emit.add(
+                vector.LoadOp(self.packed, [emit.value(emit.plus(at, v * lanes))], kind)
+                if lanes > 1
+                else memref.LoadOp.get(self.packed, [emit.value(emit.plus(at, v))])
+            )
+            for v in range(vectors)
+        ]
+        form = self.memory.layout(self.left)
+        start = emit.plus(emit.linear(form, env), copy * form.coefficient(dim))
+        step = form.coefficient(LOCAL_ROW)
+        step += 0 if row_dim is None else form.coefficient(row_dim)
+        flat = self.memory.flat[self.left.memory]
+        made: list[SSAValue] = []
+        for row in range(height):
+            element = emit.add(memref.LoadOp.get(flat, [emit.value(emit.plus(start, row * step))]))
+            factor = broadcast(emit, element, lanes)
+            for v in range(vectors):
+                made.append(self._multiply_add(emit, factor, rows[v], totals[row * vectors + v]))
+        return made
+
+    def _multiply_add(
+        self, emit: Emitter, left: SSAValue, right: SSAValue, total: SSAValue
+    ) -> SSAValue:
+        if isinstance(self.element, IntegerType):
+            return emit.add(arith.AddiOp(total, emit.add(arith.MuliOp(left, right))))
+        if self.tile.lanes > 1:
+            return emit.add(vector.FMAOp(left, right, total))
+        from xdsl.dialects import math
+
+        return emit.add(math.FmaOp(left, right, total))
+
+    def _store(
+        self,
+        emit: Emitter,
+        env: Env,
+        row_dim: int | None,
+        height: int,
+        panel: Index,
+        totals: list[SSAValue],
+        *,
+        masked: bool,
+    ) -> None:
+        lanes, vectors = self.tile.lanes, self.tile.vectors
+        write = self.stage.writes[0]
+        form = self.memory.layout(write)
+        flat = self.memory.flat[write.memory]
+        column = emit.times(panel, self.tile.panel)
+        start = emit.linear(form, {**env, self.column: column})
+        step = form.coefficient(LOCAL_ROW)
+        step += 0 if row_dim is None else form.coefficient(row_dim)
+        unit = form.coefficient(self.column)
+        for v in range(vectors):
+            mask = None
+            if masked:
+                left = emit.minus(self.stage.extents[self.column], column)
+                left = emit.value(emit.minus(left, v * lanes))
+                mask = emit.add(
+                    vector.CreateMaskOp.create(
+                        operands=[left], result_types=[VectorType(i1, [lanes])]
+                    )
+                )
+            for row in range(height):
+                at = emit.plus(start, row * step + v * lanes * unit)
+                store_vector(emit, totals[row * vectors + v], flat, at, unit, lanes, mask)
+
+
+def store_vector(
+    emit: Emitter,
+    value: SSAValue,
+    flat: SSAValue,
+    at: Index,
+    unit: int,
+    lanes: int,
+    mask: SSAValue | None,
+) -> None:
+    """Write accumulators; a single lane is a scalar."""
+    from lamina.passes.schedule.combine import store
+
+    if lanes == 1:
+        emit.run(memref.StoreOp.get(value, flat, [emit.value(at)]))
+    else:
+        store(emit, value, flat, at, unit, lanes, mask)

@@ -1,0 +1,59 @@
+"""Elements of a short row by their ranks: how many others go before each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, SSAValue
+
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
+from lamina.passes.schedule.points import over_points
+
+
+def emit_by_rank(
+    emit: Emitter, keys: Keys, results: Pairs, length: int, window: tuple[int, int]
+) -> None:
+    """Put elements `start` to `start + count` of the sorted row into the results."""
+    start, count = window
+
+    def element(e: Emitter, at: list[Index]) -> None:
+        here = e.value(at[0])
+        key, place = keys.load(e, here)
+
+        rank = emit_rank(e, keys.key, here, key, (0, length), keys.down)
+        shifted = e.value(e.minus(rank, start))
+        wanted = e.add(arith.CmpiOp(shifted, e.value(count), "ult"))
+        then = Block()
+        results.store(e.inside(then), shifted, key, place)
+        then.add_op(scf.YieldOp())
+        e.run(scf.IfOp(wanted, [], [then]))
+
+    over_points(emit, [(0, length)], element)
+
+
+def emit_rank(
+    emit: Emitter,
+    key_at: Callable[[Emitter, Index], SSAValue],
+    here: SSAValue,
+    key: SSAValue,
+    bounds: tuple[Index, Index],
+    down: bool,
+) -> SSAValue:
+    """The place in order of the element `here`, whose key is `key`, among those in `bounds`."""
+
+    def not_behind(e: Emitter, other: Index, ranks: list[SSAValue]) -> list[SSAValue]:
+        later = goes_first(e, key, key_at(e, other), down)
+        less = e.add(arith.SubiOp(ranks[0], e.value(1)))
+        return [e.add(arith.SelectOp(later, less, ranks[0]))]
+
+    def before(e: Emitter, other: Index, ranks: list[SSAValue]) -> list[SSAValue]:
+        sooner = goes_first(e, key_at(e, other), key, down)
+        more = e.add(arith.AddiOp(ranks[0], e.value(1)))
+        return [e.add(arith.SelectOp(sooner, more, ranks[0]))]
+
+    # All that stand earlier go before it, but for those that it goes before.
+    ranks = emit.loop(bounds[0], here, 1, [here], not_behind)
+    [rank] = emit.loop(emit.plus(here, 1), bounds[1], 1, ranks, before)
+    return rank

@@ -1,0 +1,77 @@
+"""Products whose epilogue needs whole rows: every stage for a block of rows in turn."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.product_task import ProductTask
+from lamina.passes.schedule.rows import RowSegment, build_sweeps, plan_scratch
+from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+
+
+class RowProduct(ProductTask):
+    """Whole rows: every product for a block of rows, every row stage for each of its rows."""
+
+    def task(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+        split: Index,
+        splits: int,
+    ) -> None:
+        scratch = self.scratch
+        assert scratch is not None
+        places = [
+            emit.add(memref.AllocaOp.get(element, 64, [self.block * row]))
+            for element, row in scratch.places
+        ]
+        for buffer in scratch.buffers:
+            self.memory.scratch[buffer.memory] = buffer.strides
+            self.memory.flat[buffer.memory] = places[buffer.place]
+            if self.blocked:
+                # Otherwise the tiled rows are inner dims, and have their strides already.
+                self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
+        for segment in scratch.segments:
+            if segment[0] in self.products:
+                stage = segment[0]
+                shape = self.products[stage]
+                panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
+                self.product(emit, stage, envs[stage], rows, (0, panels))
+            else:
+                self._rows(emit, segment, envs, rows)
+
+    def _padded_scratch(self, stage: Stage) -> bool:
+        write = stage.writes[0]
+        strides = self.memory.scratch.get(write.memory)
+        if strides is None:
+            return False
+        column = self.products[stage].inner_column
+        axis = next(a for a, f in enumerate(write.axes) if f.coefficient(column))
+        return strides.get(axis) == 1 and write.axes[axis] == Linear.dim(column)
+
+    def _rows(
+        self,
+        emit: Emitter,
+        segment: list[Stage],
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+    ) -> None:
+        sweeps = build_sweeps(segment)
+        plan_scratch(emit, sweeps, self.memory, self.outputs)
+        emitter = RowSegment(sweeps, self.memory, self.target, self.outputs)
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            local = inner.minus(at, rows[0])
+            row_envs = {s: {**envs[s], LOCAL_ROW: local} for s in segment}
+            if self.blocked:
+                for stage in segment:
+                    row_envs[stage][stage.rows[-1]] = at
+            emitter.run(inner, row_envs)
+            return values
+
+        emit.loop(*rows, 1, [], row)

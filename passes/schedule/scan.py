@@ -1,0 +1,65 @@
+"""Schedule of `loop.scan`: one pass along the dimension, other dimensions in parallel.
+
+Each point waits for the one before it. Several lines at once keep the units busy meanwhile.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import ScanOp
+from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.points import Point, in_tasks, needed_for
+
+LINES = (4, 2)
+"""Lines at once, the first number that divides their count: an add takes about four cycles."""
+NEIGHBOURS = (8, 4, 2)
+"""The same where lines lie side by side, so that more of them share the cache lines they touch."""
+LEAST_TASKS = 16
+"""Groups of lines that must be left, for any usual number of threads to share."""
+
+
+def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> None:
+    """Emit a loop over the other dimensions' points around the loop that hands values on."""
+    extents, along = op.extents, op.dim
+    if 0 in extents:
+        return
+    others = [extent for dim, extent in enumerate(extents) if dim != along]
+    strides = row_major_strides(extents)
+    offset = Linear.of(dict(enumerate(strides)), 0)
+    ops = needed_for(op, op.yielded)
+    carried = op.block.args[len(op.inputs) + len(op.sources) :]
+
+    lines = prod(others)
+    choices = LINES if along == len(extents) - 1 else NEIGHBOURS
+    together = next((n for n in choices if lines % n == 0 and lines // n >= LEAST_TASKS), 1)
+    count = len(op.starts)
+
+    def group(inner: Emitter, number: Index) -> None:
+        first = inner.times(number, together)
+        places = [inner.split(inner.plus(first, k), others) for k in range(together)]
+
+        def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            handed_on: list[SSAValue] = []
+            for k, place in enumerate(places):
+                position = [*place[:along], at, *place[along:]]
+                point = Point(within, op, memory, position)
+                point.bind(carried, values[k * count : (k + 1) * count])
+                point.run(ops)
+                made = [point.value(v) for v in op.yielded]
+                target = within.value(within.linear(offset, dict(enumerate(position))))
+                for value, out in zip(made[count:], op.outs, strict=True):
+                    within.run(memref.StoreOp.get(value, memory.flat[out], [target]))
+                handed_on += made[:count]
+            return handed_on
+
+        starts = [inner.constant(s) for s in op.starts] * together
+        inner.loop(0, extents[along], 1, starts, step)
+
+    in_tasks(emit, lines // together, forks, group)

@@ -1,0 +1,112 @@
+"""Schedule of `loop.scatter`: a copy, then points in order, rows that cannot meet in parallel."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import arith, cf, memref, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, SSAValue
+
+from lamina.dialects.loop import ScatterOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.passes.schedule.body import below
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.points import (
+    Point,
+    copy_elements,
+    elements,
+    in_tasks,
+    needed_for,
+    over_points,
+)
+
+LEAST_TASKS = 4
+"""Fewer leading rows than this are no use to several threads."""
+COLUMN_TASKS = 16
+"""Tasks that a later distinct dimension is cut into."""
+
+
+def schedule_scatter(emit: Emitter, op: ScatterOp, memory: Memory, forks: bool) -> None:
+    """Emit the copy and the nest; the target of each point is checked."""
+    out = memory.flat[op.outs[0]]
+    copy_elements(emit, memory.flat[op.into], out, elements(op.into))
+    if 0 in op.extents:
+        return
+    extents = op.extents
+    bounds: list[tuple[Index, Index]] = [(0, extent) for extent in extents]
+    leading = _leading(op)
+    rows = prod(extents[:leading])
+    if rows >= LEAST_TASKS:
+
+        def row(inner: Emitter, number: Index) -> None:
+            position = inner.split(number, extents[:leading])
+            rest = bounds[leading:]
+            over_points(inner, rest, lambda e, at: _point(e, op, memory, out, [*position, *at]))
+
+        in_tasks(emit, rows, forks, row)
+        return
+    column = max(op.distinct_dims, default=None)
+    if column is None or not forks or extents[column] < 2 * COLUMN_TASKS:
+        over_points(emit, bounds, lambda e, at: _point(e, op, memory, out, at))
+        return
+    width = -(-extents[column] // COLUMN_TASKS)
+
+    def strip(inner: Emitter, number: Index) -> None:
+        low = inner.times(number, width)
+        cut = list(bounds)
+        cut[column] = (low, inner.least(inner.plus(low, width), extents[column]))
+        over_points(inner, cut, lambda e, at: _point(e, op, memory, out, at))
+
+    in_tasks(emit, -(-extents[column] // width), True, strip)
+
+
+def _leading(op: ScatterOp) -> int:
+    """How many of the first dimensions are distinct."""
+    count = 0
+    while count in op.distinct_dims:
+        count += 1
+    return count
+
+
+def _point(
+    emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue, position: list[Index]
+) -> None:
+    point = Point(emit, op, memory, position)
+    first = needed_for(op, op.places)
+    point.run(first)
+    at, inside = _address(emit, op, point)
+    done = set(first)
+    rest = [inner for inner in needed_for(op, [op.yielded[-1]]) if inner not in done]
+    target = emit if inside is None else emit.inside(Block())
+    point.emit = target
+    place = target.value(at)
+    old = op.block.args[-1]
+    if old.first_use:
+        point.bind([old], [target.add(memref.LoadOp.get(out, [place]))])
+    point.run(rest)
+    target.run(memref.StoreOp.get(point.value(op.yielded[-1]), out, [place]))
+    if inside is not None:
+        target.run(scf.YieldOp())
+        emit.run(scf.IfOp(inside, [], [target.block]))
+
+
+def _address(emit: Emitter, op: ScatterOp, point: Point) -> tuple[Index, SSAValue | None]:
+    """Element offset of the target, and whether it is inside unless that is certain."""
+    shape = shape_of(op.into)
+    at: Index = 0
+    inside: SSAValue | None = None
+    for place, extent, stride in zip(op.places, shape, row_major_strides(shape), strict=True):
+        known = point.body.indices.get(place)
+        if known is not None and known.within(extent):
+            at = emit.plus(at, emit.times(known.base, stride))
+            continue
+        index = point.value(place)
+        limit = emit.constant(number_attribute(extent, IndexType()))
+        fits = below(emit, index, limit, 1)
+        message = f"index out of range: must be at least 0 and below {extent}"
+        emit.run(cf.AssertOp(fits, message))
+        inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
+        at = emit.plus(at, emit.times(index, stride))
+    return at, inside

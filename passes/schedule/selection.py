@@ -1,0 +1,208 @@
+"""Elements of a row by the digits of their keys: the kth one, or all before it.
+
+Keys are taken as unsigned integers in the order of the row. Digit by digit, from the top, elements
+are counted by their digit; those that share the digit of the one that is looked for go on. A radix
+select: each digit costs a walk over what is left, whatever the order of the elements. It keeps that
+order, so that of equal ones the first is the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
+from xdsl.ir import SSAValue
+
+from lamina.passes.schedule.emitter import INDEX, Emitter, Index
+from lamina.passes.schedule.merge_sort import Load, emit_merge_sort
+from lamina.passes.schedule.pairs import Keys, Pairs
+from lamina.passes.schedule.points import over_points
+
+DIGIT_BITS = 11
+"""A table of 2,048 counters stays in a first-level cache; f32 has three such digits."""
+
+SHORT_DIGIT_BITS = 8
+"""For rows that are shorter than that table."""
+
+
+def emit_selection(
+    emit: Emitter,
+    keys: Keys,
+    results: Pairs,
+    work: Pairs,
+    length: int,
+    window: tuple[int, int],
+) -> None:
+    """Put elements `start` to `start + count` of the sorted row into the results."""
+    start, count = window
+    digits = _Digits.of(emit, keys, length)
+    key, place, equals = digits.find(emit, work, length, start + count - 1)
+    if count == 1:
+        results.store(emit, 0, key, place)
+        return
+    _collect(emit, digits, work, length, digits.ordinal(emit, key), equals)
+    other = work.from_(emit, length)
+    emit_merge_sort(emit, work.load, results, other, count, most=count, down=keys.down)
+
+
+def _collect(
+    emit: Emitter, digits: _Digits, to: Pairs, length: int, limit: SSAValue, equals: SSAValue
+) -> None:
+    """All elements before the `limit`, and of its equals the first and `equals` more, in order."""
+
+    def element(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
+        filled, seen = state
+        key, place = digits.keys.load(e, at)
+        ordinal = digits.ordinal(e, key)
+        is_equal = e.add(arith.CmpiOp(ordinal, limit, "eq"))
+        among_first = e.add(arith.CmpiOp(seen, equals, "ule"))
+        taken = e.add(
+            arith.OrIOp(
+                e.add(arith.CmpiOp(ordinal, limit, "ult")),
+                e.add(arith.AndIOp(is_equal, among_first)),
+            )
+        )
+        to.store(e, filled, key, place)  # the next one takes its place if it is not wanted
+        return [_counted(e, filled, taken), _counted(e, seen, is_equal)]
+
+    emit.loop(0, length, 1, [emit.value(0), emit.value(0)], element)
+
+
+def _counted(emit: Emitter, number: SSAValue, condition: SSAValue) -> SSAValue:
+    more = emit.add(arith.AddiOp(number, emit.value(1)))
+    return emit.add(arith.SelectOp(condition, more, number))
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """Keys as numbers of `width` bits, read in digits of `bits`; counters of each digit."""
+
+    keys: Keys
+    width: int
+    bits: int
+    counters: SSAValue
+
+    @staticmethod
+    def of(emit: Emitter, keys: Keys, length: int) -> _Digits:
+        kind = keys.memory.type
+        assert isinstance(kind, MemRefType)
+        element = kind.element_type
+        assert isinstance(element, AnyFloat | IntegerType)
+        bits = DIGIT_BITS if length >> DIGIT_BITS else SHORT_DIGIT_BITS
+        counters = emit.add(memref.AllocaOp.get(i64, 64, [1 << bits]))
+        return _Digits(keys, element.bitwidth, bits, counters)
+
+    @property
+    def type(self) -> IntegerType:
+        """Of the numbers: narrow ones are widened, so that digits are not negative."""
+        return i64 if self.width > 32 else i32
+
+    def ordinal(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        """A number that is less, unsigned, the sooner a key goes; equal keys have equal ones."""
+        number = self._ascending(emit, key)
+        if not self.keys.down:
+            return number
+        mask = (1 << min(self.width, self.type.bitwidth)) - 1
+        return emit.add(arith.XOrIOp(number, emit.number(_signed(mask, self.type), self.type)))
+
+    def _ascending(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        kind = key.type
+        if isinstance(kind, AnyFloat):
+            return self._of_float(emit, key)
+        assert isinstance(kind, IntegerType)
+        unsigned = kind == i1 or kind.signedness.data == Signedness.UNSIGNED
+        if kind.signedness.data == Signedness.UNSIGNED:
+            key = emit.add(arith.BitcastOp(key, IntegerType(kind.bitwidth)))
+        if not unsigned:
+            low = emit.number(-(1 << (kind.bitwidth - 1)), key.type)
+            key = emit.add(arith.XOrIOp(key, low))
+        return key if kind.bitwidth >= 32 else emit.add(arith.ExtUIOp(key, self.type))
+
+    def _of_float(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        """The bits, inverted for negative numbers; zeros are one, and NaN is the largest."""
+        zero = emit.number(0.0, key.type)
+        bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), self.type))
+        last = self.width - 1
+        is_nan = emit.add(arith.CmpfOp(key, key, "uno"))
+        bits = emit.add(arith.SelectOp(is_nan, emit.number((1 << last) - 1, self.type), bits))
+        sign = emit.add(arith.ShRSIOp(bits, emit.number(last, self.type)))
+        flip = emit.add(arith.OrIOp(sign, emit.number(-(1 << last), self.type)))
+        return emit.add(arith.XOrIOp(bits, flip))
+
+    def find(
+        self, emit: Emitter, work: Pairs, length: int, rank: int
+    ) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Key and position of the element of that rank, and how many equals stand before it."""
+        top = max(self.width - self.bits, 0)
+        shift = emit.number(top, self.type)
+        state = self._level(emit, self.keys.load, work, length, emit.value(rank), shift)
+        levels = -(-self.width // self.bits)
+
+        def lower(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            left, among, above = values
+            step = e.number(self.bits, self.type)
+            least = e.add(arith.MinUIOp(above, step))  # the last digit may overlap the one before
+            shift = e.add(arith.SubiOp(above, least))
+            return [*self._level(e, work.load, work, left, among, shift), shift]
+
+        _, among, _ = emit.loop(1, levels, 1, [*state, shift], lower)
+        key, place = work.load(emit, among)
+        return key, place, among
+
+    def _level(
+        self,
+        emit: Emitter,
+        load: Load,
+        to: Pairs,
+        length: Index,
+        rank: SSAValue,
+        shift: SSAValue,
+    ) -> list[SSAValue]:
+        """Leaves those that share a digit with the element of that rank: how many, and its rank."""
+        counters = self.counters
+
+        def clear(e: Emitter, at: list[Index]) -> None:
+            e.run(memref.StoreOp.get(e.number(0, i64), counters, [e.value(at[0])]))
+
+        def count(e: Emitter, at: list[Index]) -> None:
+            digit = self._digit(e, load(e, at[0])[0], shift)
+            before = e.add(memref.LoadOp.get(counters, [digit]))
+            more = e.add(arith.AddiOp(before, e.number(1, i64)))
+            e.run(memref.StoreOp.get(more, counters, [digit]))
+
+        over_points(emit, [(0, 1 << self.bits)], clear)
+        over_points(emit, [(0, length)], count)
+
+        def locate(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            total, digit, below = values
+            here = e.value(at)
+            reached = e.add(arith.CmpiOp(total, rank, "ule"))
+            number = e.add(memref.LoadOp.get(counters, [here]))
+            return [
+                e.add(arith.AddiOp(total, e.add(arith.IndexCastOp(number, INDEX)))),
+                e.add(arith.SelectOp(reached, here, digit)),
+                e.add(arith.SelectOp(reached, total, below)),
+            ]
+
+        zero = emit.value(0)
+        _, wanted, below = emit.loop(0, 1 << self.bits, 1, [zero, zero, zero], locate)
+
+        def keep(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            key, place = load(e, at)
+            same = e.add(arith.CmpiOp(self._digit(e, key, shift), wanted, "eq"))
+            to.store(e, values[0], key, place)  # never in front of what is still to be read
+            return [_counted(e, values[0], same)]
+
+        [left] = emit.loop(0, length, 1, [zero], keep)
+        return [left, emit.add(arith.SubiOp(rank, below))]
+
+    def _digit(self, emit: Emitter, key: SSAValue, shift: SSAValue) -> SSAValue:
+        moved = emit.add(arith.ShRUIOp(self.ordinal(emit, key), shift))
+        mask = emit.number((1 << self.bits) - 1, self.type)
+        return emit.add(arith.IndexCastOp(emit.add(arith.AndIOp(moved, mask)), INDEX))
+
+
+def _signed(value: int, kind: IntegerType) -> int:
+    """The number of that type with these bits."""
+    return value - (1 << kind.bitwidth) if value >> (kind.bitwidth - 1) else value

@@ -1,0 +1,397 @@
+"""One loop nest over the inner dimensions of a row, shared by stages that walk them alike.
+
+Pointwise results are handed on in registers; reductions over the whole sweep keep several vector
+accumulators and are folded at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.dialects.loop import IndexOp, ReadOp
+from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.schedule.body import (
+    Body,
+    Lane,
+    choose,
+    load,
+    position,
+    vector_reduce,
+)
+from lamina.passes.schedule.combine import combine, identity_value, joined, store
+from lamina.passes.schedule.edges import aligned_start, mask_below, whole_steps
+from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.padded_read import padded_read
+from lamina.passes.schedule.prefetch import Ahead
+from lamina.passes.schedule.stages import Access, Stage
+
+REDUCTION_UNROLL = 4
+"""Independent accumulators: an add takes about four cycles and one can start each cycle."""
+LIGHT_BODY = 12
+"""Bodies cheaper than this are unrolled; heavier ones fill the pipeline on their own."""
+
+LONG_SUM = 8
+"""Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
+
+
+class SweepEmitter:
+    """Emits one sweep for one row; `env` gives the position of every row dimension per stage."""
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        memory: Memory,
+        vector_place: int,
+        lanes: int,
+        outputs: set[SSAValue],
+    ) -> None:
+        self.sweep = sweep
+        self.memory = memory
+        self.place = vector_place
+        self.lanes = lanes
+        self.outputs = outputs
+        self.ahead: Sequence[Ahead] = ()
+        """What to fetch at each position for a later row."""
+        self.reductions = [
+            (stage, number)
+            for stage in sweep.stages
+            for number, combiner in enumerate(stage.combiners)
+            if combiner != "store"
+        ]
+        cost = sum(body_cost(s.op) for s in sweep.stages)
+        self._past_caches = True
+        self.unroll = 1
+        if cost <= LIGHT_BODY:
+            self.unroll = REDUCTION_UNROLL if self.reductions else 2
+
+    # The nest
+
+    def run(
+        self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
+    ) -> None:
+        """Emit the nest over the given ranges, then store the reductions."""
+        accumulators = [self._identity(emit, s, n) for s, n in self.reductions] * self.unroll
+        outer = [p for p in range(len(ranges)) if p != self.place]
+        results = self._nest(emit, envs, ranges, outer, accumulators)
+        for number, (stage, result) in enumerate(self.reductions):
+            parts = results[number :: len(self.reductions)]
+            self._finish(emit, envs[stage], stage, result, parts)
+
+    def _nest(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        ranges: Sequence[tuple[Index, Index]],
+        outer: list[int],
+        carried: list[SSAValue],
+    ) -> list[SSAValue]:
+        if not outer:
+            return self._vector_loop(emit, envs, ranges[self.place] if ranges else None, carried)
+        place, *rest = outer
+        apart = len(outer) == len(ranges) - 1 and self._sums_apart(ranges, place)
+
+        def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            deeper = self._bind(envs, place, index)
+            if not apart:
+                return self._nest(inner, deeper, ranges, rest, values)
+            zeros = [self._identity(inner, s, n) for s, n in self.reductions] * self.unroll
+            parts = self._nest(inner, deeper, ranges, rest, zeros)
+            return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
+
+        low, high = ranges[place]
+        return emit.loop(low, high, 1, carried, body)
+
+    def _sums_apart(self, ranges: Sequence[tuple[Index, Index]], outermost: int) -> bool:
+        """Whether each position of the outermost loop gets sums of its own, added up at its end."""
+        inner = [ends for place, ends in enumerate(ranges) if place != outermost]
+        length = prod(
+            high - low for low, high in inner if isinstance(low, int) and isinstance(high, int)
+        )
+        return length >= LONG_SUM and all(
+            stage.combiners[number] == "add" and isinstance(self._element(stage, number), AnyFloat)
+            for stage, number in self.reductions
+        )
+
+    def _bind(self, envs: dict[Stage, Env], place: int, index: Index) -> dict[Stage, Env]:
+        return {
+            stage: {**env, self.sweep.order[stage][place]: index} for stage, env in envs.items()
+        }
+
+    def _vector_loop(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        bounds: tuple[Index, Index] | None,
+        carried: list[SSAValue],
+    ) -> list[SSAValue]:
+        prepared = {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages}
+        if bounds is None:
+            return self._step(emit, envs, prepared, 0, None, carried)
+        low, high = bounds
+        count = len(self.reductions)
+
+        def unrolled(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            made: list[SSAValue] = []
+            for copy in range(self.unroll):
+                at = inner.plus(index, copy * self.lanes)
+                self._fetch_ahead(inner, envs, at, copy * self.lanes)
+                part = values[copy * count : (copy + 1) * count]
+                made += self._step(inner, envs, prepared, at, None, part)
+            return made
+
+        def single(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._fetch_ahead(inner, envs, index, 0)
+            head = self._step(inner, envs, prepared, index, None, values[:count])
+            return [*head, *values[count:]]
+
+        def up_to(end: Index) -> LoopBody:
+            def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+                mask = mask_below(inner, end, index, self.lanes)
+                head = self._step(inner, envs, prepared, index, mask, values[:count])
+                return [*head, *values[count:]]
+
+            return masked
+
+        start = aligned_start(emit, self.sweep, self.place, self.lanes, self.memory, envs, bounds)
+        self._past_caches = start is not None
+        if start is not None and start != low:
+            carried = emit.loop(low, start, self.lanes, carried, up_to(start))
+            low = start
+        wide = self.lanes * self.unroll
+        middle = whole_steps(emit, low, high, wide)
+        if self.unroll > 1:
+            carried = emit.loop(low, middle, wide, carried, unrolled)
+        else:
+            middle = low
+        end = whole_steps(emit, low, high, self.lanes)
+        carried = emit.loop(middle, end, self.lanes, carried, single)
+        if self.lanes > 1:
+            carried = emit.loop(end, high, self.lanes, carried, up_to(high))
+        return carried
+
+    def _fetch_ahead(
+        self, emit: Emitter, envs: dict[Stage, Env], index: Index, into_step: int
+    ) -> None:
+        wanted = [a for a in self.ahead if a.begins_line(into_step)]
+        if wanted:
+            stage = self.sweep.stages[0]
+            dims = enumerate(self.sweep.order[stage])
+            at = [index if p == self.place else envs[stage][d] for p, d in dims]
+            for ahead in wanted:
+                ahead.emit(emit, at)
+
+    # One row's invariant part
+
+    def _vector_dim(self, stage: Stage) -> int | None:
+        order = self.sweep.order[stage]
+        return order[self.place] if order else None
+
+    def _prepare(self, emit: Emitter, stage: Stage, env: Env) -> Body:
+        """Load and compute, as scalars, what does not change along the vector dimension."""
+        body = Body(self.lanes)
+        dim = self._vector_dim(stage)
+        for access, argument in self._arguments(stage):
+            if self._forwarded(stage, access) or access.pad is not None:
+                continue
+            held = self.memory.scalars.get(access.memory)
+            if held is not None:
+                body.values[argument] = Lane(held, True)
+            elif dim is None or self.memory.layout(access).coefficient(dim) == 0:
+                at = self.memory.offset(emit, access, env, dim)
+                flat = self.memory.flat[access.memory]
+                body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
+        for op in stage.op.block.ops:
+            if isinstance(op, IndexOp) and op.dim.value.data != dim:
+                body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
+            elif isinstance(op, ReadOp):
+                body.check_uniform(emit, op)
+            elif self._is_invariant(op, body):
+                body.run(emit, [op], self._sources(stage), None)
+        return body
+
+    @staticmethod
+    def _is_invariant(op: Operation, body: Body) -> bool:
+        if isinstance(op, IndexOp) or not op.results:
+            return False
+        if isinstance(op, ReadOp):
+            return False
+        for operand in op.operands:
+            index = body.indices.get(operand)
+            if index is not None and index.scale == 0:
+                continue
+            known = body.values.get(operand)
+            if known is None or not known.uniform:
+                return False
+        return True
+
+    def _arguments(self, stage: Stage) -> list[tuple[Access, SSAValue]]:
+        arguments = stage.op.block.args[: len(stage.reads)]
+        return list(zip(stage.reads, arguments, strict=True))
+
+    def _sources(self, stage: Stage) -> dict[SSAValue, SSAValue]:
+        arguments = stage.op.block.args[len(stage.reads) :]
+        return {
+            argument: self.memory.flat[source]
+            for argument, source in zip(arguments, stage.op.sources, strict=True)
+        }
+
+    def _forwarded(self, stage: Stage, access: Access) -> bool:
+        """Whether an earlier stage of this sweep makes the value at this very position."""
+        for other in self.sweep.stages:
+            if other is stage:
+                return False
+            if any(w.memory is access.memory for w in other.writes):
+                return True
+        return False
+
+    # One vector
+
+    def _step(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        prepared: dict[Stage, Body],
+        index: Index,
+        mask: SSAValue | None,
+        carried: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        made: dict[SSAValue, Lane] = {}
+        accumulators = list(carried)
+        for stage in self.sweep.stages:
+            body = prepared[stage].fork()
+            env = dict(envs[stage])
+            dim = self._vector_dim(stage)
+            if dim is not None:
+                env[dim] = index
+            self._load_reads(emit, stage, body, env, dim, mask, made)
+            self._bind_indices(stage, body, dim, index)
+            rest = [
+                o
+                for o in stage.op.block.ops
+                if o.results
+                and not isinstance(o, IndexOp)
+                and o.results[0] not in body.values
+                and o.results[0] not in body.indices
+            ]
+            body.run(emit, rest, self._sources(stage), mask)
+            for number, value in enumerate(stage.op.yielded):
+                body.materialize(emit, value)
+                self._emit_result(emit, stage, number, body, value, env, dim, mask, made)
+            for place, (owner, number) in enumerate(self.reductions):
+                if owner is stage:
+                    value = body.vector(emit, stage.op.yielded[number])
+                    accumulators[place] = self._accumulate(
+                        emit, stage, number, accumulators[place], value, mask
+                    )
+        return accumulators
+
+    def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
+        for op in stage.op.block.ops:
+            if isinstance(op, IndexOp) and op.dim.value.data == dim:
+                scale = 1 if self.lanes > 1 else 0
+                body.indices[op.result] = position(stage.extents, op, index, scale)
+
+    def _load_reads(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        body: Body,
+        env: Env,
+        dim: int | None,
+        mask: SSAValue | None,
+        made: dict[SSAValue, Lane],
+    ) -> None:
+        for access, argument in self._arguments(stage):
+            if argument in body.values:
+                continue
+            if access.memory in made:
+                body.values[argument] = made[access.memory]
+                continue
+            stride = 0 if dim is None else self.memory.layout(access).coefficient(dim)
+            at = self.memory.offset(emit, access, env, None)
+            flat = self.memory.flat[access.memory]
+            if access.pad is None:
+                body.values[argument] = load(
+                    emit, flat, access.element, at, stride, self.lanes, mask
+                )
+            else:
+                body.values[argument] = padded_read(
+                    emit, flat, access, env, dim, at, stride, self.lanes, mask
+                )
+
+    def _emit_result(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        number: int,
+        body: Body,
+        value: SSAValue,
+        env: Env,
+        dim: int | None,
+        mask: SSAValue | None,
+        made: dict[SSAValue, Lane],
+    ) -> None:
+        if stage.combiners[number] != "store":
+            return
+        access = stage.writes[number]
+        lane = body.values[value]
+        made[access.memory] = lane
+        if dim is None:
+            self.memory.scalars[access.memory] = lane.value
+        if access.memory in self.memory.dead and access.memory not in self.outputs:
+            return
+        at = self.memory.offset(emit, access, env, None)
+        flat = self.memory.flat[access.memory]
+        stride = 0 if dim is None else self.memory.layout(access).coefficient(dim)
+        if self.lanes == 1 or dim is None:
+            emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
+            return
+        past = self._past_caches and access.memory in self.memory.streamed
+        store(emit, body.vector(emit, value), flat, at, stride, self.lanes, mask, streamed=past)
+
+    # Reductions
+
+    def _element(self, stage: Stage, number: int) -> Attribute:
+        return stage.writes[number].element
+
+    def _identity(self, emit: Emitter, stage: Stage, number: int) -> SSAValue:
+        combiner = stage.combiners[number]
+        value = identity_value(combiner, self._element(stage, number))
+        return emit.splat(value, self.lanes)
+
+    def _accumulate(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        number: int,
+        total: SSAValue,
+        value: SSAValue,
+        mask: SSAValue | None,
+    ) -> SSAValue:
+        if mask is not None:
+            value = choose(emit, mask, value, self._identity(emit, stage, number))
+        # A maximum tests its left operand for NaN: the chain through the total is shorter so.
+        return combine(emit, stage.combiners[number], value, total)
+
+    def _finish(
+        self, emit: Emitter, env: Env, stage: Stage, number: int, parts: list[SSAValue]
+    ) -> None:
+        combiner = stage.combiners[number]
+        total = joined(emit, combiner, parts)
+        if self.lanes > 1:
+            total = emit.add(vector_reduce(total, combiner))
+        self._keep(emit, env, stage, number, total)
+
+    def _keep(self, emit: Emitter, env: Env, stage: Stage, number: int, total: SSAValue) -> None:
+        access = stage.writes[number]
+        self.memory.scalars[access.memory] = total
+        if access.memory in self.memory.dead and access.memory not in self.outputs:
+            return
+        at = self.memory.offset(emit, access, env, None)
+        emit.run(memref.StoreOp.get(total, self.memory.flat[access.memory], [emit.value(at)]))

@@ -1,0 +1,205 @@
+"""Pointwise nests that read along another dimension than they write: register-tile transposes.
+
+A square tile of vectors is loaded along the dimension that is contiguous in the source and turned
+in registers by log2(lanes) rounds of two-input shuffles, so that both sides move whole vectors.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import I64, DenseArrayBase, IndexType, VectorType, i1, i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.passes.schedule.body import Body, Lane, load
+from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.prefetch import INTO_L2
+from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.sweep import SweepEmitter
+
+BLOCK_TILES = 8
+"""Tiles side by side: eight lines of each row that is read are next to one another."""
+TILES_AHEAD = 2
+"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
+which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
+
+
+def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
+    """Reads that are contiguous along `across` while the nest is vectorized along `along`."""
+    return [
+        number
+        for number, read in enumerate(stage.reads)
+        if read.pad is None and read.stride(across) == 1 and read.stride(along) not in (0, 1)
+    ]
+
+
+def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:
+    """The dimension to tile together with `along`, or None if no read gains from it.
+
+    Both must fill at least half a tile: a smaller one leaves most of each register empty.
+    """
+    if 2 * stage.extents[along] < lanes or lanes < 2:
+        return None
+    for dim in dims:
+        if dim != along and 2 * stage.extents[dim] >= lanes and turned_reads(stage, dim, along):
+            return dim
+    return None
+
+
+class TransposeEmitter(SweepEmitter):
+    """Emits a sweep over (across, along) in square tiles, the last ones partly filled.
+
+    A range of `across` begins at a whole tile, and ends at one or at the end of the dimension.
+    """
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        memory: Memory,
+        lanes: int,
+        outputs: set[SSAValue],
+        *,
+        fetches: bool = False,
+    ) -> None:
+        """`fetches` says whether tiles to come are fetched: what is read exceeds the caches."""
+        super().__init__(sweep, memory, 1, lanes, outputs)
+        self.fetches = fetches
+
+    def run(self, emit: Emitter, envs: dict[Stage, Env], ranges: list[tuple[Index, Index]]) -> None:
+        """Emit the tiles of the ranges."""
+        (low, high), _ = ranges
+        extent = self.sweep.extents[0]
+        whole = emit.least(high, extent - extent % self.lanes)
+
+        def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+            stop = inner.least(inner.plus(start, self.lanes * BLOCK_TILES), whole)
+            self._along(inner, envs, (start, stop), self.lanes)
+            return values
+
+        def rest(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._along(inner, envs, (start, inner.plus(start, 1)), extent % self.lanes)
+            return values
+
+        emit.loop(low, whole, self.lanes * BLOCK_TILES, [], block)
+        if extent % self.lanes:
+            tail = extent - extent % self.lanes
+            emit.loop(tail, high, self.lanes, [], rest)
+
+    def _along(
+        self, emit: Emitter, envs: dict[Stage, Env], across: tuple[Index, Index], filled: int
+    ) -> None:
+        """The tiles of a block, whose lines are all used while they are in the nearest cache."""
+        extent = self.sweep.extents[1]
+
+        def step(valid: int) -> LoopBody:
+            def tiles(inner: Emitter, along: Index, values: list[SSAValue]) -> list[SSAValue]:
+                def tile(deeper: Emitter, at: Index, kept: list[SSAValue]) -> list[SSAValue]:
+                    self._tile(deeper, envs, (at, filled), (along, valid))
+                    return kept
+
+                inner.loop(*across, self.lanes, [], tile)
+                return values
+
+            return tiles
+
+        whole = extent - extent % self.lanes
+        emit.loop(0, whole, self.lanes, [], step(self.lanes))
+        emit.loop(whole, extent, self.lanes, [], step(extent % self.lanes))
+
+    def _tile(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        across: tuple[Index, int],
+        along: tuple[Index, int],
+    ) -> None:
+        """One tile; each side is where it begins, and how many of its lines exist."""
+        mask = self._mask(emit, along[1])
+        turned: dict[Stage, dict[SSAValue, list[SSAValue]]] = {}
+        for stage in self.sweep.stages:
+            first, second = self.sweep.order[stage]
+            arguments = self._arguments(stage)
+            turned[stage] = {}
+            for number in turned_reads(stage, first, second):
+                access, argument = arguments[number]
+                if self._forwarded(stage, access):
+                    continue
+                env = {**envs[stage], first: across[0], second: along[0]}
+                turned[stage][argument] = self._turn(emit, access, env, second, across[1], along[1])
+        for copy in range(across[1]):
+            bound = self._bind(envs, 0, emit.plus(across[0], copy))
+            self._fetch_straight(emit, bound, turned, along[0])
+            prepared: dict[Stage, Body] = {}
+            for stage in self.sweep.stages:
+                prepared[stage] = self._prepare(emit, stage, bound[stage])
+                for argument, rows in turned[stage].items():
+                    prepared[stage].values[argument] = Lane(rows[copy], False)
+            self._step(emit, bound, prepared, along[0], mask, [])
+
+    def _fetch_straight(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        turned: dict[Stage, dict[SSAValue, list[SSAValue]]],
+        along: Index,
+    ) -> None:
+        """Fetch one row of a tile to come of each read that is not turned."""
+        for stage in self.sweep.stages if self.fetches else ():
+            second = self.sweep.order[stage][1]
+            for access, argument in self._arguments(stage):
+                straight = self.memory.layout(access).coefficient(second) == 1
+                if straight and argument not in turned[stage] and access.pad is None:
+                    later = emit.plus(along, TILES_AHEAD * self.lanes)
+                    self._fetch(emit, access, {**envs[stage], second: later}, 0)
+
+    def _fetch(self, emit: Emitter, access: Access, env: Env, offset: int) -> None:
+        if access.memory not in self.memory.scratch:
+            at = emit.plus(self.memory.offset(emit, access, env, None), offset)
+            flat = self.memory.flat[access.memory]
+            emit.run(PrefetchOp(flat, [emit.value(at)], INTO_L2))
+
+    def _mask(self, emit: Emitter, filled: int) -> SSAValue | None:
+        if filled == self.lanes:
+            return None
+        kind = VectorType(i1, [self.lanes])
+        size = emit.number(filled, IndexType())
+        return emit.add(vector.CreateMaskOp.create(operands=[size], result_types=[kind]))
+
+    def _turn(
+        self, emit: Emitter, access: Access, env: Env, along: int, width: int, count: int
+    ) -> list[SSAValue]:
+        """`count` vectors with `width` lanes each, turned; what does not exist is not read."""
+        start = self.memory.offset(emit, access, env, None)
+        step = self.memory.layout(access).coefficient(along)
+        flat = self.memory.flat[access.memory]
+        mask = self._mask(emit, width)
+        rows = [
+            load(emit, flat, access.element, emit.plus(start, i * step), 1, self.lanes, mask).value
+            for i in range(count)
+        ]
+        for i in range(count if self.fetches else 0):
+            self._fetch(emit, access, env, (i + self.lanes) * step)
+        return turn(emit, rows + rows[:1] * (self.lanes - count))
+
+
+def _mask(lanes: list[int]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, lanes)  # pyright: ignore[reportReturnType]
+
+
+def turn(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
+    """Transpose a square of vectors: lane j of row i becomes lane i of row j."""
+    lanes = len(rows)
+    kind = rows[0].type
+    assert isinstance(kind, VectorType)
+    step = 1
+    while step < lanes:
+        low = _mask([j if not j & step else j - step + lanes for j in range(lanes)])
+        high = _mask([j + step if not j & step else j + lanes for j in range(lanes)])
+        for i in range(lanes):
+            if not i & step:
+                pair = rows[i], rows[i + step]
+                rows[i] = emit.add(vector.ShuffleOp(*pair, low, result_type=kind))
+                rows[i + step] = emit.add(vector.ShuffleOp(*pair, high, result_type=kind))
+        step *= 2
+    return rows
