@@ -9,8 +9,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.core_aten_to_prims.convolution import each, transposed
+from lamina.lowering.core_aten_to_prims.convolution import each
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
+from lamina.lowering.core_aten_to_prims.transposed_convolution import Windows, transposed
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 
@@ -37,7 +38,8 @@ def convolution_backward(op: SchemaOp, b: PrimsBuilder) -> Replacement:
                 made[0] = b.slice(made[0], dim, 0, extent)
         else:
             extra = _remainder(shape_of(x), shape_of(grad), weight, stride, padding, dilation)
-            made[0] = transposed(b, grad, weight, stride, padding, dilation, extra, groups)
+            windows = Windows(stride, padding, dilation, extra, groups)
+            made[0] = transposed(b, grad, weight, windows)
     if needed[1]:
         image, windows = (grad, x) if swapped else (x, grad)
         made[1] = _weight(b, image, windows, weight, stride, padding, dilation, groups)

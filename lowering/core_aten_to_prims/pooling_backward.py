@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.core_aten_to_prims.convolution import spread
 from lamina.lowering.core_aten_to_prims.pooling import adaptive_mask, each, window_counts
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
+from lamina.lowering.core_aten_to_prims.transposed_convolution import spread
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 from lamina.lowering.window_taps import clipped
 

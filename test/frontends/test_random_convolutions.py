@@ -122,3 +122,42 @@ def test_infinity_stays_where_it_is(stride: int) -> None:
         got = lamina.compile(torch.export.export(module, (x,)), cache=False)(x)
     assert torch.equal(got.isfinite(), wanted.isfinite())
     torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+STEPS = [(1, 1, 1, 0), (1, 1, 0, 0), (1, 2, 2, 1), (2, 2, 1, 1), (2, 1, 1, 1)]
+"""Stride, dilation, padding and output padding of transposed convolutions."""
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_infinite_weights_meet_elements_only(
+    dims: int, groups: int, steps: tuple[int, int, int, int]
+) -> None:
+    """What lies around and between the elements of a transposed convolution takes no part."""
+    torch.manual_seed(0)
+    stride, dilation, padding, extra = steps
+    sizes = Sizes(
+        1,
+        2,
+        1,
+        groups,
+        [4] * dims,
+        [3] * dims,
+        [stride] * dims,
+        [padding] * dims,
+        [dilation] * dims,
+        [extra] * dims,
+        True,
+    )
+    x = torch.randn(1, 2 * groups, *sizes.extents)
+    weight = torch.randn(2 * groups, 1, *sizes.kernel)
+    module = Forward(sizes, None)
+    compiled = lamina.compile(torch.export.export(module, (x, weight)))
+    for value in (1.0, float("inf"), float("-inf"), float("nan")):
+        for place in (0, weight.numel() // 2, weight.numel() - 1):
+            given = weight.clone()
+            given.view(-1)[place] = value
+            torch.testing.assert_close(
+                compiled(x, given), module(x, given), rtol=1e-4, atol=1e-5, equal_nan=True
+            )

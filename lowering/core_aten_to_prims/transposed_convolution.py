@@ -1,0 +1,231 @@
+"""Transposed convolution: the sum of the windows that each element spreads over the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import inf, prod
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Block, Region, SSAValue
+
+from lamina.dialects.control import CondOp, YieldOp
+from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type
+from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
+
+MOST_PIECES = 32
+"""Shifted pieces of overlapping windows that are added in one expression."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How windows lie; each list has a number for each spatial dimension.
+
+    `extra` elements at the end of the result are beyond the last window.
+    """
+
+    stride: list[int]
+    padding: list[int]
+    dilation: list[int]
+    extra: list[int]
+    groups: int
+
+    def reach(self, kernel: list[int]) -> list[int]:
+        """How far apart the first and the last element of a window land."""
+        return [d * (k - 1) for d, k in zip(self.dilation, kernel, strict=True)]
+
+    def padded(self, extents: list[int], kernel: list[int]) -> list[int]:
+        """The extents of what the windows over an image of `extents` cover."""
+        numbers = zip(extents, self.stride, self.reach(kernel), strict=True)
+        return [(e - 1) * s + r + 1 for e, s, r in numbers]
+
+    def cut(self, b: PrimsBuilder, made: SSAValue, covered: list[int]) -> SSAValue:
+        """The result, from what the windows cover and perhaps more; spatial dims are the last."""
+        shape = shape_of(made)
+        first = len(shape) - len(covered)
+        for p, length in enumerate(covered):
+            wanted = length - 2 * self.padding[p] + self.extra[p]
+            low = self.padding[p]
+            made = b.pad(made, first + p, -low, low + wanted - shape[first + p])
+        return made
+
+
+def transposed(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows) -> SSAValue:
+    """The transposed convolution of x (N, C, image) by weight (C, O / groups, window).
+
+    In steps of one that is the convolution of x with the reversed window. In longer ones, most of
+    its products would be with zeros between the elements.
+    """
+    runs = _runs(weight, windows)
+    if runs is not None:
+        return _overlapped(b, x, weight, windows, runs)
+    return _convolved(b, x, weight, windows)
+
+
+def transposed_exactly(
+    b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows
+) -> SSAValue:
+    """The same, of elements of x alone: no zero beside them meets an infinite weight.
+
+    Where `transposed` would multiply zeros, weights that are not all finite take a slower form.
+    """
+    element = element_of(weight)
+    if _runs(weight, windows) is not None or not _multiplies_zeros(weight, windows):
+        return transposed(b, x, weight, windows)
+    if not is_float(element) or not prod(shape_of(weight)) or not prod(shape_of(x)):
+        return _convolved(b, x, weight, windows)
+    largest = b.reduce("amax", b("abs", weight), list(range(rank_of(weight))))
+    finite = b("lt", largest, b.full([], inf, element))
+    regions: list[Region] = []
+    kind = None
+    for form in (_convolved, _scattered):
+        end = YieldOp([])
+        end.location = b.anchor.location
+        block = Block([end], arg_types=[x.type, weight.type])
+        made = form(PrimsBuilder(end), block.args[0], block.args[1], windows)
+        end.operands = [made]
+        kind = made.type
+        regions.append(Region(block))
+    assert kind is not None
+    return b.insert(CondOp(finite, [x, weight], [kind], *regions)).results[0]
+
+
+def _multiplies_zeros(weight: SSAValue, windows: Windows) -> bool:
+    """Whether the reversed window, as a convolution, meets zeros that are no elements."""
+    reach = windows.reach(shape_of(weight)[2:])
+    ends = zip(windows.padding, windows.extra, reach, strict=True)
+    return max(windows.stride) > 1 or any(r + extra > p for p, extra, r in ends)
+
+
+def _convolved(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows) -> SSAValue:
+    """The convolution with the reversed window of x with zeros around and between its elements."""
+    reach = windows.reach(shape_of(weight)[2:])
+    for p, r in enumerate(reach):
+        x = spread(b, x, p + 2, windows.stride[p])
+        low = r - windows.padding[p]
+        x = b.pad(x, p + 2, low, low + windows.extra[p])
+    ones, zeros = [1] * len(reach), [0] * len(reach)
+    turned = _reversed(b, weight, windows.groups)
+    return b("convolution", x, turned, ones, zeros, windows.dilation, windows.groups)
+
+
+def spread(b: PrimsBuilder, x: SSAValue, dim: int, stride: int) -> SSAValue:
+    """stride - 1 zeros between neighbours along `dim`."""
+    if stride == 1:
+        return x
+    shape = shape_of(x)
+    x = b.pad(b.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]]), dim + 1, 0, stride - 1)
+    x = b.reshape(x, [*shape[:dim], shape[dim] * stride, *shape[dim + 1 :]])
+    return b.pad(x, dim, 0, 1 - stride)
+
+
+def _reversed(b: PrimsBuilder, weight: SSAValue, groups: int) -> SSAValue:
+    """(C, O / groups, window) to (O, C / groups, reversed window)."""
+    channels, out, *kernel = shape_of(weight)
+    dims: list[int] = list(range(3, 3 + len(kernel)))
+    grouped = b.reshape(weight, [groups, channels // groups, out, *kernel])
+    swapped = b.transpose(grouped, [0, 2, 1, *dims])
+    merged = b.reshape(swapped, [groups * out, channels // groups, *kernel])
+    return b("rev", merged, [d - 1 for d in dims])
+
+
+def _made(b: PrimsBuilder, x: SSAValue, weight: SSAValue, groups: int) -> SSAValue:
+    """The windows of all elements, (groups, O / groups, window, N, image); half floats as f32."""
+    wide = accumulation_type(element_of(x))
+    batch, channels, *extents = shape_of(x)
+    _, outputs, *kernel = shape_of(weight)
+    x = b.reshape(b.convert(x, wide), [batch, groups, channels // groups, *extents])
+    split = [groups, channels // groups, outputs, *kernel]
+    weight = b.reshape(b.convert(weight, wide), split)
+    return b("contract", weight, x, [0], [1], [1], [2])
+
+
+def _scattered(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows) -> SSAValue:
+    """Each element of the windows is added where it lands: little code, one element at a time."""
+    dims, element = rank_of(weight) - 2, element_of(x)
+    batch, _, *extents = shape_of(x)
+    _, outputs, *kernel = shape_of(weight)
+    made = _made(b, x, weight, windows.groups)
+    space = list(range(2, 2 + dims))
+    order = [2 + dims, 0, 1, *space, *(p + dims + 1 for p in space)]
+    planes, count = batch * windows.groups * outputs, prod(kernel) * prod(extents)
+    values = b.reshape(b.transpose(made, order), [planes, count])
+    covered = windows.padded(extents, kernel)
+    shape = [*kernel, *extents]
+    place: SSAValue | None = None
+    for p, length in enumerate(covered):
+        within = b.along(b.iota(kernel[p], i64, step=windows.dilation[p]), shape, p)
+        start = b.along(b.iota(extents[p], i64, step=windows.stride[p]), shape, dims + p)
+        at = b("add", within, start)
+        place = at if place is None else b("add", b.with_number("mul", place, length), at)
+    assert place is not None
+    zeros = b.full([planes, prod(covered)], 0, element_of(values))
+    total = b("put", zeros, b.reshape(place, [count]), values, 1, "add")
+    total = b.reshape(total, [batch, windows.groups * outputs, *covered])
+    return b.convert(windows.cut(b, total, covered), element)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The elements `first .. first + count - 1` of a window, which land side by side.
+
+    The first lands on `(q + shift) * stride + within` for the window that starts at `q * stride`,
+    the last before the next multiple of the stride.
+    """
+
+    first: int
+    count: int
+    shift: int
+    within: int
+
+
+def _runs(weight: SSAValue, windows: Windows) -> list[list[_Run]] | None:
+    """The runs of each dimension, if there are few and windows lie in steps of more than one."""
+    numbers = zip(shape_of(weight)[2:], windows.stride, windows.dilation, strict=True)
+    runs = [_runs_along(*sizes) for sizes in numbers]
+    few = prod(map(len, runs)) <= MOST_PIECES
+    return runs if max(windows.stride) > 1 and few else None
+
+
+def _runs_along(kernel: int, stride: int, dilation: int) -> list[_Run]:
+    """Whole steps of a dense window, else single elements."""
+    if dilation == 1:
+        firsts = range(0, kernel, stride)
+        return [_Run(k, min(stride, kernel - k), k // stride, 0) for k in firsts]
+    return [_Run(k, 1, *divmod(k * dilation, stride)) for k in range(kernel)]
+
+
+def _overlapped(
+    b: PrimsBuilder,
+    x: SSAValue,
+    weight: SSAValue,
+    windows: Windows,
+    runs: list[list[_Run]],
+) -> SSAValue:
+    """A product makes all windows, which are added where they overlap (col2im, without places).
+
+    For each run of elements of a window, the windows are one piece of the result, shifted by as
+    many steps.
+    """
+    stride, dims = windows.stride, len(windows.stride)
+    batch, _, *extents = shape_of(x)
+    _, outputs, *kernel = shape_of(weight)
+    made = _made(b, x, weight, windows.groups)
+    most = [along[-1].shift for along in runs]
+    total: SSAValue | None = None
+    for place in product(*runs):
+        piece = made
+        for p, run in enumerate(place):
+            piece = b.slice(piece, 2 + p, run.first, run.first + run.count)
+            piece = b.pad(piece, 2 + p, run.within, stride[p] - run.within - run.count)
+            piece = b.pad(piece, 3 + dims + p, run.shift, most[p] - run.shift)
+        total = piece if total is None else b("add", total, piece)
+    assert total is not None
+    order = [2 + dims, 0, 1]
+    for p in range(dims):
+        order += [3 + dims + p, 2 + p]
+    total = b.transpose(total, order)
+    lengths = [(e + m) * s for e, m, s in zip(extents, most, stride, strict=True)]
+    total = b.reshape(total, [batch, windows.groups * outputs, *lengths])
+    total = windows.cut(b, total, windows.padded(extents, kernel))
+    return b.convert(total, element_of(x))
