@@ -120,6 +120,28 @@ def _half_product(dtype: torch.dtype, rows: int, summed: int, columns: int) -> C
     )
 
 
+def _bags(mode: str, width: int, longest: int, dtype: torch.dtype = torch.float32) -> Cliff:
+    """1,024 bags of 1 to `longest` rows of a table of 10,000; of `-longest` if it is negative."""
+
+    def make() -> Inputs:
+        generator = torch.Generator().manual_seed(0)
+        lengths = torch.full((1024,), -longest)
+        if longest > 0:
+            lengths = torch.randint(1, longest + 1, (1024,), generator=generator)
+        offsets = lengths.cumsum(0) - lengths
+        indices = torch.randint(0, 10000, (int(lengths.sum()),), generator=generator)
+        table = torch.randn(10000, width, generator=generator).to(dtype)
+        return table, indices, offsets
+
+    def bags(table: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return F.embedding_bag(indices, table, offsets, mode=mode)
+
+    rows = f"1 to {longest}" if longest > 0 else str(-longest)
+    kind = "" if dtype is torch.float32 else " f16"
+    name = f"embedding bags,{kind} {mode} of {rows} rows"
+    return Cliff(name, f"10000x{width}", _function(bags), make)
+
+
 CLIFFS: tuple[Cliff, ...] = (
     # Depthwise convolutions
     _depthwise(144, 3, (56, 56)),
@@ -184,4 +206,14 @@ CLIFFS: tuple[Cliff, ...] = (
     _half_product(torch.bfloat16, 4, 2048, 2048),
     _half_product(torch.float16, 512, 768, 3072),
     _half_product(torch.float16, 4, 2048, 2048),
+    # Embedding bags
+    _bags("sum", 16, 50),
+    _bags("sum", 64, 50),
+    _bags("sum", 64, 50, torch.float16),
+    _bags("sum", 128, -20),
+    _bags("sum", 300, 50),
+    _bags("mean", 16, -1),
+    _bags("mean", 64, 50),
+    _bags("mean", 300, -20),
+    _bags("max", 64, 50),
 )

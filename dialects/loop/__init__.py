@@ -15,6 +15,7 @@ from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
 from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
+from lamina.dialects.loop.segment_reduce import SegmentReduceOp
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
@@ -36,6 +37,7 @@ Loop = Dialect(
         PollOp,
         ScatterOp,
         ScanOp,
+        SegmentReduceOp,
         SortOp,
         GatherOp,
         PrefetchOp,
@@ -48,7 +50,7 @@ Loop = Dialect(
     [],
 )
 
-LONE_OPS = (ScatterOp, ScanOp, SortOp)
+LONE_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
 TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp)
@@ -72,6 +74,7 @@ __all__ = [
     "RowOp",
     "ScanOp",
     "ScatterOp",
+    "SegmentReduceOp",
     "SingleOp",
     "SortOp",
     "SpecialOp",

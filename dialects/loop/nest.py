@@ -1,4 +1,4 @@
-"""What `loop.scatter` and `loop.scan` share with `loop.generic`: a domain, reads and a scalar body.
+"""What scatters, scans and reductions of segments share with `loop.generic`: a domain and a body.
 
 Reads have affine index maps without pads; tensors that the body indexes itself are sources.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -52,6 +53,11 @@ class OrderedNest(IRDLOperation, ABC):
     def extents(self) -> tuple[int, ...]:
         """Extents of the domain."""
         return tuple(self.domain.get_values())  # pyright: ignore
+
+    @property
+    def points(self) -> int:
+        """How many points of the domain the body is run at, at most."""
+        return prod(self.extents)
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, i64
+from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
+from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
 from lamina.lowering.tensor_types import element_of, shape_of
 
 SUM, MEAN, MAX = 0, 1, 2
@@ -114,39 +114,94 @@ def cdist_backward(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 @lowers("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(op: SchemaOp, b: PrimsBuilder) -> Replacement:
-    """The sum, mean or maximum of the table's rows in each bag; the bookkeeping is not made."""
-    if any(result.uses for result in op.results[1:]):
-        raise b.refuse("the bookkeeping of embedding bags", "the bags alone")
-    weight, indices, offsets = op.arg("weight"), op.arg("indices"), op.arg("offsets")
-    mode, padding = op.arg("mode"), op.arg("padding_idx")
-    result: Attribute = element_of(op.results[0])
-    compute = accumulation_type(result)
-    bags, width = shape_of(op.results[0])
-    [count] = shape_of(indices)
-    made = b.full([bags, width], float("-inf") if mode == MAX else 0, compute)
-    if not count or not bags:
-        return [b.convert(b.full([bags, width], 0, compute), result), None, None, None]
-    starts = b.slice(b.convert(offsets, i64), 0, 0, bags)
-    bag = b("searchsorted", starts, b.iota(count, i64), True)
-    bag = b.with_number("sub", bag, 1)
-    rows = b.convert(b("take", weight, indices, 0), compute)
+    """The sum, mean or maximum of the table's rows in each bag, and the bookkeeping that is read.
+
+    That is, in this order: the bag of each index, the indices in each bag that are not padding, and
+    of a maximum the row that has it. A sum says 0 for the last two.
+    """
+    bags = _Bags(op, b)
+    mode, result = op.arg("mode"), element_of(op.results[0])
+    index_type = element_of(op.results[3])
+    if mode == MAX:
+        indices = b.convert(bags.indices, index_type)
+        made, places = b.op("segment_max", bags.weight, indices, bags.walked, bags.padding).results
+        return [made, *bags.bookkeeping(), places]
     scale = op.arg("per_sample_weights")
-    if scale is not None:
-        rows = b("mul", rows, b.along(b.convert(scale, compute), [count, width], 0))
-    kept = b.convert(b.full([count], 1, i64), i64)
-    if padding >= 0:
-        there = b.with_number("ne", b.convert(indices, i64), padding)
-        kept = b.convert(there, i64)
-        nothing = b.full([count, width], float("-inf") if mode == MAX else 0, compute)
-        rows = b.where(b.along(there, [count, width], 0), rows, nothing)
-    made = b("put", made, bag, rows, 0, "max" if mode == MAX else "add")
-    if mode != SUM:
-        sizes = b("put", b.full([bags], 0, i64), bag, kept, 0, "add")
-        wide = b.along(sizes, [bags, width], 0)
-        if mode == MEAN:
-            least = b("maximum", wide, b.full([bags, width], 1, i64))
-            made = b("div", made, b.convert(least, compute))
-        else:
-            empty = b.with_number("eq", wide, 0)
-            made = b.where(empty, b.full([bags, width], 0, compute), made)
-    return [b.convert(made, result), None, None, None]
+    made = b("segment_sum", bags.weight, bags.indices, bags.walked, scale, bags.padding)
+    if mode == MEAN:
+        shape, compute = shape_of(made), element_of(made)
+        size = b.along(bags.sizes(), shape, 0)
+        made = b("div", made, b.convert(b("maximum", size, b.full(shape, 1, i64)), compute))
+    return [b.convert(made, result), *bags.bookkeeping(), bags.counted(op.results[3])]
+
+
+class _Bags:
+    """The bags of an op: where they begin, and what is told of them beside their sums."""
+
+    def __init__(self, op: SchemaOp, b: PrimsBuilder) -> None:
+        self.op, self.b = op, b
+        self.weight, self.indices = op.arg("weight"), op.arg("indices")
+        self.padding: int = op.arg("padding_idx")
+        [self.bags, _], [self.count] = shape_of(op.results[0]), shape_of(self.indices)
+        given = b.convert(op.arg("offsets"), i64)
+        end = b.full([1], self.count, i64)
+        self.offsets = walked = self._joined(given, end)
+        """The first place of each bag, and the end of the last one."""
+        if op.arg("include_last_offset") and shape_of(given)[0] > self.bags:
+            last = b.slice(given, 0, self.bags, self.bags + 1)
+            in_one_step = op.arg("mode") != MAX and self.padding < 0
+            in_one_step &= element_of(self.weight) in (f16, bf16, f32)
+            walked = self._joined(given, last if in_one_step else b("maximum", last, end))
+        self.walked = walked
+        """The same of the indices that are looked up: where torch sums in one step, the last bag
+        ends at the last offset, else it goes on to the last index, whatever that says."""
+
+    def _joined(self, given: SSAValue, end: SSAValue) -> SSAValue:
+        """Where each bag begins, and an end; in no order where torch has an error."""
+        b = self.b
+        if not self.bags:
+            return end
+        # The first bag begins at 0: another number is turned into one that is refused.
+        first = b("neg", b("abs", b.slice(given, 0, 0, 1)))
+        rest = [b.slice(given, 0, 1, self.bags)] if self.bags > 1 else []
+        return b("cat", [first, *rest, end], 0)
+
+    def sizes(self) -> SSAValue:
+        """How many indices of each bag are not padding, i64."""
+        b = self.b
+        if self.padding < 0 or not self.count:
+            ends, starts = (b.slice(self.offsets, 0, n, n + self.bags) for n in (1, 0))
+            return b("sub", ends, starts)
+        there = b.with_number("ne", b.convert(self.indices, i64), self.padding)
+        line = b.iota(self.count, i64)
+        return b("segment_sum", b.convert(there, i64), line, self.offsets)
+
+    def bookkeeping(self) -> list[SSAValue | None]:
+        """offset2bag and bag_size, each if somebody reads it."""
+        _, bag_of_index, sizes, _ = self.op.results
+        return [self._bag_of_index(bag_of_index), self.counted(sizes)]
+
+    def _bag_of_index(self, result: SSAValue) -> SSAValue | None:
+        if not result.first_use:
+            return None
+        b, element = self.b, element_of(result)
+        if shape_of(result) == [0]:
+            return b.full([0], 0, element)
+        starts = b.slice(self.offsets, 0, 0, self.bags)
+        bag = b("searchsorted", starts, b.iota(self.count, i64), True)
+        return b.convert(b.with_number("sub", bag, 1), element)
+
+    def counted(self, result: SSAValue) -> SSAValue | None:
+        """The sizes of bags where they are averaged or compared, zeros where they are summed.
+
+        Torch makes a place for the end of the last bag too where it says so; its number is 0.
+        """
+        if not result.first_use:
+            return None
+        b, element, [wanted] = self.b, element_of(result), shape_of(result)
+        if self.op.arg("mode") == SUM:
+            return b.full([wanted], 0, element)
+        sizes = b.convert(self.sizes(), element)
+        if wanted > self.bags:
+            return b("cat", [sizes, b.full([wanted - self.bags], 0, element)], 0)
+        return sizes

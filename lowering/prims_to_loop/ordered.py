@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import ScanOp, ScatterOp, YieldOp
+from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, YieldOp
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, index_map
 from lamina.lowering.scalar import NotDefinedError
 from lamina.lowering.tensor_types import element_of
@@ -65,6 +65,39 @@ def scan(
     with_errors(b, block, made)
     types = [TensorType(element, list(domain)) for element in elements]
     op = ScanOp(domain, along, [v for v, _ in reads], maps, starts, types, Region(block))
+    op.attributes["lamina.op"] = StringAttr(b.anchor.name)
+    b.insert(op)
+    return list(op.res)
+
+
+SegmentBody = Callable[[Body, list[SSAValue], list[SSAValue]], Sequence[SSAValue]]
+"""From the elements read and sources, and the carried values: the next carried values."""
+
+
+def segment_reduce(
+    b: LoopBuilder,
+    domain: Sequence[int],
+    offsets: SSAValue,
+    reads: Reads,
+    starts: Sequence[Attribute],
+    results: int,
+    body: SegmentBody,
+    *,
+    sources: Sequence[SSAValue] = (),
+) -> list[SSAValue]:
+    """The first `results` carried values after each segment of the domain's second dimension."""
+    maps, block = _start(domain, reads)
+    for kind in (*(v.type for v in sources), *(s.type for s in starts)):  # pyright: ignore
+        block.insert_arg(kind, len(block.args))
+    given: list[SSAValue] = list(block.args[: len(reads) + len(sources)])
+    carried: list[SSAValue] = list(block.args[len(given) :])
+    with_errors(b, block, lambda inner: body(inner, given, carried))
+    shape = [domain[0], *domain[2:]]
+    types = [TensorType(s.type, shape) for s in starts[:results]]  # pyright: ignore
+    inputs = [v for v, _ in reads]
+    op = SegmentReduceOp(
+        domain, offsets, inputs, maps, starts, types, Region(block), sources=sources
+    )
     op.attributes["lamina.op"] = StringAttr(b.anchor.name)
     b.insert(op)
     return list(op.res)

@@ -217,6 +217,7 @@ LOWERINGS = Conversion(
         "window",
         "indexing",
         "scatter",
+        "segments",
         "sort",
         "extern",
         "complex",

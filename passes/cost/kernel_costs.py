@@ -60,10 +60,16 @@ def _traffic(argument: SSAValue) -> int:
     element = size // max(1, prod(kind.get_shape()))
     for use in argument.uses:
         user = use.operation
-        if not isinstance(user, GenericOp) or argument in (*user.inputs, *user.outs):
+        if not isinstance(user, GenericOp | OrderedNest) or argument not in user.sources:
             return size
-        looked_up += prod(user.extents) * element
+        if argument in (*user.inputs, *user.outs):
+            return size
+        looked_up += _points(user) * element
     return min(size, looked_up)
+
+
+def _points(op: GenericOp | OrderedNest) -> int:
+    return op.points if isinstance(op, OrderedNest) else prod(op.extents)
 
 
 def _flops(op: Operation) -> int:
@@ -84,4 +90,4 @@ def _flops(op: Operation) -> int:
     )
     if isinstance(op, GenericOp):
         body += sum(combiner != "store" for combiner in op.combiner_names)
-    return prod(op.extents) * body
+    return _points(op) * body

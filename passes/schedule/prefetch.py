@@ -129,12 +129,12 @@ class Stream:
         ):
             if index in fixed:
                 body.materialize(emit, index)
-                inside = _kept_inside(emit, body.values[index].value, extent)
+                inside = kept_inside(emit, body.values[index].value, extent)
                 total = emit.plus(total, emit.times(inside, stride))
         return total
 
 
-def _kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
+def kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
     """The index, or 0 if it is outside: the row at hand is checked when it is read."""
     limit = emit.number(extent, IndexType())
     zero = emit.constant(number_attribute(0, IndexType()))

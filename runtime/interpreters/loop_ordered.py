@@ -1,8 +1,9 @@
-"""Scatter, scan and sort over NumPy."""
+"""Scatter, scan, reductions of segments and sort over NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ from xdsl.interpreter import impl as implements
 from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import IndexOp, ReadOp, ScanOp, ScatterOp, SortOp, YieldOp
+from lamina.dialects.loop import (
+    IndexOp,
+    ReadOp,
+    ScanOp,
+    ScatterOp,
+    SegmentReduceOp,
+    SortOp,
+    YieldOp,
+)
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.runtime.interpreters.loop_access import grids, indirect, read
 from lamina.runtime.interpreters.loop_body import evaluate
@@ -30,6 +39,12 @@ class OrderedFunctions(InterpreterFunctions):
     @implements(ScanOp)
     def scan(self, interpreter: Interpreter, op: ScanOp, args: PythonValues) -> PythonValues:
         return _given(op, args, _scan(op, args))
+
+    @implements(SegmentReduceOp)
+    def segments(
+        self, interpreter: Interpreter, op: SegmentReduceOp, args: PythonValues
+    ) -> PythonValues:
+        return _given(op, args, _segments(op, args))
 
     @implements(SortOp)
     def sort(self, interpreter: Interpreter, op: SortOp, args: PythonValues) -> PythonValues:
@@ -50,7 +65,7 @@ def _given(
 def _bound(op: OrderedNest, args: Sequence[Any]) -> dict[SSAValue, Any]:
     """Body arguments for the reads and sources, on arrays over the whole domain."""
     grid = grids(op.extents, 0, op.extents[0] if op.extents else 1)
-    first = 1 if isinstance(op, ScatterOp) else 0
+    first = 1 if isinstance(op, ScatterOp | SegmentReduceOp) else 0
     inputs = args[first : first + len(op.inputs)]
     sources = args[first + len(op.inputs) :][: len(op.sources)]
     values: dict[SSAValue, Any] = {}
@@ -138,6 +153,32 @@ def _scan(op: ScanOp, args: Sequence[Any]) -> list[Any]:
         where = tuple(at if dim == op.dim else slice(None) for dim in range(len(op.extents)))
         for result, value in zip(results, made[len(state) :], strict=True):
             result[where] = value
+    return results
+
+
+def _segments(op: SegmentReduceOp, args: Sequence[Any]) -> list[Any]:
+    """One position of a segment after the other, all columns at once."""
+    written = [v.type for v in (op.outs or op.res)]
+    results = [np.zeros(op.kept_extents, numpy_dtype(t.element_type)) for t in written]  # pyright: ignore
+    if 0 in op.kept_extents:
+        return results
+    offsets = np.asarray(args[0])
+    if (np.diff(offsets) < 0).any() or offsets[0] < 0 or offsets[-1] > op.extents[1]:
+        raise ExecutionError(
+            f"offsets of segments must not fall, and lie between 0 and {op.extents[1]}"
+        )
+    values = _bound(op, args)
+    carried = op.block.args[len(op.inputs) + len(op.sources) :]
+    columns = op.extents[2:]
+    scalars = {k: np.shape(v) == op.extents and not _is_table(k) for k, v in values.items()}
+    for segment, (low, high) in enumerate(pairwise(offsets)):
+        state = [np.full(columns, s.value.data).astype(numpy_dtype(s.type)) for s in op.starts]
+        for at in range(low, high):
+            here = {k: v[segment, at] if scalars[k] else v for k, v in values.items()}
+            here.update(zip(carried, state, strict=True))
+            state = [np.broadcast_to(m, columns) for m in _run(op, here, op.yielded)]
+        for result, value in zip(results, state, strict=False):
+            result[segment] = value
     return results
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,44 @@ def scan_extreme(a: Call) -> list[Array]:
     return [np.moveaxis(m, -1, a["dim"]) for m in (best, places)]
 
 
+def segment_sum(a: Call) -> Array:
+    """The sum of the rows of each segment, one after the other."""
+    x = a["a"]
+    wide = x.astype(np.result_type(x.dtype, np.float32)) if x.dtype.itemsize < 4 else x
+    if x.dtype.kind in "biu":
+        wide = x
+    scale = None if a["scale"] is None else a["scale"].astype(wide.dtype)
+    result = np.zeros(a.shape, wide.dtype)
+    for segment, at, row in _positions(a):
+        result[segment] += wide[row] if scale is None else wide[row] * scale[at]
+    return result
+
+
+def segment_max(a: Call) -> list[Array]:
+    """The largest of the rows of each segment; a NaN stays where it comes first."""
+    x, offsets = a["a"], a["offsets"]
+    shape = (len(offsets) - 1, *x.shape[1:])
+    best, place = np.zeros(shape, x.dtype), np.zeros(shape, a["index"].dtype)
+    begun: set[int] = set()
+    for segment, _, row in _positions(a):
+        taken = (x[row] > best[segment]) | (segment not in begun)
+        best[segment] = np.where(taken, x[row], best[segment])
+        place[segment] = np.where(taken, row, place[segment])
+        begun.add(segment)
+    return [best, place]
+
+
+def _positions(a: Call) -> Iterator[tuple[int, int, int]]:
+    """(segment, position, row) of all that is not left out, in order."""
+    index, offsets = _checked(a["index"], len(a["a"])), a["offsets"]
+    if (np.diff(offsets) < 0).any() or offsets[0] < 0 or offsets[-1] > len(index):
+        raise IndexError(f"offsets of segments must not fall, and lie between 0 and {len(index)}")
+    for segment in range(len(offsets) - 1):
+        for at in range(offsets[segment], offsets[segment + 1]):
+            if index[at] != a["skipped"]:
+                yield segment, at, index[at]
+
+
 def searchsorted(a: Call) -> Array:
     """How many elements go before each value; all of them go before NaN."""
     rows, values = a["sorted"], a["values"]
@@ -122,6 +160,8 @@ FUNCTIONS: dict[str, Callable[[Call], Any]] = {
     "scan_extreme": scan_extreme,
     "scatter": scatter,
     "searchsorted": searchsorted,
+    "segment_max": segment_max,
+    "segment_sum": segment_sum,
     "sort": sort,
     "topk": topk,
     "window_index": window_index,

@@ -117,6 +117,37 @@ func.func @scan(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
   func.return %r : tensor<4x10xf32>
 }
 
+// CHECK-LABEL: func.func @segment_reduce
+func.func @segment_reduce(%o: tensor<5xi64>, %i: tensor<10xi64>, %t: tensor<7x8xf32>) -> tensor<4x8xf32> {
+  // CHECK: loop.segment_reduce (d0, d1, d2) in [4, 10, 8] offsets(%{{.*}} : tensor<5xi64>)
+  // CHECK-SAME: reads(%{{.*}}[d1] : tensor<10xi64>) sources(%{{.*}} : tensor<7x8xf32>)
+  // CHECK-SAME: carries(0.000000e+00 : f32, false) gives(tensor<4x8xf32>)
+  %r = loop.segment_reduce (s, p, c) in [4, 10, 8] offsets(%o : tensor<5xi64>)
+      reads(%i[p] : tensor<10xi64>) sources(%t : tensor<7x8xf32>)
+      carries(0.0 : f32, false) gives(tensor<4x8xf32>) {
+  ^bb0(%at: i64, %source: tensor<7x8xf32>, %best: f32, %begun: i1):
+    %row = arith.index_cast %at : i64 to index
+    %column = loop.index 2 : index
+    %v = loop.read %source[%row, %column] : tensor<7x8xf32>
+    %yes = arith.constant true
+    %next = arith.select %begun, %best, %v : f32
+    loop.yield %next, %yes : f32, i1
+  }
+  func.return %r : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @segment_reduce_memory
+func.func @segment_reduce_memory(%o: memref<5xi64>, %x: memref<10xf32>, %out: memref<4xf32>) {
+  // CHECK: carries(0.000000e+00 : f32) outs(%{{.*}} : memref<4xf32>)
+  loop.segment_reduce (s, p) in [4, 10] offsets(%o : memref<5xi64>)
+      reads(%x[p] : memref<10xf32>) carries(0.0 : f32) outs(%out : memref<4xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next : f32
+  }
+  func.return
+}
+
 // CHECK-LABEL: func.func @sort
 func.func @sort(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<4x10xi64>) {
   // CHECK: loop.sort %{{.*}} {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>

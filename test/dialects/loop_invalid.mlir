@@ -210,6 +210,42 @@ func.func @scan_of_another_shape(%x: tensor<4xf32>) -> tensor<5xf32> {
 
 // -----
 
+func.func @offsets_of_other_segments(%o: tensor<4xi64>, %x: tensor<10xf32>) -> tensor<4xf32> {
+  %r = loop.segment_reduce (d0, d1) in [4, 10] offsets(%o : tensor<4xi64>)
+      reads(%x[d1] : tensor<10xf32>) carries(0.0 : f32) gives(tensor<4xf32>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.segment_reduce: 4 segments have 5 offsets of i64, not tensor<4xi64>
+
+// -----
+
+func.func @segments_of_another_shape(%o: tensor<5xi64>, %x: tensor<10xf32>) -> tensor<10xf32> {
+  %r = loop.segment_reduce (d0, d1) in [4, 10] offsets(%o : tensor<5xi64>)
+      reads(%x[d1] : tensor<10xf32>) carries(0.0 : f32) gives(tensor<10xf32>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.segment_reduce: results have the domain's shape without its second dimension, [4], not tensor<10xf32>
+
+// -----
+
+func.func @segments_give_what_is_not_carried(%o: tensor<5xi64>, %x: tensor<10xf32>) -> tensor<4xf64> {
+  %r = loop.segment_reduce (d0, d1) in [4, 10] offsets(%o : tensor<5xi64>)
+      reads(%x[d1] : tensor<10xf32>) carries(0.0 : f32) gives(tensor<4xf64>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf64>
+}
+// CHECK: loop.segment_reduce: results are the first of what is carried, (f32), not (f64)
+
+// -----
+
 func.func @sort_without_working_memory(%x: tensor<4xf32>) -> tensor<4xf32> {
   %v, %i = loop.sort %x : tensor<4xf32> -> tensor<4xf32>, tensor<4xi64>
   func.return %v : tensor<4xf32>

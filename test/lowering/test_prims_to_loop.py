@@ -83,6 +83,7 @@ def _names() -> dict[str, Any]:
         "z2": lambda: torch.stack([special, special.roll(3), f(9), f(9).round()]),
         "full": lambda n, v: torch.full((n,), v),
         "one": lambda n, k: torch.arange(n) % k,
+        "offsets": lambda *v: torch.tensor(v),
         "index": lambda extent, *s: torch.randint(0, extent, s, generator=random),
     }
 
@@ -156,7 +157,7 @@ def test_sample(line: str) -> None:
     _check(native[0] if isinstance(native, list | tuple) else native, expected, "native")
 
 
-SEVERAL = [s for s in SAMPLES if s.startswith(("sort(", "scan_extreme(", "frexp("))]
+SEVERAL = [s for s in SAMPLES if s.startswith(("sort(", "scan_extreme(", "segment_max(", "frexp("))]
 
 
 @pytest.mark.parametrize("line", SEVERAL)
@@ -269,6 +270,17 @@ def test_a_scatter_outside_is_an_error(index: list[int], combiner: str) -> None:
     with pytest.raises(ExecutionError, match="at least 0 and below 5"):
         run_module(module, inputs)
     with pytest.raises(ExecutionError, match="at least 0 and below 5"):
+        lamina.compile(module, cache=False)(*inputs)
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 2], [0, 2, 6], [-1, 2, 5]])
+def test_offsets_outside_are_an_error(offsets: list[int]) -> None:
+    args = [torch.zeros(5, 3), torch.zeros(5, dtype=torch.int64), torch.tensor(offsets)]
+    module, inputs = _module("segment_sum", args, {})
+    _lower(module)
+    with pytest.raises(ExecutionError, match="must not fall"):
+        run_module(module, inputs)
+    with pytest.raises(ExecutionError, match="must not fall"):
         lamina.compile(module, cache=False)(*inputs)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType, f32, f64, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.result_rules.convolution import window_count
@@ -196,6 +205,33 @@ def _need_values(args: Args, made: Attribute) -> None:
     fits = len(shape) == len(given) and all(map(same_size, shape, given))
     if values.element_type != made.element_type or not fits:
         raise ValueError(f"values must be {made}, got {values}")
+
+
+def segment_sum(args: Args) -> Types:
+    """A row of a for each segment, of half floats as f32."""
+    value, scale = args["a"], args["scale"]
+    if scale is not None:
+        common_dtype(value, scale)
+        if not all(map(same_size, scale.get_shape(), need_index(args["index"]))):
+            raise ValueError(f"scale {scale} does not fit index {args['index']}")
+    half = value.element_type in (f16, bf16)
+    return [_of_segments(args, f32 if half else value.element_type)]
+
+
+def segment_max(args: Args) -> Types:
+    """A row of a for each segment, and the index that each value has, of the index's type."""
+    return [_of_segments(args, args[name].element_type) for name in ("a", "index")]
+
+
+def _of_segments(args: Args, element: Attribute) -> TensorType:
+    value, offsets = args["a"], args["offsets"]
+    shape = value.get_shape()
+    if not shape or len(need_index(args["index"])) != 1:
+        raise ValueError(f"rows of {value} at {args['index']}")
+    if offsets.element_type != i64 or len(offsets.get_shape()) != 1 or 0 in offsets.get_shape():
+        raise ValueError(f"offsets are i64, one more than there are segments, not {offsets}")
+    [count] = offsets.get_shape()
+    return tensor((count if count < 0 else count - 1, *shape[1:]), element)
 
 
 def sort(args: Args) -> Types:

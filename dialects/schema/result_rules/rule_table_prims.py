@@ -60,6 +60,8 @@ PRIMS: dict[str, str] = {
     "prims_extensions:scan": "scan",
     "prims_extensions:put": "put",
     "prims_extensions:scatter": "scatter",
+    "prims_extensions:segment_sum": "segment_sum",
+    "prims_extensions:segment_max": "segment_max",
     "prims_extensions:sort": "sort",
     "prims_extensions:topk": "topk",
     "prims_extensions:kthvalue": "kthvalue",

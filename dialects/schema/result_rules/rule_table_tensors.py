@@ -210,7 +210,8 @@ TENSORS: dict[str, str] = {
     "statistics:combinations": "combinations",
     "statistics:hash_of_elements": "hash_tensor",
     "statistics:embedding_bag": """
-        _embedding_bag _embedding_bag_forward_only embedding_bag embedding_bag.padding_idx""",
+        _embedding_bag _embedding_bag_forward_only embedding_bag""",
+    "statistics:embedding_bag_counted": "embedding_bag.padding_idx",
     "statistics:fake_quantize_mask": """
         fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine_cachemask""",
     "statistics:chunk_cat": "_chunk_cat",

@@ -1,0 +1,327 @@
+"""Schedule of `loop.segment_reduce`: segments in parallel, vectors along the last dimension.
+
+What is carried along a segment stays in registers: a few vectors of neighbouring columns at once,
+whose rows are walked again for the columns behind them. What is the same in every column is
+computed once for each position. Rows of large tables are fetched ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, cf, memref
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop import IndexOp, ReadOp, SegmentReduceOp
+from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.edges import mask_below
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.points import in_tasks, needed_for, over_points
+from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
+
+ROWS_AHEAD = 16
+"""How many positions ahead rows of tables are fetched, past the end of a segment: where it ends is
+mispredicted, and what the processor has begun to read is thrown away."""
+REGISTER_SHARE = 2
+"""Half of the vector registers hold what is carried: the rest is left to rows and the body."""
+
+
+def schedule_segments(
+    emit: Emitter, op: SegmentReduceOp, memory: Memory, forks: bool, target: Target
+) -> None:
+    """Emit a task for each segment; its bounds are checked."""
+    if 0 in op.kept_extents:
+        return
+    plan = _Plan.of(op, target)
+    middle: list[tuple[Index, Index]] = [(0, extent) for extent in op.extents[2:-1]]
+
+    def segment(inner: Emitter, number: Index) -> None:
+        low, high = _bounds(inner, op, memory, number)
+
+        def line(within: Emitter, at: list[Index]) -> None:
+            _Line(op, memory, plan, [number, *at], (low, high)).run(within)
+
+        over_points(inner, middle, line)
+
+    in_tasks(emit, op.extents[0], forks, segment)
+
+
+def _bounds(
+    emit: Emitter, op: SegmentReduceOp, memory: Memory, number: Index
+) -> tuple[SSAValue, SSAValue]:
+    """First position of a segment and the one behind its last; none where the check fails."""
+    flat = memory.flat[op.offsets]
+
+    def bound(at: Index) -> SSAValue:
+        found = emit.add(memref.LoadOp.get(flat, [emit.value(at)]))
+        return emit.add(arith.IndexCastOp(found, IndexType()))
+
+    low, high = bound(number), bound(emit.plus(number, 1))
+    count = emit.value(op.extents[1])
+    # Without signs: what is negative is above any count.
+    ascends = emit.add(arith.CmpiOp(low, high, "ule"))
+    fits = emit.add(arith.AndIOp(ascends, emit.add(arith.CmpiOp(high, count, "ule"))))
+    message = f"offsets of segments must not fall, and lie between 0 and {op.extents[1]}"
+    emit.run(cf.AssertOp(fits, message))
+    return low, choose(emit, fits, high, low)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the last dimension is cut up, and which values of the body differ along it."""
+
+    lanes: int
+    vectors: int
+    """Vectors of columns walked at once."""
+    varying: frozenset[SSAValue]
+    """Values of the body that differ from column to column."""
+    fetched: tuple[_Fetched, ...] = ()
+    """Reads of tables whose rows are fetched ahead."""
+
+    @staticmethod
+    def of(op: SegmentReduceOp, target: Target) -> _Plan:
+        if len(op.extents) == 2:
+            return _Plan(1, 1, frozenset())
+        varying = _varying(op)
+        width = op.extents[-1]
+        kinds = [str(v.type) for v in op.yielded] + [str(v.type) for v in op.block.args]
+        lanes = target.lanes(64 if "f64" in kinds else 32)
+        while lanes > 1 and lanes // 2 >= width:
+            lanes //= 2
+        carried = sum(v in varying for v in _carried(op))
+        most = max(1, target.vector_registers // REGISTER_SHARE // max(1, carried))
+        whole = -(-width // lanes)
+        blocks = -(-whole // most)
+        fetched = tuple(_fetched(op, varying, target))
+        return _Plan(lanes, -(-whole // blocks), varying, fetched)
+
+
+_Fetched = tuple[ReadOp, Sequence[SSAValue], Sequence[Operation]]
+"""A read of a row of a table: its indices but the last, and the ops that compute them."""
+
+
+def _fetched(
+    op: SegmentReduceOp, varying: frozenset[SSAValue], target: Target
+) -> Iterator[_Fetched]:
+    """Reads along rows of tables beyond the nearest cache, whose places the position alone says."""
+    arguments = op.block.args[len(op.inputs) :]
+    sources = dict(zip(arguments, op.sources, strict=False))
+    carried = set(_carried(op))
+    for read in op.block.ops:
+        if not isinstance(read, ReadOp) or not isinstance(read.indices[-1].owner, IndexOp):
+            continue
+        *fixed, last = read.indices
+        ops = needed_for(op, fixed)
+        taken = {v for inner in ops for v in inner.operands} | set(fixed)
+        kind = sources[read.source].type
+        assert isinstance(kind, MemRefType)
+        if (
+            byte_size(kind) > target.l1d_bytes
+            and last in varying
+            and not taken & (carried | varying)
+            and not any(isinstance(inner, ReadOp) for inner in ops)
+        ):
+            yield read, fixed, ops
+
+
+def _carried(op: SegmentReduceOp) -> Sequence[SSAValue]:
+    return op.block.args[len(op.inputs) + len(op.sources) :]
+
+
+def _varying(op: SegmentReduceOp) -> frozenset[SSAValue]:
+    """Values that depend on the last dimension, also by what a position hands to the next.
+
+    Results always do: they are written in vectors.
+    """
+    last = len(op.extents) - 1
+    carried = _carried(op)
+    found: set[SSAValue] = set(carried[: len(op.outs)])
+    for argument, index_map in zip(op.block.args, op.read_maps, strict=False):
+        forms = forms_of(index_map, op.extents)
+        assert forms is not None, f"{op.name}: a read without a linear index"
+        if any(last in form.coefficients for form in forms):
+            found.add(argument)
+    while True:
+        before = len(found)
+        for inner in op.block.ops:
+            is_last = isinstance(inner, IndexOp) and inner.dim.value.data == last
+            if is_last or any(o in found for o in inner.operands):
+                found.update(inner.results)
+        found.update(a for a, v in zip(carried, op.yielded, strict=True) if v in found)
+        if len(found) == before:
+            return frozenset(found)
+
+
+@dataclass
+class _Line:
+    """One segment at one place of the dimensions between positions and columns."""
+
+    op: SegmentReduceOp
+    memory: Memory
+    plan: _Plan
+    place: list[Index]
+    """Of the segment and the dimensions in the middle."""
+    bounds: tuple[Index, Index]
+
+    def run(self, emit: Emitter) -> None:
+        """All columns, in blocks of vectors."""
+        if len(self.op.extents) == 2:
+            self._block(emit, 0, 1, False)
+            return
+        lanes, vectors, width = self.plan.lanes, self.plan.vectors, self.op.extents[-1]
+        whole = width - width % (lanes * vectors)
+
+        def block(inner: Emitter, at: Index, _: list[SSAValue]) -> list[SSAValue]:
+            self._block(inner, at, vectors, False)
+            return []
+
+        emit.loop(0, whole, lanes * vectors, [], block)
+        if whole < width:
+            self._block(emit, whole, -(-(width - whole) // lanes), bool(width % lanes))
+
+    def _block(self, emit: Emitter, column: Index, vectors: int, cut: bool) -> None:
+        """`vectors` vectors from `column` on, the last of them `cut` by the end of the row."""
+        op, plan = self.op, self.plan
+        columns = [emit.plus(column, k * plan.lanes) for k in range(vectors)]
+        masks: list[SSAValue | None] = [None] * vectors
+        if cut:
+            masks[-1] = mask_below(emit, op.extents[-1], columns[-1], plan.lanes)
+        carried = _carried(op)
+        starts: list[SSAValue] = []
+        for argument, start in zip(carried, op.starts, strict=True):
+            if argument in plan.varying:
+                starts += [emit.splat(start, plan.lanes)] * vectors
+            else:
+                starts.append(emit.constant(start))
+
+        def step(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            return self._point(inner, at, columns, masks, values)
+
+        made = emit.loop(*self.bounds, 1, starts, step)
+        strides = row_major_strides(op.kept_extents)
+        for number, out in enumerate(op.outs):
+            for k in range(vectors):
+                position = [*self.place, columns[k]] if len(op.extents) > 2 else self.place
+                form = Linear.of(dict(enumerate(strides)), 0)
+                at = emit.linear(form, dict(enumerate(position)))
+                value = made[number * vectors + k]
+                if plan.lanes == 1:
+                    emit.run(memref.StoreOp.get(value, self.memory.flat[out], [emit.value(at)]))
+                else:
+                    store(emit, value, self.memory.flat[out], at, 1, plan.lanes, masks[k])
+
+    def _point(
+        self,
+        emit: Emitter,
+        at: Index,
+        columns: Sequence[Index],
+        masks: Sequence[SSAValue | None],
+        values: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """What one position hands on, from what it gets: each carried value's vectors in turn."""
+        op, plan = self.op, self.plan
+        carried, vectors = _carried(op), len(columns)
+        ops = needed_for(op, op.yielded)
+        body = Body(plan.lanes)
+        flat = dict(self.memory.flat)
+        for source, argument in zip(op.sources, op.block.args[len(op.inputs) :], strict=False):
+            flat[argument] = self.memory.flat[source]
+        # Of `values`, each argument that varies has a vector for each column, others one scalar.
+        taken = iter(values)
+        of_column: dict[SSAValue, list[SSAValue]] = {}
+        for argument in carried:
+            if argument in plan.varying:
+                of_column[argument] = [next(taken) for _ in range(vectors)]
+            else:
+                body.values[argument] = Lane(next(taken), True)
+        position: list[Index] = [self.place[0], at, *self.place[1:]]
+        self._bind(emit, body, position, False, None)
+        shared: list[Operation] = [o for o in ops if not any(r in plan.varying for r in o.results)]
+        body.run(emit, shared, flat, None)
+        own = [o for o in ops if any(r in plan.varying for r in o.results)]
+        self._fetch(emit, at, columns[0], vectors)
+        for inner in own:
+            if isinstance(inner, ReadOp):
+                body.check_uniform(emit, inner)
+        made: list[list[SSAValue]] = [[] for _ in carried]
+        for k, (column, mask) in enumerate(zip(columns, masks, strict=True)):
+            here = body.fork()
+            for argument, held in of_column.items():
+                here.values[argument] = Lane(held[k], plan.lanes == 1)
+            self._bind(emit, here, [*position, column], True, mask)
+            here.run(emit, own, flat, mask)
+            for held, value, argument in zip(made, op.yielded, carried, strict=True):
+                here.materialize(emit, value)
+                if argument in plan.varying:
+                    held.append(here.vector(emit, value))
+                elif not held:
+                    held.append(here.values[value].value)
+        return [v for held in made for v in held]
+
+    def _fetch(self, emit: Emitter, at: Index, column: Index, vectors: int) -> None:
+        """Ask for these columns of the rows that a later position reads of large tables."""
+        op, plan = self.op, self.plan
+        arguments = op.block.args[len(op.inputs) :]
+        sources = dict(zip(arguments, op.sources, strict=False))
+        later = emit.least(emit.plus(at, ROWS_AHEAD), op.extents[1] - 1)
+        for read, fixed, ops in plan.fetched:
+            body = Body(1)
+            self._bind(emit, body, [self.place[0], later, *self.place[1:]], False, None)
+            body.run(emit, ops, {}, None)
+            memory = sources[read.source]
+            kind = memory.type
+            assert isinstance(kind, MemRefType)
+            shape = kind.get_shape()
+            start: Index = column
+            rows = zip(fixed, shape, row_major_strides(shape), strict=False)
+            for index, extent, stride in rows:
+                body.materialize(emit, index)
+                inside = kept_inside(emit, body.values[index].value, extent)
+                start = emit.plus(start, emit.times(inside, stride))
+            element = byte_size(kind) // max(1, prod(shape))
+            step = max(1, LINE_BYTES // element)
+            for offset in range(0, vectors * plan.lanes, step):
+                place = emit.value(emit.plus(start, offset))
+                emit.run(PrefetchOp(self.memory.flat[memory], [place]))
+
+    def _bind(
+        self,
+        emit: Emitter,
+        body: Body,
+        position: Sequence[Index],
+        wide: bool,
+        mask: SSAValue | None,
+    ) -> None:
+        """Reads and indices at a position: those that differ from column to column if `wide`,
+        else the others."""
+        op, plan = self.op, self.plan
+        last = len(op.extents) - 1
+        for value, index_map, argument in zip(op.inputs, op.read_maps, op.block.args, strict=False):
+            if (argument in plan.varying) is not wide:
+                continue
+            forms = forms_of(index_map, op.extents)
+            assert forms is not None, f"{op.name}: a read without a linear index"
+            form = flatten(forms, shape_of(value))
+            place = emit.linear(form, dict(enumerate(position)))
+            stride = form.coefficients[last] if wide else 0
+            kind = value.type
+            assert isinstance(kind, MemRefType)
+            lanes = plan.lanes if wide else 1
+            flat = self.memory.flat[value]
+            made = load(emit, flat, kind.element_type, place, stride, lanes, mask)
+            body.values[argument] = made
+        for inner in op.block.ops:
+            if isinstance(inner, IndexOp) and (inner.result in plan.varying) is wide:
+                dim = inner.dim.value.data
+                known = Affine(position[dim], int(wide), 0, op.extents[dim] - 1)
+                body.indices[inner.result] = known
