@@ -106,7 +106,7 @@ class _Plan:
         return _Plan(lanes, -(-whole // blocks), varying, fetched)
 
 
-_Fetched = tuple[ReadOp, Sequence[SSAValue], Sequence[Operation]]
+_Fetched = tuple[ReadOp, Sequence[SSAValue], list[Operation]]
 """A read of a row of a table: its indices but the last, and the ops that compute them."""
 
 
@@ -115,7 +115,7 @@ def _fetched(
 ) -> Iterator[_Fetched]:
     """Reads along rows of tables beyond the nearest cache, whose places the position alone says."""
     arguments = op.block.args[len(op.inputs) :]
-    sources = dict(zip(arguments, op.sources, strict=False))
+    sources: dict[SSAValue, SSAValue] = dict(zip(arguments, op.sources, strict=False))
     carried = set(_carried(op))
     for read in op.block.ops:
         if not isinstance(read, ReadOp) or not isinstance(read.indices[-1].owner, IndexOp):
@@ -272,7 +272,7 @@ class _Line:
         """Ask for these columns of the rows that a later position reads of large tables."""
         op, plan = self.op, self.plan
         arguments = op.block.args[len(op.inputs) :]
-        sources = dict(zip(arguments, op.sources, strict=False))
+        sources: dict[SSAValue, SSAValue] = dict(zip(arguments, op.sources, strict=False))
         later = emit.least(emit.plus(at, ROWS_AHEAD), op.extents[1] - 1)
         for read, fixed, ops in plan.fetched:
             body = Body(1)

@@ -50,9 +50,11 @@ def _both(module: torch.nn.Module, *inputs: torch.Tensor) -> tuple[Any, Any]:
     return compiled(*inputs), module(*inputs)
 
 
-def _assert_same(ours: Any, eager: Any, **tolerances: float) -> None:
+def _assert_same(
+    ours: Any, eager: Any, rtol: float | None = None, atol: float | None = None
+) -> None:
     for one, other in zip(ours, eager, strict=True):
-        torch.testing.assert_close(one, other, equal_nan=True, **tolerances)
+        torch.testing.assert_close(one, other, equal_nan=True, rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("padding", [-1, 2])
