@@ -10,22 +10,13 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.nest import OrderedNest
-<<<<<<< HEAD:passes/schedule/lone_ops.py
 from lamina.passes.cost.fusion_cost import op_cost
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.scan import schedule_scan
 from lamina.passes.schedule.scatter import schedule_scatter
+from lamina.passes.schedule.segment_reduce import schedule_segments
 from lamina.passes.schedule.sort import schedule_sort
-=======
-from lamina.passes.fusion_cost import op_cost
-from lamina.passes.scheduling.emitter import Emitter
-from lamina.passes.scheduling.memory import Memory
-from lamina.passes.scheduling.scan import schedule_scan
-from lamina.passes.scheduling.scatter import schedule_scatter
-from lamina.passes.scheduling.segment_reduce import schedule_segments
-from lamina.passes.scheduling.sort import schedule_sort
->>>>>>> 727452a (Embedding bags walk their rows in registers: loop.segment_reduce, and the bookkeeping results):passes/scheduling/lone_ops.py
 
 PARALLEL_WORK = 1 << 15
 """Cost units below which one thread does it all."""
