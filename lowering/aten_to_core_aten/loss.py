@@ -96,6 +96,11 @@ def bce_with_logits(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return reduced(b, loss, op.arg("reduction"))
 
 
+def of_samples(b: CoreBuilder, logs: SSAValue, target: SSAValue) -> SSAValue:
+    """The class of each sample; that of a vector may also stand in a vector of one element."""
+    return b.view(target, []) if rank_of(logs) == rank_of(target) == 1 else target
+
+
 def _nll(
     b: CoreBuilder,
     logs: SSAValue,
@@ -107,6 +112,7 @@ def _nll(
     """(loss, total weight) of class indices; classes are dimension 1, or 0 without a batch."""
     element = element_of(logs)
     dim = 0 if rank_of(logs) == 1 else 1
+    target = of_samples(b, logs, target)
     kept = b("ne.Scalar", target, ignore)
     zero = b.full([], 0.0, element)
     safe = b("where.self", kept, target, b.full([], 0, element_of(target)))
@@ -134,10 +140,10 @@ def nll_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("nll_loss_forward", "nll_loss2d_forward")
 def nll_loss_forward(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """The loss and the total weight (0 without a reduction)."""
+    """The loss and the total weight; that is 0 of samples whose losses are not reduced."""
     names = ("self", "target", "weight", "reduction", "ignore_index")
     loss, total = _nll(b, *(op.arg(name) for name in names))
-    if op.arg("reduction") == 0:
+    if op.arg("reduction") == 0 and rank_of(op.arg("self")) > 1:
         total = b.full([], 0.0, element_of(loss))
     return [loss, total]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.aten_to_core_aten.loss import of_samples
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.tensor_types import (
     broadcast_shapes,
@@ -79,11 +80,14 @@ def nll_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     x, target, weight = op.arg("self"), op.arg("target"), op.arg("weight")
     element, shape = element_of(x), shape_of(x)
     dim = min(rank_of(x) - 1, 1)
+    target = of_samples(b, x, target)
     kept = b("ne.Scalar", target, op.arg("ignore_index"))
     safe = b("where.self", kept, target, b.full([], 0, element_of(target)))
     table = b.full([shape[dim]], 1.0, element) if weight is None else weight
     factor = b.view(b("gather", table, 0, b.view(safe, [numel(safe)])), shape_of(target))
     g = op.arg("grad_output")
+    if numel(g) == 1 and (op.arg("reduction") or rank_of(x) == 1):
+        g = b.view(g, [])  # of one loss; torch takes a vector of one element too
     if op.arg("reduction") == 1:
         g = b("div.Tensor", g, b.view(op.arg("total_weight"), []))
     g = b("neg", b("mul.Tensor", factor, g))
