@@ -26,9 +26,11 @@ _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
 
 _lock = threading.Lock()
 # A process does not fork while LLVM works: the child would find LLVM's own locks taken for ever.
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+# Nor while llvmlite has its lock, which it takes to free an object, too; that one is taken last.
+for _held in (binding.ffi.lib._lock._lock, _lock):  # pyright: ignore[reportAttributeAccessIssue]
+    os.register_at_fork(
+        before=_held.acquire, after_in_parent=_held.release, after_in_child=_held.release
+    )
 _names = itertools.count()
 
 

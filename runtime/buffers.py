@@ -5,6 +5,7 @@ that native call code keeps and gives out again.
 """
 
 import ctypes
+import os
 import threading
 from functools import cache
 from typing import Any
@@ -23,8 +24,17 @@ SMALL_BYTES = 1 << 16
 _PAGE, _HUGE_PAGE = 1 << 12, 1 << 21
 _ADVISE_HUGE_PAGES = 14
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # memory may die while this thread counts some
 _live = 0
+
+
+def _renew_lock() -> None:
+    """A forked child has no thread that would free the old one."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 class AlignedMemory:

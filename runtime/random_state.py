@@ -5,7 +5,9 @@ gives a program a state of its own. Calls of programs advance the counter in pla
 front end whose library has a generator begin each call at a seed drawn from that; see `DrawnState`.
 """
 
+import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -65,6 +67,17 @@ _in_use_since: dict[SeedSource, int] = {}
 """The seed of each source when programs were given one of their own, by `manual_seed`."""
 
 _shared_lock = threading.RLock()
+_states: "weakref.WeakSet[DrawnState]" = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    global _shared_lock
+    _shared_lock = threading.RLock()
+    for state in list(_states):
+        state.renew_lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class DrawnState:
@@ -79,8 +92,13 @@ class DrawnState:
         self._source = source
         self._lock = threading.RLock()
         self.is_drawn = True  # False once the program has a sequence of its own
+        _states.add(self)
         if source not in _sources:
             _sources.append(source)
+
+    def renew_lock(self) -> None:
+        """A lock that is free, as a forked child needs it."""
+        self._lock = threading.RLock()
 
     @contextmanager
     def call(self) -> Iterator[None]:

@@ -57,7 +57,7 @@ def _scores(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         key = _repeat_heads(b, key, shape_of(query)[-3])
     scale, mask = op.arg("scale"), op.arg("attn_mask")
     if scale is None:
-        scale = 1 / sqrt(shape_of(query)[-1])
+        scale = 1 / sqrt(max(shape_of(query)[-1], 1))  # no features: all scores are 0
     rank = len(shape_of(key))
     scores = matmul_values(b, query, b.swap(key, rank - 2, rank - 1))
     scores = b("mul.Scalar", scores, scale)

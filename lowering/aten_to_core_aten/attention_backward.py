@@ -22,7 +22,7 @@ def flash_attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
     query, key, value = op.arg("query"), op.arg("key"), op.arg("value")
     grad, out, mask = op.arg("grad_out"), op.arg("out"), op.arg("attn_mask")
     scale = op.arg("scale")
-    scale = 1 / sqrt(shape_of(query)[-1]) if scale is None else scale
+    scale = 1 / sqrt(max(shape_of(query)[-1], 1)) if scale is None else scale
     scores = b("mul.Scalar", matmul_values(b, query, _turned(b, key)), scale)
     if op.arg("is_causal"):
         mask = causal_mask(b, scores)

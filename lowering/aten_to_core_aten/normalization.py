@@ -18,7 +18,7 @@ from lamina.lowering.tensor_types import (
     shape_of,
 )
 
-_EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+_EPSILON = {"f16": 2.0**-23, "bf16": 2.0**-23, "f32": 2.0**-23, "f64": 2.0**-52}
 
 
 @lowers("layer_norm")

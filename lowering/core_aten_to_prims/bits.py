@@ -38,8 +38,15 @@ def view_dtype(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     x, element, shape = op.arg("self"), element_of(op.results[0]), shape_of(op.results[0])
     if element_of(x) == element:
         return x
-    if is_bool(element_of(x)) or is_bool(element):
-        raise b.refuse(f"{element_of(x)} as {element}", "dtypes of numbers")
+    if is_bool(element):  # a byte each, which is 0 or 1 of what has been a bool
+        bits = _with_bits(b, x, _unsigned(8), shape) if not is_complex(element_of(x)) else None
+        if bits is None:
+            raise b.refuse(f"{element_of(x)} as {element}", "dtypes of real numbers")
+        return b("ne", bits, b.full(shape, 0, _unsigned(8)))
+    if is_bool(element_of(x)):
+        x = b.convert(x, _unsigned(8))
+        if element_of(x) == element:
+            return x
     if is_complex(element_of(x)):  # a real part is in front of its imaginary one
         parts = [b.reshape(b(name, x), [*shape_of(x), 1]) for name in ("real", "imag")]
         pairs = b("cat", parts, rank_of(x))

@@ -37,11 +37,9 @@ _UNDECLARED = frozenset(
         "atleast_1d",
         "atleast_2d",
         "atleast_3d",
-        "broadcast_tensors",
         "cartesian_prod",
         "einsum",
         "meshgrid",
-        "positive",
     ]
 )
 """May give back views of operands, though the schema does not say so."""

@@ -13,6 +13,7 @@ Function arguments are contiguous: the caller sees to that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -27,6 +28,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import arguments_of
@@ -47,9 +49,12 @@ from lamina.passes.functionalize.metadata_changes import (
 )
 from lamina.passes.functionalize.overlaps import refuse_overlaps
 from lamina.passes.functionalize.places import Place, Storage, is_contiguous_result
+from lamina.passes.functionalize.view_chains import inserted
 from lamina.passes.refusal import unsupported
 
-IDENTITIES = frozenset({"detach.default", "detach_.default", "alias.default", "lift.default"})
+IDENTITIES = frozenset(
+    {"detach.default", "detach_.default", "alias.default", "lift.default", "positive.default"}
+)
 """Ops that are their operand, as a value and as a place."""
 
 COPIES = frozenset({"lift_fresh_copy.default", "lift_fresh.default"})
@@ -140,6 +145,8 @@ class _Walk:
         elif name in COPIES:
             source = self.places[op.operands[0]]
             self._denotes(op, self._fresh(source.read(op), source.contiguous))
+        elif name == "broadcast_tensors.default":
+            self._expand(op)
         elif self._depends_on_strides(op):
             self._restride(op)
         elif written := written_arguments(op):
@@ -151,6 +158,16 @@ class _Walk:
         """`op` goes away; its results are that place."""
         for result in op.results:
             self.places[result] = place
+        self.replaced.append(op)
+
+    def _expand(self, op: Operation) -> None:
+        """Each result is an operand, expanded: a view, also where the shape stays."""
+        expand: Any = aten.op("expand.default")
+        for operand, result in zip(op.operands, op.results, strict=True):
+            assert isinstance(result.type, TensorType)
+            view = inserted(expand(operand, list(result.type.get_shape())), op)
+            self._keep(view)
+            self.places[result] = self.places[view.results[0]]
         self.replaced.append(op)
 
     def _read_operands(self, op: Operation) -> None:

@@ -139,7 +139,9 @@ class _Fusing:
         if own is cluster or own in self.walks or len(own.ops) > 1 or is_fixed(kernel):
             return False
         made = {r for nest, _ in walk.sums for r in _results(nest)}
-        if not made.issuperset(kernel.inputs) or not self.graph.adjacent(cluster, own):
+        if not kernel.inputs or not made.issuperset(kernel.inputs):
+            return False  # what reads nothing may be read by the rows
+        if not self.graph.adjacent(cluster, own):
             return False
         return all(n.is_pointwise and override(n) != "never" for n in own.nests)
 

@@ -39,7 +39,7 @@ def share_out(block: Block) -> bool:
         pending += accesses
         if not _keeps_apart(step[0]):
             single = SingleOp([])
-            block.insert_op_before(single, step[0])
+            block.insert_op_after(single, step[-1])  # what it reads may stand between its ops
             for op in step:
                 op.detach()
                 single.body.block.add_op(op)

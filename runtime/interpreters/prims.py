@@ -20,7 +20,7 @@ from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
 from lamina.runtime.interpreters.aten_ops.reduction import variance
 from lamina.runtime.interpreters.aten_ops.registry import Call, wide
-from lamina.runtime.interpreters.values import Array, as_type, numpy_dtype
+from lamina.runtime.interpreters.values import Array, as_type, greatest, joined, least, numpy_dtype
 
 Function = Callable[[Call], Any]
 
@@ -97,8 +97,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 """On two tensors of one shape and dtype."""
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "amax": np.max,
-    "amin": np.min,
+    "amax": greatest,
+    "amin": least,
     "prod": np.prod,
     "sum": np.sum,
     "xor_sum": np.bitwise_xor.reduce,
@@ -294,7 +294,7 @@ def index_of_extremum(a: Call) -> Array:
     """First index of the extremum over dims, in row-major order of those dims."""
     x, dims = a["a"], a["dims"]
     rest = [d for d in range(x.ndim) if d not in dims]
-    flat = np.transpose(x, [*rest, *dims]).reshape(*(x.shape[d] for d in rest), -1)
+    flat = joined(np.transpose(x, [*rest, *dims]), len(dims))
     return flat.argmax(-1) if a.op.name.endswith("argmax") else flat.argmin(-1)
 
 

@@ -129,11 +129,19 @@ def _positions(a: Call) -> Iterator[tuple[int, int, int]]:
 
 
 def searchsorted(a: Call) -> Array:
-    """How many elements go before each value; all of them go before NaN."""
+    """How many elements go before each value, found by halves: rows with NaN are not in order."""
     rows, values = a["sorted"], a["values"]
     rows = rows.reshape(*rows.shape[:-1], *[1] * (rows.ndim > 1), rows.shape[-1])
-    behind = rows > values[..., None] if a["right"] else rows >= values[..., None]
-    return (~behind).sum(-1)
+    rows = np.broadcast_to(rows, (*values.shape, rows.shape[-1]))
+    low, high = np.zeros(values.shape, np.int64), np.full(values.shape, rows.shape[-1], np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        at = np.minimum(middle, rows.shape[-1] - 1)
+        element = np.take_along_axis(rows, at[..., None], -1)[..., 0]
+        before = ~(element > values) if a["right"] else ~(element >= values)
+        low = np.where(before & (low < high), middle + 1, low)
+        high = np.where(before, high, middle)
+    return low
 
 
 def window_index(a: Call) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -67,3 +68,23 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Whether a dtype is a real float; NumPy files bfloat16 under no kind of its own."""
     return dtype.kind == "f" or is_half(dtype)
+
+
+def joined(x: Array, count: int) -> Array:
+    """`x` with its last `count` axes as one, also where it has no elements."""
+    kept = x.ndim - count
+    return x.reshape(*x.shape[:kept], prod(x.shape[kept:]))
+
+
+def extremum(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.max` or `np.min` as a function that takes arrays without elements, too."""
+
+    def run(x: Array, **keywords: Any) -> Any:
+        if x.size:
+            return function(x, **keywords)
+        return function(x, initial=x.dtype.type(0), **keywords)
+
+    return run
+
+
+greatest, least = extremum(np.max), extremum(np.min)

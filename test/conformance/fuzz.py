@@ -88,7 +88,7 @@ def _show(seed: int) -> int:
     from fuzzing.drawing import draw
     from fuzzing.trial import case
 
-    print(draw(seed, strided=True).repro())
+    print(draw(seed).repro())
     record: dict[str, Any] = {"sample": seed, **case(seed)}
     print(_report(record))
     return int(record["status"] == "failed")

@@ -27,11 +27,11 @@ def _lines(*texts: str) -> list[Line]:
 
 def test_programs_are_those_of_their_seed() -> None:
     for seed in range(5):
-        assert draw(seed, strided=True).repro() == draw(seed, strided=True).repro()
+        assert draw(seed).repro() == draw(seed).repro()
 
 
 def test_results_of_eager_mode_are_right() -> None:
-    program = draw(11, strided=False)
+    program = draw(11)
     assert Oracle(program).complaint(run(program, program.tensors())) is None
 
 

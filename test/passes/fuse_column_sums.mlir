@@ -151,3 +151,34 @@ func.func @needed(%x: tensor<160x1000xf32>) -> tensor<160x1000xf32> {
 // CHECK-LABEL: @needed
 // CHECK-NOT:     lamina.part
 // CHECK:         func.return
+
+// -----
+
+// What reads nothing is no last step of a kernel with sums: the rows may read it.
+func.func @masked(%x: tensor<160x1000xf32>) -> (tensor<160x1000xf32>, tensor<1000xf32>) {
+  %m = loop.generic (j) in [1000] writes([j] store : tensor<1000xi1>) attributes {lamina.op = "mask"} {
+    %p = loop.index 0 : index
+    %c = arith.constant 500 : index
+    %v = arith.cmpi slt, %p, %c : index
+    loop.yield %v : i1
+  }
+  %s = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([i] add : tensor<160xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %r = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>, %s[i] : tensor<160xf32>, %m[j] : tensor<1000xi1>) writes([i, j] store : tensor<160x1000xf32>) attributes {lamina.op = "select"} {
+  ^bb0(%p: f32, %q: f32, %on: i1):
+    %v = arith.select %on, %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [160, 1000] reads(%x[i, j] : tensor<160x1000xf32>) writes([j] add : tensor<1000xf32>) attributes {lamina.op = "columns", lamina.fuse = "always"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r, %t : tensor<160x1000xf32>, tensor<1000xf32>
+}
+// CHECK-LABEL: @masked
+// CHECK:         loop.kernel() -> (tensor<1000xi1>)
+// CHECK:         "mask"
+// CHECK:         loop.kernel
+// CHECK:         "columns"

@@ -373,3 +373,35 @@ func.func private @keeps(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamin
   }) : (index, index, index) -> ()
   func.return
 }
+
+// -----
+
+// What a serial step reads may be made between its ops: it stands in front of all of them.
+// CHECK-LABEL: func.func private @between
+// CHECK:         "scf.parallel"
+// CHECK:         [[MADE:%.*]] = arith.constant 1.000000e+00 : f32
+// CHECK:         loop.single {
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:      memref.store [[MADE]]
+// CHECK-NEXT:    }
+func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) attributes {lamina.entry} {
+  func.call @between(%x, %a, %b) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  func.call @between(%x, %a, %b) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @between(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %y[%i] : memref<8xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  memref.store %zero, %z[%c0] : memref<8xf32>
+  %one = arith.constant 1.0 : f32
+  memref.store %one, %z[%c1] : memref<8xf32>
+  func.return
+}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import pytest
 
 import lamina
+from lamina.passes.functionalize.places import CONTIGUITY_KEEPING as KEEPING
 
 torch: Any = pytest.importorskip("torch")
 
@@ -89,3 +91,50 @@ def test_writes_are_seen_as_in_eager_mode(name: str, form: type[_Program]) -> No
     found = lamina.compile(exported, cache=False)(given)
     for one, other in zip((*found, given), (*expected, expected_input), strict=True):
         torch.testing.assert_close(one, other.resolve_conj().resolve_neg(), check_stride=False)
+
+
+def _is_row_major(tensor: Any) -> bool:
+    return tensor.layout is torch.strided and tensor.is_contiguous()
+
+
+def test_results_of_contiguous_operands_are_contiguous() -> None:
+    """What the table says of ops, asked of torch with some samples of its database of ops."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    seen: set[str] = set()
+    for info in op_db:
+        packet = info.aten_name or info.name
+        name = next((n for n in (packet, info.name.rpartition(".")[2]) if n in KEEPING), None)
+        if name is None or not info.supports_dtype(torch.float32, "cpu"):
+            continue
+        for sample in islice(info.sample_inputs("cpu", torch.float32), 8):
+            leaves = torch.utils._pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
+            tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+            if torch.channels_last in leaves or not all(map(_is_row_major, tensors)):
+                continue
+            made = info(sample.input, *sample.args, **sample.kwargs)
+            for result in torch.utils._pytree.tree_leaves(made):
+                if isinstance(result, torch.Tensor) and result.layout is torch.strided:
+                    assert result.is_contiguous(), (info.name, sample)
+                    seen.add(name)
+    assert len(seen) > 60, sorted(KEEPING - seen)
+
+
+class _Loss(torch.nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        loss = torch.nn.functional.l1_loss(x, y, reduction="none")
+        same, seen = torch.positive(x), torch.broadcast_tensors(x, y)[1]
+        x.mul_(2)
+        seen.add_(1)
+        same.add_(1)
+        return loss, same + y, seen + 0
+
+
+def test_broadcasts_are_views() -> None:
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    compiled = lamina.compile(torch.export.export(_Loss(), (x.clone(), y.clone())))
+    given, wanted = (x.clone(), y.clone()), (x.clone(), y.clone())
+    for made, expected in zip(compiled(*given), _Loss()(*wanted), strict=True):
+        torch.testing.assert_close(made, expected)
+    for made, expected in zip(given, wanted, strict=True):
+        torch.testing.assert_close(made, expected)

@@ -128,7 +128,7 @@ def test_written_argument_is_a_result() -> None:
     [
         (
             """
-  %y = aten.flip.default(%x, dims = [0]) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = aten.renorm.default(%x, p = 2, dim = 0, maxnorm = 1) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %t = aten.t.default(%y) : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %r = aten.reshape.default(%t, shape = [6]) : (tensor<3x2xf32>) -> tensor<6xf32>
   %0 = aten.relu_.default(%r) : (tensor<6xf32>) -> tensor<6xf32>

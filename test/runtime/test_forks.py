@@ -68,7 +68,7 @@ CASES = {
         def work():
             while not stop:
                 compiled(x)
-        threads = [threading.Thread(target=work) for _ in range(3)]
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
         for thread in threads: thread.start()
         for _ in range(10):
             forked(check)
@@ -80,10 +80,38 @@ CASES = {
         def work():
             while not stop:
                 lamina.compile(text, cache=False)
-        thread = threading.Thread(target=work)
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
         for _ in range(5):
             forked(check)
+        stop.append(1)
+        thread.join()
+    """,
+    "while_another_thread_frees_what_llvm_made": """
+        from llvmlite import binding
+        stop = []
+        def work():
+            while not stop:
+                binding.parse_assembly("")
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        for _ in range(10):
+            forked(check)
+        stop.append(1)
+        thread.join()
+    """,
+    "while_another_thread_draws": """
+        import lamina.frontends.torch_seeds
+        drawing = text.replace("aten.softmax.int(%x, dim = 1)", "aten.rand_like.default(%x)")
+        draw = lamina.compile(drawing)
+        stop = []
+        def work():
+            while not stop:
+                draw(x)
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        for _ in range(5):
+            forked(lambda: draw(x))
         stop.append(1)
         thread.join()
     """,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def group_norm(a: Call) -> Any:
     x = wide(a["input"])
     native = a.name.startswith("native")
     groups = a["group"] if native else a["num_groups"]
-    grouped = x.reshape(x.shape[0], groups, -1)
+    grouped = x.reshape(x.shape[0], groups, prod(x.shape[1:]) // groups)
     mean, rstd = _moments(grouped, (2,), a["eps"])
     result = ((grouped - mean) * rstd).reshape(x.shape)
     weight, bias = (_per_channel(a[name], x.ndim) for name in ("weight", "bias"))

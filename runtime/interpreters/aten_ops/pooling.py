@@ -9,7 +9,7 @@ import numpy as np
 
 from lamina.runtime.interpreters.aten_ops.convolution import pad_spatial, windows
 from lamina.runtime.interpreters.aten_ops.registry import Call, interprets, wide
-from lamina.runtime.interpreters.values import Array
+from lamina.runtime.interpreters.values import Array, greatest, joined
 
 
 def _list(value: int | Sequence[int], dims: int) -> list[int]:
@@ -40,13 +40,13 @@ def max_pool(a: Call) -> Any:
     kernel, stride, _, dilation, border = _geometry(a, dims)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     view = windows(pad_spatial(x, border, lowest), kernel, stride, dilation)
-    flat = view.reshape(*view.shape[:-dims], -1)
-    values = flat.max(-1)
+    flat = joined(view, dims)
+    values = greatest(flat, axis=-1)
     if "indices" not in a.name:
         return values
     plane = np.arange(np.prod(x.shape[-dims:])).reshape(x.shape[-dims:])
     places = windows(pad_spatial(plane, border, -1), kernel, stride, dilation)
-    places = np.broadcast_to(places.reshape(*places.shape[:-dims], -1), flat.shape)
+    places = np.broadcast_to(joined(places, dims), flat.shape)
     best = np.where(places < 0, False, flat == values[..., None]) | (np.isnan(flat) & (places >= 0))
     chosen = best.argmax(-1)
     return values, np.take_along_axis(places, chosen[..., None], -1)[..., 0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina.runtime.interpreters.aten_ops.registry import Call, interprets, wide
-from lamina.runtime.interpreters.values import Array
+from lamina.runtime.interpreters.values import Array, greatest, least
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ def prod(a: Call) -> Array:
 @interprets("amax", "amin", "max", "min")
 def extremum(a: Call) -> Array:
     """Largest or smallest; NaN wins."""
-    return _reduce(a, np.max if "max" in a.name else np.min, a["self"])
+    return _reduce(a, greatest if "max" in a.name else least, a["self"])
 
 
 def _best(a: Call, greatest: bool) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from fuzzing.program import Program
 from fuzzing.shrinking import shrunk
 from fuzzing.ways import NoProgramError, Way
 
-from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.errors import ArgumentError, LaminaError, UnsupportedError
 
 SHRINK_SECONDS = 30.0
 
@@ -30,7 +30,7 @@ class Verdict:
 def case(seed: int, *, small: bool = True) -> dict[str, Any]:
     """The record of the case with that seed; with `small`, failures are shrunk."""
     way = Way.of(seed)
-    program = draw(seed, strided=way.front == "compile")
+    program = draw(seed)
     verdict = judge(program, way)
     record: dict[str, Any] = {"status": verdict.status, "reason": verdict.reason, "way": str(way)}
     if verdict.status == "failed" and small:
@@ -74,7 +74,7 @@ def _of_error(error: Exception) -> Verdict:
         error = error.inner_exception  # pyright: ignore[reportAssignmentType]
     elif isinstance(error, TorchDynamoException):
         return Verdict("unexported", _line(error))
-    if isinstance(error, UnsupportedError):
+    if isinstance(error, UnsupportedError | ArgumentError):
         return Verdict("refused", _line(error))
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{'/'.join(frames[-1].filename.split('/')[-2:])}:{frames[-1].lineno}"
