@@ -37,6 +37,7 @@ _UNDECLARED = frozenset(
         "atleast_1d",
         "atleast_2d",
         "atleast_3d",
+        "broadcast_tensors",
         "cartesian_prod",
         "einsum",
         "meshgrid",

@@ -145,7 +145,7 @@ class _Walk:
         elif name in COPIES:
             source = self.places[op.operands[0]]
             self._denotes(op, self._fresh(source.read(op), source.contiguous))
-        elif name == "broadcast_tensors.default":
+        elif name == "broadcast_tensors.default" and all(map(_is_static, op.results)):
             self._expand(op)
         elif self._depends_on_strides(op):
             self._restride(op)
@@ -277,3 +277,7 @@ def _add_result(function: FuncOp, value: SSAValue, target: str) -> None:
     mutation = {"lamina.kind": StringAttr("mutation"), "lamina.target": StringAttr(target)}
     function.function_type = FunctionType.from_lists(inputs, [*outputs, value.type])
     function.properties["res_attrs"] = ArrayAttr([*old, DictionaryAttr(mutation)])
+
+
+def _is_static(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and value.type.has_static_shape()
