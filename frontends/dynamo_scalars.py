@@ -31,10 +31,11 @@ def scalars_stay() -> Iterator[None]:
 
 @cache
 def _install() -> None:
-    tensorify = graph_compile.tensorify_python_scalars
+    torch_pass: Any = graph_compile
+    tensorify = torch_pass.tensorify_python_scalars
 
     def unless_ours(*args: Any) -> None:
         if not _here.get():
             tensorify(*args)
 
-    graph_compile.tensorify_python_scalars = unless_ours
+    torch_pass.tensorify_python_scalars = unless_ours
