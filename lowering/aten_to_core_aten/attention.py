@@ -69,12 +69,10 @@ def _scores(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 
 def _weights(op: SchemaOp, b: CoreBuilder, scores: SSAValue) -> SSAValue:
-    """Their softmax; 0 in rows that a mask of the program leaves out whole."""
-    weights, mask = _softmax(b, scores), op.arg("attn_mask")
-    if mask is None:
-        return weights
-    zero = b.full([], 0.0, element_of(weights))
-    return b("where.self", _fully_masked(b, mask), zero, weights)
+    """Their softmax; 0 in rows that are -inf throughout, whether by the mask or by their scores."""
+    largest = b("amax", scores, [-1], True)
+    zero = b.full([], 0.0, element_of(scores))
+    return b("where.self", b("eq.Scalar", largest, -inf), zero, _softmax(b, scores))
 
 
 def _applied(op: SchemaOp, b: CoreBuilder, weights: SSAValue, value: SSAValue) -> SSAValue:

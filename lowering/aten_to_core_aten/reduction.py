@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -56,6 +56,10 @@ def vector_norm(
         return b("sum.dim_IntList", b("abs", x), dims, keep)
     if order == 2:
         return b("sqrt", b("sum.dim_IntList", b("mul.Tensor", x, x), dims, keep))
+    if order == -2:  # the power of -2 is that of the square, which may overflow
+        inverse = b("reciprocal", x)
+        squares = b("mul.Tensor", inverse, inverse)
+        return b("rsqrt", b("sum.dim_IntList", squares, dims, keep))
     powers = b("pow.Tensor_Scalar", b("abs", x), order)
     return b("pow.Tensor_Scalar", b("sum.dim_IntList", powers, dims, keep), 1 / order)
 
@@ -98,9 +102,14 @@ def _correction(op: SchemaOp) -> float:
     return 1 if correction is None else correction
 
 
-def _variance(op: SchemaOp, b: CoreBuilder) -> tuple[SSAValue, list[int], bool]:
+def _variance(
+    op: SchemaOp, b: CoreBuilder, *, wide: bool = False
+) -> tuple[SSAValue, list[int], bool]:
+    """The variance, in f64 if `wide`, over which dimensions, and whether they are kept."""
     names = {argument.name for argument in op.schema.args}
     x = op.arg("self")
+    if wide and is_float(element_of(x)):
+        x = b.cast(x, f64)
     dims = normalized_dims(op.arg("dim") if "dim" in names else None, rank_of(x))
     keep = op.arg("keepdim") if "keepdim" in names else False
     return b("var.correction", x, dims, correction=_correction(op), keepdim=keep), dims, keep
@@ -115,7 +124,13 @@ def var(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 @lowers("std", "std.dim", "std.correction")
 def std(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Root of the variance."""
-    return b("sqrt", _variance(op, b)[0])
+    return _deviation(op, b)[0]
+
+
+def _deviation(op: SchemaOp, b: CoreBuilder) -> tuple[SSAValue, list[int], bool]:
+    """Root of the variance, which f32 may not hold."""
+    variance, dims, keep = _variance(op, b, wide=True)
+    return b.cast(b("sqrt", variance), element_of(op.results[0])), dims, keep
 
 
 @lowers("var_mean", "var_mean.dim", "var_mean.correction")
@@ -128,8 +143,8 @@ def var_mean(op: SchemaOp, b: CoreBuilder) -> Replacement:
 @lowers("std_mean", "std_mean.dim", "std_mean.correction")
 def std_mean(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """Standard deviation and mean."""
-    variance, dims, keep = _variance(op, b)
-    return [b("sqrt", variance), b("mean.dim", op.arg("self"), dims, keep)]
+    deviation, dims, keep = _deviation(op, b)
+    return [deviation, b("mean.dim", op.arg("self"), dims, keep)]
 
 
 @lowers("max", "min")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -12,6 +13,7 @@ from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
     is_complex,
+    is_float,
     normalized,
     normalized_dims,
     rank_of,
@@ -90,7 +92,7 @@ def extremum_with_index(op: SchemaOp, b: PrimsBuilder) -> Replacement:
 
 @lowers("var.correction", "var.dim")
 def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """The mean of squared distances from the mean, by count - correction."""
+    """The mean of squared distances from the mean, by count - correction; in f64, as in torch."""
     result = element_of(op.results[0])
     if op.overload_name == "var.dim":
         correction = 1 if op.arg("unbiased") else 0
@@ -101,12 +103,21 @@ def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     for dim in dims:
         count *= shape_of(x)[dim]
     # The squared distance of complex numbers is the sum of those of their parts.
-    parts = [b("real", x), b("imag", x)] if is_complex(element_of(x)) else [x]
-    wide = [b.convert(part, accumulation_type(result)) for part in parts]
+    parts = [b("real", x), b("imag", x)] if is_complex(element_of(x)) else [_narrow(x)]
+    wide = [b.convert(part, accumulation_type(element_of(part))) for part in parts]
     squares = [squared_distances(b, part, dims) for part in wide]
     total = b("add", *squares) if len(squares) == 2 else squares[0]
     value = b.with_number("div", total, max(count - correction, 0))
     return shaped(op, b, b.convert(value, result))
+
+
+def _narrow(x: SSAValue) -> SSAValue:
+    """What was converted to f64, since squared distances are f64 anyway."""
+    made = x.owner
+    if not isinstance(made, SchemaOp) or made.overload_name != "convert_element_type":
+        return x
+    source = made.operands[0]
+    return source if element_of(x) == f64 and is_float(element_of(source)) else x
 
 
 @lowers("cumsum")

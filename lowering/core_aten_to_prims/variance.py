@@ -5,13 +5,16 @@ full precision, and takes its share out of their squares: sum(d^2) - sum(d)^2 / 
 two-pass algorithm; Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983).
 Both sums are made in one walk over a row that is in the cache. What no cache holds is taken in
 pieces that one does: the squares of a whole are those of its pieces, and of the pieces' means.
+
+Squares are f64, as in torch: those of f32 overflow and vanish where their root does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
@@ -22,7 +25,10 @@ PIECE = 1 << 15
 
 
 def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """The sum over `dims` of squared distances from the mean, of a float tensor; never negative."""
+    """The sum over `dims` of squared distances from the mean of an f32 or f64 tensor, as f64.
+
+    Never negative.
+    """
     shape = shape_of(x)
     piece = _piece(shape, dims)
     if piece is None:
@@ -41,9 +47,15 @@ def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAV
 
 
 def _centered(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue]:
-    """The mean over `dims`, rounded, and the distances from it."""
-    mean = b.mean(x, dims)
-    return mean, b("sub", x, b.keep_dims(mean, shape_of(x), dims))
+    """The mean over `dims`, in x's type, and the distances from it in f64.
+
+    Elements are divided before they are added, so that no sum overflows. What that loses of the
+    mean, distances leave as their sum.
+    """
+    count = prod(shape_of(x)[dim] for dim in dims)
+    mean = b.reduce("sum", b.with_number("mul", x, 1 / max(count, 1)), dims)
+    wide = b.keep_dims(b.convert(mean, f64), shape_of(x), dims)
+    return mean, b("sub", b.convert(x, f64), wide)
 
 
 def _squares(b: PrimsBuilder, distance: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue]:
@@ -52,7 +64,9 @@ def _squares(b: PrimsBuilder, distance: SSAValue, dims: Sequence[int]) -> tuple[
     rest = b.reduce("sum", distance, dims)
     squares = b.reduce("sum", b("mul", distance, distance), dims)
     share = b("mul", rest, b.with_number("div", rest, count))
-    return b.with_number("maximum", b("sub", squares, share), 0), rest
+    made = b.with_number("maximum", b("sub", squares, share), 0)
+    # Squares that overflow may leave a share that does, too.
+    return b.where(b.with_number("eq", squares, inf), squares, made), rest
 
 
 def _piece(shape: Sequence[int], dims: Sequence[int]) -> int | None:

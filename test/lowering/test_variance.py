@@ -66,3 +66,35 @@ def test_long_rows_in_pieces(shape: str, mean: float) -> None:
     exact = x.double().var(dims).numpy()
     found = np.asarray(lamina.compile(text)(x.numpy()), np.float64)
     assert np.abs(found / exact - 1).max() <= 4 * 2.0**-24
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("size", [1e-40, 1e-30, 1e19, 1e30, 1e38])
+def test_squares_that_overflow_or_vanish(dtype: torch.dtype, size: float) -> None:
+    """Deviations are right where their squares are no f32; a variance beyond it is infinite."""
+    if dtype == torch.float64:
+        size = size**5 if size > 1 else size
+    x = (torch.rand(5, 70, dtype=torch.float64) * size).to(dtype)
+
+    class Deviations(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return x.std(1), x.std(0), x.var(1)
+
+    module = Deviations()
+    got = lamina.compile(torch.export.export(module, (x,)))(x)
+    rtol = {torch.float32: 1e-6, torch.bfloat16: 1e-2, torch.float64: 1e-12}[dtype]
+    torch.testing.assert_close(got, module(x), rtol=rtol, atol=0)
+
+
+@pytest.mark.parametrize("size", [1e13, 1e20, 1e30])
+def test_norms_of_large_elements(size: float) -> None:
+    x = torch.randn(6, 70, generator=torch.Generator().manual_seed(0)) * size
+    orders = [-2.0, -1.0, 0.5, 1.0, 2.0, 3.0, float("inf"), float("-inf")]
+
+    class Norms(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+            return [torch.linalg.vector_norm(x, order, dim=1) for order in orders]
+
+    module = Norms()
+    got = lamina.compile(torch.export.export(module, (x,)))(x)
+    torch.testing.assert_close(got, module(x), rtol=1e-5, atol=0)
