@@ -65,6 +65,29 @@ def test_single_elements(length: int, dtype: torch.dtype) -> None:
         assert _same(values, x.gather(-1, wanted[:, None])[:, 0])
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.float16, torch.int32], ids=str)
+@pytest.mark.parametrize("length", [1, 8, 33, 100])
+def test_many_rows(length: int, dtype: torch.dtype) -> None:
+    """Rows in the lanes of vectors, the last ones of which share some with those before."""
+    x = _rows((37, length), dtype)
+    for count, largest in ((1, True), (min(5, length), False), (min(64, length), True)):
+        values, places = _compiled(partial(torch.topk, k=count, largest=largest), x)(x)
+        wanted = _order(x, largest)[:, :count]
+        assert torch.equal(places, wanted), (count, largest)
+        assert _same(values, x.gather(-1, wanted))
+        if dtype.is_floating_point:
+            assert torch.equal(values.signbit(), x.gather(-1, wanted).signbit())
+    for number in (1, length // 2 + 1, length):
+        values, places = _compiled(partial(torch.kthvalue, k=number), x)(x)
+        wanted = _order(x, False)[:, number - 1]
+        assert torch.equal(places, wanted), number
+        assert _same(values, x.gather(-1, wanted[:, None])[:, 0])
+    for descending in (True, False):
+        values, places = _compiled(partial(torch.sort, descending=descending), x)(x)
+        assert torch.equal(places, _order(x, descending))
+        assert _same(values, x.gather(-1, places))
+
+
 @pytest.mark.parametrize("length", [1, 6, 701])
 def test_medians(length: int) -> None:
     """With NaN, the first NaN; else the lower of the middle ones."""

@@ -26,10 +26,55 @@ func.func private @one(%x: memref<4x5000xf32>, %v: memref<4x1xf32>, %p: memref<4
 // -----
 
 // All of a row: runs are merged.
-func.func private @all(%x: memref<4x64xf32>, %v: memref<4x64xf32>, %p: memref<4x64xi64>, %w: memref<4x64xf32>, %q: memref<4x64xi64>) attributes {lamina.kernel} {
-  loop.sort %x outs(%v, %p, %w, %q : memref<4x64xf32>, memref<4x64xi64>, memref<4x64xf32>, memref<4x64xi64>) : memref<4x64xf32>
+func.func private @all(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<4x100xi64>, %w: memref<4x100xf32>, %q: memref<4x100xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf32>, memref<4x100xi64>, memref<4x100xf32>, memref<4x100xi64>) : memref<4x100xf32>
   func.return
 }
 // CHECK-LABEL: @all
 // CHECK-NOT:     memref.alloca
 // CHECK:         arith.minui
+
+// -----
+
+// Many short rows: each lane keeps the first three of its row, by maxima and minima of keys with their places.
+func.func private @short(%x: memref<66x20xf32>, %v: memref<66x3xf32>, %p: memref<66x3xi64>, %w: memref<66x23xf32>, %q: memref<66x23xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<66x3xf32>, memref<66x3xi64>, memref<66x23xf32>, memref<66x23xi64>) {descending, taken = array<i64: 0, 3>} : memref<66x20xf32>
+  func.return
+}
+// CHECK-LABEL:   @short
+// CHECK-DAG:     [[TASKS:%\S+]] = arith.constant 17 : index
+// CHECK:         scf.{{for|parallel}}{{.*}}[[TASKS]]
+// CHECK:         scf.for {{.*}} -> (vector<4xi64>, vector<4xi64>, vector<4xi64>)
+// CHECK:         loop.gather
+// CHECK-COUNT-3: arith.maxsi
+// CHECK-NOT:     arith.maxsi
+
+// -----
+
+// A single one near the end of the order is counted from there.
+func.func private @near_the_end(%x: memref<64x20xi32>, %v: memref<64x1xi32>, %p: memref<64x1xi64>, %w: memref<64x21xi32>, %q: memref<64x21xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<64x1xi32>, memref<64x1xi64>, memref<64x21xi32>, memref<64x21xi64>) {taken = array<i64: 18, 1>} : memref<64x20xi32>
+  func.return
+}
+// CHECK-LABEL:   @near_the_end
+// CHECK:         scf.for {{.*}} -> (vector<4xi64>, vector<4xi64>)
+// CHECK-NOT:     arith.cmpf
+
+// -----
+
+// Fewer rows than lanes, and elements whose keys leave no room for a place, are put in order one by one.
+func.func private @wide_keys(%x: memref<64x20xf64>, %v: memref<64x1xf64>, %p: memref<64x1xi64>, %w: memref<64x21xf64>, %q: memref<64x21xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<64x1xf64>, memref<64x1xi64>, memref<64x21xf64>, memref<64x21xi64>) {taken = array<i64: 18, 1>} : memref<64x20xf64>
+  func.return
+}
+// CHECK-LABEL:   @wide_keys
+// CHECK-NOT:     loop.gather
+
+// -----
+
+func.func private @few_rows(%x: memref<3x20xf32>, %v: memref<3x1xf32>, %p: memref<3x1xi64>, %w: memref<3x21xf32>, %q: memref<3x21xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<3x1xf32>, memref<3x1xi64>, memref<3x21xf32>, memref<3x21xi64>) {taken = array<i64: 18, 1>} : memref<3x20xf32>
+  func.return
+}
+// CHECK-LABEL:   @few_rows
+// CHECK-NOT:     loop.gather

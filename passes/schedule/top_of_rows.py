@@ -1,0 +1,132 @@
+"""The first few of many short rows: each lane of a vector keeps those of a row of its own.
+
+A key and its place are one number, so that of two no two are equal: the order is total, and putting
+a number among those that are kept is a chain of maxima and minima, without a branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i1, i32, i64
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop.vector_arith import CmpfOp, ExtSIOp, SelectOp
+from lamina.passes.schedule.body import gather
+from lamina.passes.schedule.emitter import INDEX, Emitter, Index
+from lamina.passes.schedule.pairs import Keys, Pairs
+from lamina.passes.schedule.points import over_points
+
+MOST_KEPT = 64
+"""Numbers kept of each row: what vectors do not fit into registers is in the nearest cache."""
+MOST_STEPS = 1 << 11
+"""Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
+ways take some 2 us for rows of a few hundred elements."""
+PLACE_BITS = 32
+LARGEST_PLACE = (1 << PLACE_BITS) - 1
+"""Places count down from here, so that of equal keys the first is the greatest number."""
+
+
+@dataclass(frozen=True)
+class TopOfRows:
+    """How many numbers to keep of each row, from which end of the order, and which are wanted."""
+
+    lanes: int
+    length: int
+    kept: int
+    from_end: bool
+    window: tuple[int, int]
+
+    @staticmethod
+    def of(
+        keys: SSAValue, rows: int, length: int, window: tuple[int, int], target: Target
+    ) -> TopOfRows | None:
+        """None where there are too few rows, or too much of each to keep."""
+        kind = keys.type
+        assert isinstance(kind, MemRefType)
+        lanes = target.lanes(64)
+        if kind.element_type not in (f32, i32) or lanes < 2 or rows < lanes:
+            return None
+        start, count = window
+        # A single element may be nearer to the end of the order.
+        from_end = count == 1 and start > length - 1 - start
+        kept = length - start if from_end else start + count
+        if kept > MOST_KEPT or kept * length > MOST_STEPS * lanes:
+            return None
+        return TopOfRows(lanes, length, kept, from_end, window)
+
+    def emit(self, emit: Emitter, keys: Keys, results: Pairs) -> None:
+        """The rows from `keys.base` on, as many as there are lanes; results of each in turn."""
+        kind = VectorType(i64, [self.lanes])
+        least = -(1 << 63)
+        nothing = IntegerAttr(least if not self.from_end else -least - 1, i64)
+        starts = [emit.splat(nothing, self.lanes)] * self.kept
+
+        def element(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
+            number = self._number(e, keys, at)
+            kept: list[SSAValue] = []
+            for old in state:
+                large = e.add(arith.MaxSIOp(old, number))
+                small = e.add(arith.MinSIOp(old, number))
+                sooner, number = (small, large) if self.from_end else (large, small)
+                kept.append(sooner)
+            return kept
+
+        made = emit.loop(0, self.length, 1, starts, element)
+        start, count = self.window
+        wanted = made[-1:] if self.from_end else made[start:]
+        numbers = emit.add(memref.AllocaOp.get(i64, 64, [count * self.lanes]))
+        for number, value in enumerate(wanted):
+            assert value.type == kind
+            emit.run(vector.StoreOp(value, numbers, [emit.value(number * self.lanes)]))
+        bounds: list[tuple[Index, Index]] = [(0, self.lanes), (0, count)]
+
+        def result(e: Emitter, at: list[Index]) -> None:
+            lane, number = at
+            where = e.value(e.plus(e.times(number, self.lanes), lane))
+            found = e.add(memref.LoadOp.get(numbers, [where]))
+            mask = e.number(LARGEST_PLACE, i64)
+            place = e.add(arith.XOrIOp(e.add(arith.AndIOp(found, mask)), mask))
+            offset = e.add(arith.IndexCastOp(place, INDEX))
+            key = keys.key(e, e.plus(e.times(lane, self.length), offset))
+            results.store(e, e.plus(e.times(lane, count), number), key, place)
+
+        over_points(emit, bounds, result)
+
+    def _number(self, emit: Emitter, keys: Keys, at: Index) -> SSAValue:
+        """Of one element of each row: the greater, the sooner it goes; its key, then its place."""
+        kind = VectorType(i64, [self.lanes])
+        lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
+        rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
+        memory = keys.memory.type
+        assert isinstance(memory, MemRefType)
+        base = emit.plus(keys.base, at)
+        found = gather(emit, keys.memory, memory.element_type, base, rows, self.lanes, None)
+        key = emit.add(ExtSIOp(self._signed(emit, found), kind))
+        if not keys.down:
+            key = emit.add(arith.XOrIOp(key, emit.splat(IntegerAttr(-1, i64), self.lanes)))
+        high = emit.splat(IntegerAttr(PLACE_BITS, i64), self.lanes)
+        here = emit.add(arith.IndexCastOp(emit.value(at), i64))
+        left = emit.add(arith.SubiOp(emit.number(LARGEST_PLACE, i64), here))
+        low = emit.add(vector.BroadcastOp(left, kind))
+        return emit.add(arith.OrIOp(emit.add(arith.ShLIOp(key, high)), low))
+
+    def _signed(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        """An i32 in the order of the keys; zeros are one, and NaN is the largest."""
+        kind = VectorType(i32, [self.lanes])
+        if key.type == kind:
+            return key
+        zero = emit.add(vector.BroadcastOp(emit.number(0.0, f32), VectorType(f32, [self.lanes])))
+        bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), kind))
+        sign = emit.add(arith.ShRSIOp(bits, emit.splat(IntegerAttr(31, i32), self.lanes)))
+        largest = emit.splat(IntegerAttr((1 << 31) - 1, i32), self.lanes)
+        bits = emit.add(arith.XOrIOp(bits, emit.add(arith.AndIOp(sign, largest))))
+        unordered = arith.CMPF_COMPARISON_OPERATIONS.index("uno")
+        is_nan = CmpfOp.create(
+            operands=[key, key],
+            result_types=[VectorType(i1, [self.lanes])],
+            properties={"predicate": IntegerAttr(unordered, i64)},
+        )
+        return emit.add(SelectOp(emit.add(is_nan), largest, bits))
