@@ -5,7 +5,7 @@ import itertools
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
-CODEGEN_VERSION = 7
+CODEGEN_VERSION = 8
 
 #: What LLVM may call on its own account, and what waiting threads call.
 _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
@@ -124,7 +124,7 @@ def emit_object(
     module: ModuleOp, target: Target | str, options: EmitOptions | None = None
 ) -> bytes:
     """A relocatable object file (ELF) of a scheduled module."""
-    target, text = _emitted(module, target, options)
+    target, text = _emitted(module, target, replace(options or default_options(), alone=True))
     return compile_object(text, target)
 
 

@@ -1,6 +1,8 @@
 """What the machine the code is for looks like: LLVM's CPU name and features, registers, caches."""
 
+import ctypes
 import os
+import sys
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -105,6 +107,11 @@ class Target:
         return f"+{feature}" in self.features.split(",")
 
     @property
+    def multiplies_tiles(self) -> bool:
+        """Whether it has registers of matrix tiles, and multiplies bf16 in them."""
+        return self.has("amx-tile") and self.has("amx-bf16")
+
+    @property
     def architecture(self) -> str:
         """First part of the triple: `x86_64`, `aarch64` or `riscv64`."""
         return self.triple.partition("-")[0]
@@ -178,6 +185,14 @@ _NAMED = {
         _named("x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", _V3, 256, 16),
         _named("x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", _V4, 512, 32),
         _named(
+            "sapphirerapids",
+            "x86_64-unknown-linux-gnu",
+            "sapphirerapids",
+            _V4 + ",+amx-bf16,+amx-int8,+amx-tile,+avx512bf16",
+            512,
+            32,
+        ),
+        _named(
             "aarch64",
             "aarch64-unknown-linux-gnu",
             "generic",
@@ -203,6 +218,8 @@ def _host() -> Target:
     from llvmlite import binding
 
     on = binding.get_host_cpu_features()
+    if on.get("amx-tile") and not _may_use_tiles():
+        on.update((name, False) for name in list(on) if name.startswith("amx-"))
     triple = binding.get_process_triple()
     bits, registers, fma = _registers(triple, {name for name, present in on.items() if present})
     return Target(
@@ -216,6 +233,22 @@ def _host() -> Target:
         cores=os.cpu_count() or CORES,
         **_host_caches(),
     )
+
+
+TILE_REQUEST = (158, 0x1023, 18)
+"""The system call of Linux on x86-64, `arch_prctl`, by which a process asks for the state of tile
+registers, which is large, before it uses any: 0 if it may."""
+
+
+def _may_use_tiles() -> bool:
+    """Asks the system to let this process, with all its threads, use matrix tiles."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        call = ctypes.CDLL(None).syscall
+    except (AttributeError, OSError):
+        return False
+    return call(*TILE_REQUEST) == 0
 
 
 def _registers(triple: str, features: set[str]) -> tuple[int, int, bool]:

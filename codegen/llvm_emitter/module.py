@@ -11,7 +11,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
-from lamina.codegen.llvm_emitter import arith, control_flow, math, memory, parallel, vector
+from lamina.codegen.llvm_emitter import (
+    arith,
+    control_flow,
+    math,
+    memory,
+    parallel,
+    tiles,
+    vector,
+)
 from lamina.codegen.llvm_emitter.writer import (
     EmitOptions,
     Emitter,
@@ -26,6 +34,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     **math.EMITTERS,
     **memory.EMITTERS,
     **vector.EMITTERS,
+    **tiles.EMITTERS,
     **control_flow.EMITTERS,
     **parallel.EMITTERS,
 }
@@ -59,6 +68,7 @@ def emit_module(
     writer = ModuleWriter(target, options or EmitOptions())
     if writer.options.openmp:
         writer.team_kernels = parallel.team_kernels(module)
+    writer.uses_tiles = tiles.are_used(module, target)
     entries: list[str] = []
     for op in module.body.block.ops:
         if not isinstance(op, func.FuncOp):
@@ -109,6 +119,8 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
     w = FunctionWriter(writer, f"lamina_{name}", EMITTERS)
     w.allocas.append(f"  {w.status} = alloca i32")
     w.line(f"store i32 0, ptr {w.status}")
+    if writer.options.alone and writer.uses_tiles:
+        tiles.ask(w)
     for number, argument in enumerate(op.body.block.args):
         if not isinstance(argument.type, MemRefType):
             raise unsupported(op, f"entry argument {number} is no memref")

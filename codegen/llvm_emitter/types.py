@@ -33,6 +33,9 @@ _FLOATS: dict[type[Attribute], tuple[str, int]] = {
     Float64Type: ("double", 64),
 }
 
+TILE = "x86_amx"
+"""LLVM's type of a matrix tile."""
+
 _INTEGER_BITS = (1, 8, 16, 32, 64)
 
 #: Lanes of the widest vector of the smallest elements: more than that LLVM may not get through.
@@ -56,7 +59,9 @@ def scalar_type(element: Attribute) -> str:
 
 
 def register_type(type_: Attribute) -> str:
-    """LLVM's register type for a scalar, 1-D vector or memref type."""
+    """LLVM's register type for a scalar, 1-D vector, matrix tile or memref type."""
+    if isinstance(type_, VectorType) and len(type_.get_shape()) == 2:
+        return TILE
     if isinstance(type_, VectorType):
         return f"<{lanes(type_)} x {scalar_type(type_.element_type)}>"
     if isinstance(type_, MemRefType):

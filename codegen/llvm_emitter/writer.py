@@ -21,9 +21,14 @@ from lamina.dialects.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    """`openmp`: teams are started by `GOMP_parallel`; otherwise they are the calling thread."""
+    """`openmp`: teams are started by `GOMP_parallel`; otherwise they are the calling thread.
+
+    `alone`: the code runs in processes without Lamina, where its entries have to ask the system for
+    what `Target.host` asks for otherwise.
+    """
 
     openmp: bool = True
+    alone: bool = False
 
 
 Lines = list["str | Lines"]
@@ -48,6 +53,7 @@ class ModuleWriter:
     messages: dict[str, int] = field(default_factory=dict)
     registers: dict[int, tuple[Attribute, str]] = field(default_factory=dict)
     team_kernels: set[str] = field(default_factory=set)
+    uses_tiles: bool = False
 
     def declare(self, name: str, result: str, arguments: str) -> str:
         """Declares an external function or intrinsic once; gives `name`."""

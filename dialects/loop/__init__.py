@@ -19,6 +19,7 @@ from lamina.dialects.loop.segment_reduce import SegmentReduceOp
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
+from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
 Loop = Dialect(
@@ -45,6 +46,7 @@ Loop = Dialect(
         SingleOp,
         BarrierOp,
         ThreadOp,
+        *TILE_OPS,
         *VECTOR_OPS,
     ],
     [],

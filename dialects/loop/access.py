@@ -13,6 +13,10 @@ from lamina.dialects.loop.linear import Linear, linear
 
 Forms = tuple[Linear, ...]
 
+PAIRS = "lamina.pairs"
+"""Attribute of a contraction of bf16 in matrix tiles: the number of the read that is packed in
+pairs of summed elements. The other one has these side by side."""
+
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor or memref value."""
@@ -111,16 +115,23 @@ def is_copy(op: object) -> bool:
 
 
 def is_contraction(op: object) -> bool:
-    """Whether a generic is a sum of products of two reads that share the reduced dims."""
+    """Whether a generic is a sum of products of two reads that share the reduced dims.
+
+    In matrix tiles (see `PAIRS`) the reads are half floats, and widened in the body.
+    """
     if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
         return False
     if op.sources or not op.reduction_dims:
         return False
-    names = [o.name for o in op.block.ops]
-    if names not in (["arith.mulf", "loop.yield"], ["arith.muli", "loop.yield"]):
+    *widened, product, _ = [None, *op.block.ops] if len(op.block.ops) == 1 else op.block.ops
+    if product is None or product.name not in ("arith.mulf", "arith.muli"):
         return False
-    product = op.block.first_op
-    assert product is not None
-    if set(product.operands) != set(op.block.args) or op.yielded != (product.results[0],):
+    if [inner.name for inner in widened] != ["arith.extf"] * (2 if PAIRS in op.attributes else 0):
+        return False
+    factors = [inner.operands[0] for inner in widened], [inner.results[0] for inner in widened]
+    read, multiplied = factors if widened else (op.block.args, op.block.args)
+    if set(read) != set(op.block.args) or set(product.operands) != set(multiplied):
+        return False
+    if op.yielded != (product.results[0],):
         return False
     return all(set(op.reduction_dims) <= m.used_dims() for m in op.read_maps)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from lamina.dialects.loop.access import forms_of, is_contraction, row_major_strides
+from lamina.dialects.loop.access import PAIRS, forms_of, is_contraction, row_major_strides
 from lamina.dialects.loop.generic import GenericOp
 
 PANEL = "lamina.panel"
@@ -53,6 +53,12 @@ class Contraction:
     def panel(self) -> int | None:
         """Width of the packed panels of `b`, or None while it is not packed."""
         attribute = self.op.attributes.get(PANEL)
+        return None if attribute is None else attribute.value.data  # pyright: ignore
+
+    @property
+    def pairs(self) -> int | None:
+        """Which read of a product in matrix tiles is packed in pairs; None for other products."""
+        attribute = self.op.attributes.get(PAIRS)
         return None if attribute is None else attribute.value.data  # pyright: ignore
 
     @staticmethod

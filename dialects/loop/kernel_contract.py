@@ -89,7 +89,7 @@ def _packed(product: GenericOp) -> int:
     """The number of the read that is packed."""
     shape = Contraction.of(product)
     assert shape is not None  # the nest has been verified
-    return shape.b
+    return shape.b if shape.pairs is None else shape.pairs
 
 
 def _row_extents(nest: GenericOp) -> list[int]:

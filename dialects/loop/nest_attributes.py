@@ -26,10 +26,10 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.access import PAIRS, flatten, forms_of, shape_of
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.pairs import is_same, verify_pairs
 
 ROWS = "lamina.rows"
 """Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
@@ -37,7 +37,7 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
-NOTES = (ROWS, PART, PANEL, REPACKED)
+NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS)
 """The attributes that decide how a nest is scheduled."""
 
 
@@ -61,7 +61,9 @@ def verify_notes(op: GenericOp) -> None:
         number = op.attributes[PART]
         if not isinstance(number, IntegerAttr) or number.type != i64 or number.value.data < 0:
             raise VerifyException(f"{op.name}: {PART} numbers a part, in an i64: not {number}")
-    if PANEL in op.attributes:
+    if PAIRS in op.attributes:
+        verify_pairs(op, op.attributes[PAIRS])
+    elif PANEL in op.attributes:
         _verify_panel(op, op.attributes[PANEL])
     if REPACKED in op.attributes and (
         not isinstance(op.attributes[REPACKED], UnitAttr) or PANEL not in op.attributes
@@ -123,7 +125,7 @@ def _is_packed(shape: Contraction, panel: int) -> bool:
     extents, wanted = packed_layout(shape, panel)
     found = op.read_maps[shape.b].results
     return shape_of(op.inputs[shape.b]) == extents and all(
-        _is_same(a, b, op.extents) for a, b in zip(found, wanted, strict=True)
+        is_same(a, b, op.extents) for a, b in zip(found, wanted, strict=True)
     )
 
 
@@ -165,13 +167,3 @@ def packed_layout(shape: Contraction, panel: int) -> tuple[tuple[int, ...], tupl
     sizes = [extents[d] for d in outer] + [-(-extents[inner] // panel)]
     sizes += [extents[d] for d in shape.summed] + [panel]
     return tuple(sizes), tuple(exprs)
-
-
-def _is_same(one: AffineExpr, other: AffineExpr, extents: Sequence[int]) -> bool:
-    """Whether two indices are the same number everywhere; dimensions of extent 1 stand for 0."""
-    forms = [linear(expr, extents) for expr in (one, other)]
-    left, right = (
-        None if f is None else Linear.of({d: c for d, c in f.terms if extents[d] != 1}, f.constant)
-        for f in forms
-    )
-    return one == other if left is None or right is None else left == right

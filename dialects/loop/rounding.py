@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Operation
 from lamina.dialects.loop.generic import GenericOp
 
 IMPLICIT = "lamina.implicit"
-"""Attribute of a conversion to a half float that follows an op computed in f32.
+"""Attribute of a conversion to a half float that follows an op computed in f32, and of the
+conversions of its operands to f32.
 
 Torch's eager mode rounds there, because the result has to be stored. A fused kernel need not.
 Conversions that the program asks for do not have it, and always round.

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.loop.rounding import IMPLICIT
+from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
@@ -217,5 +217,14 @@ def _where(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 @lowers("convert_element_type")
 def _convert(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     element = element_of(op.results[0])
-    convert = scalar.rounded if IMPLICIT in op.attributes else scalar.convert
-    return b.pointwise([op.operands[0]], element, lambda i, a: convert(i, a[0], element))
+    implicit = IMPLICIT in op.attributes
+
+    def body(inner: Body, args: list[SSAValue]) -> SSAValue:
+        if not implicit:
+            return scalar.convert(inner, args[0], element)
+        made = scalar.rounded(inner, args[0], element)
+        if isinstance(made.owner, arith.ExtFOp):
+            mark_implicit(made.owner)
+        return made
+
+    return b.pointwise([op.operands[0]], element, body)

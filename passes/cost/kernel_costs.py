@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, SortOp
-from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.access import PAIRS, shape_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.schedule.lone_ops import lone_work
@@ -89,5 +89,7 @@ def _flops(op: Operation) -> int:
         for o in op.block.ops
     )
     if isinstance(op, GenericOp):
+        if PAIRS in op.attributes:
+            body -= 2  # tiles widen what they multiply
         body += sum(combiner != "store" for combiner in op.combiner_names)
     return _points(op) * body

@@ -23,6 +23,7 @@ from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL, is_product
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide, own_names
@@ -59,6 +60,8 @@ class FuseElementwisePass(ModulePass):
         for op in list(function.body.block.ops):
             if not isinstance(op, GenericOp):
                 continue
+            if copies_in_pairs(op):
+                continue  # two by two in registers, which a body would not be
             if not is_product(op):
                 inline_producers(op, rule)
             elif PANEL not in op.attributes:

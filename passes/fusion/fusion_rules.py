@@ -13,6 +13,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.kernel_model import (
@@ -79,6 +80,8 @@ def align_rows(
     count = len(rows[members[0]])
     if any(0 in nest.extents for nest in (*members, op)):
         return Refusal("one of them has nothing to compute")
+    if any(map(copies_in_pairs, (*members, op))):
+        return Refusal("a copy in pairs has a schedule of its own")
     assigned: list[int | None] | None = None
     edges = [(number, value) for number, value in enumerate(op.inputs) if value.owner in rows]
     if any(v.owner in rows for v in op.sources):

@@ -17,6 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
+from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.fusion.fusion_reasons import add_reasons, numbers_of, take_reasons
 
 
@@ -110,13 +111,15 @@ class KernelGraph:
 def is_fixed(kernel: KernelOp) -> bool:
     """Whether the kernel's schedule takes no other nests in.
 
-    So it is of products, scatters, scans and sorts, and of kernels that sum over their rows.
+    So it is of products and copies for them in pairs, of scatters, scans and sorts, and of kernels
+    that sum over their rows.
     """
     return any(
         not isinstance(op, GenericOp)
         or PANEL in op.attributes
         or 0 in op.extents
         or summed_rows(op)
+        or copies_in_pairs(op)
         for op in list(kernel.block.ops)[:-1]
     )
 

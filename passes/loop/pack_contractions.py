@@ -19,23 +19,23 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
-    StringAttr,
     TensorType,
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
+from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
-from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.pack_pairs import pack_pairs
+from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
 from lamina.passes.regions.region_functions import invariant_arguments
 
@@ -78,6 +78,8 @@ class PackContractionsPass(ModulePass):
 def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> None:
     shape = Contraction.of(op)
     if shape is None or shape.panel is not None:
+        return
+    if target.multiplies_tiles and pack_pairs(shape, invariants):
         return
     operand = op.inputs[shape.b]
     assert isinstance(operand.type, TensorType)
@@ -186,13 +188,6 @@ def panel_width(columns: int, lanes: int) -> int:
     return width
 
 
-def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
-    """Whether a value stays the same from call to call or round to round (see `invariants`)."""
-    while isinstance(value.owner, ReshapeOp) or is_widening(value.owner):
-        value = value.owner.operands[0]
-    return value in invariants
-
-
 def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]:
     """The copy nest, and the contraction's map into what it makes.
 
@@ -220,29 +215,8 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
     ends = [form.range(domain)[1] for form in reads]
     if pad is None and any(e >= x for e, x in zip(ends, operand.type.get_shape(), strict=True)):
         pad = _zero(element)
-    nest = _copy(op, "pack", operand, read, domain, pad)
+    nest = copy_nest(op, "pack", operand, read, domain, pad)
     return nest, AffineMap(len(op.extents), 0, indices)
-
-
-def _copy(
-    op: GenericOp,
-    name: str,
-    operand: SSAValue,
-    read: AffineMap,
-    domain: list[int],
-    pad: Attribute | None,
-) -> GenericOp:
-    """A nest in front of `op` that copies an operand into the order of `domain`."""
-    assert isinstance(operand.type, TensorType)
-    element = operand.type.element_type
-    body = Block(arg_types=[element])
-    body.add_op(YieldOp([body.args[0]]))
-    order = [AffineMap.identity(len(domain))]
-    kind = TensorType(element, domain)
-    nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
-    nest.attributes["lamina.op"] = StringAttr(name)
-    nest.location = op.location
-    return nest
 
 
 def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
@@ -252,7 +226,7 @@ def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
     replacements = [places.get(dim, AffineExpr.constant(0)) for dim in range(len(op.extents))]
     read = op.read_maps[number].replace_dims_and_symbols(replacements, [], len(used), 0)
     domain = [op.extents[dim] for dim in used]
-    nest = _copy(op, "pad", op.inputs[number], read, domain, op.pad_values[number])
+    nest = copy_nest(op, "pad", op.inputs[number], read, domain, op.pad_values[number])
     axes = tuple(AffineExpr.dimension(dim) for dim in used)
     return nest, AffineMap(len(op.extents), 0, axes)
 

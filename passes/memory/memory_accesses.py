@@ -15,7 +15,14 @@ ALIASES = frozenset({"loop.reshape", "loop.row", "memref.cast"})
 """Ops whose result is memory of their first operand."""
 
 READERS = frozenset(
-    {"memref.load", "vector.load", "vector.maskedload", "loop.gather", "loop.prefetch"}
+    {
+        "memref.load",
+        "vector.load",
+        "vector.maskedload",
+        "loop.gather",
+        "loop.prefetch",
+        "loop.tile_load",
+    }
 )
 """Ops that only read the memory they are given; any other op counts as writing it."""
 

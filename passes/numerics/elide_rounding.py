@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp, YieldOp
+from lamina.dialects.loop.access import PAIRS
 from lamina.dialects.loop.rounding import is_half, is_implicit, mark_implicit
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -108,7 +109,10 @@ def _keep_wide(nest: GenericOp) -> None:
 
 
 def _stays(result: SSAValue) -> bool:
-    """Whether a half float tensor is only read, by index maps, inside its kernel."""
+    """Whether a half float tensor is only read, by index maps, inside its kernel.
+
+    Matrix tiles multiply half floats: what they read stays one.
+    """
     kind = result.type
     if not isinstance(kind, TensorType) or not is_half(kind.element_type):
         return False
@@ -116,7 +120,7 @@ def _stays(result: SSAValue) -> bool:
         reader = use.operation
         if isinstance(reader, ReturnOp) or not isinstance(reader, GenericOp):
             return False
-        if use.index >= len(reader.inputs):
+        if use.index >= len(reader.inputs) or PAIRS in reader.attributes:
             return False
     return True
 

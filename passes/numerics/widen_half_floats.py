@@ -1,9 +1,9 @@
 """`widen-half-floats`: ops on f16 and bf16 compute in f32 and round their result once.
 
 That is what torch's kernels do. Every op that computes gets its half operands converted to f32,
-gives f32, and is followed by a conversion back, marked `lamina.implicit`. What the op is decomposed
-into later therefore does not round in between. Ops that only move elements stay as they are, and so
-do those whose meaning depends on the type itself.
+gives f32, and is followed by a conversion back; both conversions are marked `lamina.implicit`. What
+the op is decomposed into later therefore does not round in between. Ops that only move elements
+stay as they are, and so do those whose meaning depends on the type itself.
 
 The pass runs twice. On `aten` it takes the ops that torch computes in one step (`COMPUTING` and
 two of torch's tags). What is left of half floats is made of several steps in torch too; the pass
@@ -308,6 +308,7 @@ def _wide_type(kind: Attribute) -> Attribute:
 
 def _converted(op: Operation, value: SSAValue, block: Block) -> SSAValue:
     conversion = _conversion(value, _wide_type(value.type), op)
+    mark_implicit(conversion)
     block.insert_op_before(conversion, op)
     return conversion.results[0]
 

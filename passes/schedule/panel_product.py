@@ -17,6 +17,10 @@ TASKS = 16
 """Tasks to aim for, so that any usual number of threads is kept busy."""
 
 
+PAIR_BYTES = 2
+"""Bytes of an element of a product in matrix tiles."""
+
+
 class PanelProduct(ProductTask):
     """Panel by panel: product into panel scratch, then the pointwise epilogue on it."""
 
@@ -27,8 +31,13 @@ class PanelProduct(ProductTask):
         stage, shape = self._shape()
         panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
         wanted = max(1, -(-TASKS // others))
+        most = max(1, panels // wanted)
+        if shape.pairs is not None:
+            # Tiles are multiplied faster than the last-level cache delivers them.
+            kept = stage.extents[shape.inner_column] * shape.size(shape.summed) * PAIR_BYTES
+            most = max(1, min(most, panels * self.target.l2_bytes // 4 // kept))
         for splits in range(wanted, panels + 1):
-            if panels % splits == 0 and panels // splits <= max(1, panels // wanted):
+            if panels % splits == 0 and panels // splits <= most:
                 return splits
         return panels
 
@@ -48,7 +57,7 @@ class PanelProduct(ProductTask):
         last = emit.plus(first, each)
         epilogue = [s for s in self.stages if s is not stage]
         if not epilogue:
-            self.product(emit, stage, envs[stage], rows, (first, last))
+            self.product(emit, stage, envs[stage], rows, (first, last), together=each)
             return
         self._panel_scratch(emit, stage, shape)
         sweeps = build_sweeps(epilogue)
@@ -73,7 +82,7 @@ class PanelProduct(ProductTask):
 
             inner.loop(*rows, 1, [], row)
 
-        self.product(emit, stage, envs[stage], rows, (first, last), after_panel)
+        self.product(emit, stage, envs[stage], rows, (first, last), after_panel, each)
 
     def _panel_scratch(self, emit: Emitter, stage: Stage, shape: Contraction) -> None:
         write = stage.writes[0]

@@ -13,6 +13,8 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.pairs import is_packed_in_tasks
+from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.cost.kernel_model import PRODUCT_ROWS, THREADS
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -25,8 +27,10 @@ from lamina.passes.schedule.rows import match_order, outputs_of
 from lamina.passes.schedule.stages import Stage
 
 PANEL_MODE_ROWS = 64
+PACKED_MODE_ROWS = 256
 ROW_MODE_ROWS = 32
 """Rows per task: enough to reuse a panel from cache, few enough to give every thread tasks."""
+HALF_BITS = 16
 LEAST_BLOCK = 8
 """Rows that share what is read of a panel, however long they are."""
 
@@ -44,6 +48,8 @@ def schedule_product_kernel(
     rows = extents.pop() if blocked else 1
     bits = _bits(products)
     most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(extents) * rows)
+    if panel_mode and any(is_packed_in_tasks(shape) for shape in products.values()):
+        most = PACKED_MODE_ROWS
     scratch = None if panel_mode else plan_block(stages, products)
     block = _block_rows(rows, products, target, bits, most, scratch)
     blocks = -(-rows // block)
@@ -87,11 +93,12 @@ def schedule_product_kernel(
 def _shares_columns(products: dict[Stage, Contraction]) -> bool:
     """Whether threads should divide the columns: then each reads only the panels it packed itself.
 
-    Worth it where the panels are made in the same call and are the larger operand; otherwise
-    dividing the rows keeps a row with the thread that has it in cache.
+    Worth it where the panels are made in the same call, or are read as they are, and are the
+    larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
     """
     stage, shape = next(iter(products.items()))
-    if REPACKED not in stage.op.attributes:
+    as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
+    if REPACKED not in stage.op.attributes and not as_they_are:
         return False
     return shape.size(shape.columns) > shape.size(shape.rows)
 
@@ -193,15 +200,25 @@ def _block_rows(
 
     Some of the stack is left for what else a task keeps.
     """
-    read = max(shape.size(shape.summed) for shape in products.values()) * bits // 8
+    sums = (
+        shape.size(shape.summed) * (bits if shape.pairs is None else HALF_BITS) // 8
+        for shape in products.values()
+    )
+    read = max(sums)
     kept = 0 if scratch is None else scratch.row_bytes
     room = min(target.l2_bytes // 2, STACK_BYTES // 4 * 3)
     fitting = room // max(1, read if scratch is None else max(read, kept))
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
     blocks = -(-rows // wanted)
     block = -(-rows // blocks)
-    smallest = min(choose_tile(c.panel or 1, bits, block, target).rows for c in products.values())
+    step, smallest = 1, min(rows, TILE_ROWS)
+    if any(shape.pairs is not None for shape in products.values()):
+        step = TILE_ROWS
+        block = -(-block // step) * step
+    else:
+        tiles = (choose_tile(c.panel or 1, bits, block, target) for c in products.values())
+        smallest = min(tile.rows for tile in tiles)
     # The last block must hold one whole tile, which may overlap its neighbour otherwise.
     while rows % block and rows % block < smallest:
-        block += 1
+        block += step
     return min(block, rows)

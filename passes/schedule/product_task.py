@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
@@ -12,6 +15,7 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.product import ProductEmitter, Tile, choose_tile
 from lamina.passes.schedule.row_operand import copy_rows, needs_copy
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.tile_product import TileProduct
 
 PANEL_START = -2
 """Pseudo-dimension of panel scratch: the first column of the panel at hand."""
@@ -73,8 +77,12 @@ class ProductTask:
         rows: tuple[Index, Index],
         panels: tuple[Index, Index],
         after_panel: object = None,
+        together: int = 1,
     ) -> None:
-        """All tiles of a product for a block of rows and a range of panels."""
+        """All tiles of a product for a block of rows and a range of panels.
+
+        Panels that the task packs itself are packed so many `together`, which divide the range.
+        """
         shape = self.products[stage]
         assert shape.panel is not None
         row_dim, limits, extra = self._tiled_rows(stage, shape, rows)
@@ -82,32 +90,24 @@ class ProductTask:
         smallest = high - low if isinstance(low, int) and isinstance(high, int) else self.block
         if self.rows % self.block and row_dim is not None and self.blocked:
             smallest = min(smallest, self.rows % self.block)
-        tile = self.tile(shape, self.block if self.blocked else smallest)
-        if tile.rows > smallest:
-            tile = Tile(smallest, tile.vectors, tile.lanes)
-        emitter = ProductEmitter(stage, shape, self.memory, tile)
-        panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
         block = self.block if self.blocked or row_dim is None else stage.extents[row_dim]
-        summed = emitter.summed
-        if not extra and needs_copy(
-            stage, emitter.left, row_dim, summed, self.memory, panel_count, block
-        ):
-            assert row_dim is not None
-            emitter.left = copy_rows(
-                emit,
-                stage,
-                emitter.left,
-                self.memory,
-                env,
-                row_dim,
-                summed,
-                limits,
-                block,
-                self.target,
-            )
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
-        ragged = columns % shape.panel != 0 and not self._padded_scratch(stage)
+        ragged = columns % shape.panel != 0
+        packing: TileProduct | None = None
+        if shape.pairs is None:
+            ragged = ragged and not self._padded_scratch(stage)
+            tiles = self._register_tiles(emit, stage, env, row_dim, limits, smallest, block, extra)
+        else:
+            product = TileProduct(stage, shape, self.memory, emit, together)
+            packing = product if product.packs else None
+            tiles = partial(
+                product.block,
+                row_dim=row_dim,
+                rows=limits,
+                fewest=smallest,
+                most=block if row_dim is not None else 1,
+            )
         if columns % shape.panel != 0 and not ragged:
             whole += 1
 
@@ -126,7 +126,9 @@ class ProductTask:
                 def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
                     start = deeper.times(at, shape.panel or 1)
                     panel_env = {**bound, PANEL_START: start}
-                    emitter.block(deeper, panel_env, row_dim, limits, tile.rows, at, masked=masked)
+                    if packing is not None and together == 1:
+                        packing.pack(deeper, panel_env, at)
+                    tiles(deeper, panel_env, panel=at, masked=masked)
                     if callable(after_panel):
                         after_panel(deeper, panel_env, start)
                     return values
@@ -134,6 +136,8 @@ class ProductTask:
                 return body
 
             first, last = panels
+            if packing is not None and together != 1:
+                packing.pack(inner, bound, first)
             if not ragged:
                 inner.loop(first, last, 1, [], panel_at(False))
                 return
@@ -145,6 +149,44 @@ class ProductTask:
             inner.loop(tail, last, 1, [], panel_at(True))
 
         nest(emit, extra, env)
+
+    def _register_tiles(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        env: Env,
+        row_dim: int | None,
+        limits: tuple[Index, Index],
+        smallest: int,
+        block: int,
+        extra: list[int],
+    ) -> Callable[..., None]:
+        """What emits the register tiles of a panel; its row operand may be copied in front."""
+        shape = self.products[stage]
+        assert shape.panel is not None
+        tile = self.tile(shape, self.block if self.blocked else smallest)
+        if tile.rows > smallest:
+            tile = Tile(smallest, tile.vectors, tile.lanes)
+        emitter = ProductEmitter(stage, shape, self.memory, tile)
+        panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
+        summed = emitter.summed
+        if not extra and needs_copy(
+            stage, emitter.left, row_dim, summed, self.memory, panel_count, block
+        ):
+            assert row_dim is not None
+            emitter.left = copy_rows(
+                emit,
+                stage,
+                emitter.left,
+                self.memory,
+                env,
+                row_dim,
+                summed,
+                limits,
+                block,
+                self.target,
+            )
+        return partial(emitter.block, row_dim=row_dim, rows=limits, height=tile.rows)
 
     def _tiled_rows(
         self, stage: Stage, shape: Contraction, rows: tuple[Index, Index]

@@ -28,8 +28,9 @@ from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.lone_ops import schedule_lone_op
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
-from lamina.passes.schedule.row_kernel import schedule_row_kernel
+from lamina.passes.schedule.row_kernel import PARALLEL_WORK, schedule_row_kernel, work
 from lamina.passes.schedule.stages import is_temporary, stages_of
 from lamina.passes.schedule.streaming import streamed_arguments
 
@@ -98,6 +99,8 @@ def schedule_kernel(
         stages = stages_of(part)
         if any(PANEL in nest.attributes for nest in part):
             schedule_product_kernel(emit, stages, memory, target)
+        elif len(stages) == 1 and (pairs := PairCopy.of(stages[0])) is not None:
+            pairs.schedule(emit, memory, forks=memory.forks and work(stages) >= PARALLEL_WORK)
         else:
             schedule_row_kernel(emit, stages, memory, target)
     new.add_op(func.ReturnOp.create())

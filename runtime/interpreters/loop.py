@@ -33,7 +33,8 @@ from lamina.dialects.loop import (
     ReturnOp,
     YieldOp,
 )
-from lamina.dialects.loop.access import is_contraction
+from lamina.dialects.loop.access import PAIRS, is_contraction
+from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.loop_access import evaluate_expr, grids, indirect, read
@@ -122,6 +123,8 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
         modules["loop_memory", "MemoryFunctions"] = None
     if any(op_class in LONE_OPS for op_class in op_classes):
         modules["loop_ordered", "OrderedFunctions"] = None
+    if any(op_class in TILE_OPS for op_class in op_classes):
+        modules["loop_tiles", "TileFunctions"] = None
     if any(op_class in TEAM_OPS for op_class in op_classes):
         modules["loop_team", "TeamFunctions"] = None
     for op_class in op_classes:
@@ -193,6 +196,8 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     for value, index_map, pad in zip(inputs, op.read_maps, op.pad_values, strict=True):
         used = sorted(index_map.used_dims())
         gathered = np.asarray(read(value, index_map, pad, grid))
+        if PAIRS in op.attributes:  # half floats, widened in the body
+            gathered = gathered.astype(np.float32)
         operands.append(gathered.reshape([extents[d] for d in used]))
         spec.append("".join(names[d] for d in used))
     read_dims = {dim for index_map in op.read_maps for dim in index_map.used_dims()}

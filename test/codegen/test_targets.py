@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +23,7 @@ from lamina.dialects.loop import Loop
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.mlir"))
-LIBC = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
+LIBC = {"memcpy", "memset", "memmove", "syscall", "_GLOBAL_OFFSET_TABLE_"}
 TEAMS = {"GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "sched_yield"}
 
 
@@ -49,6 +50,10 @@ def fma_peak() -> ModuleType:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_objects_for_every_target(path: Path, name: str) -> None:
     target = Target.parse(name)
+    if path.stem == "matrix_tiles" and not target.multiplies_tiles:
+        with pytest.raises(UnsupportedError, match="no matrix tiles"):
+            emit_object(parse(path.read_text()), target)
+        return
     code = emit_object(parse(path.read_text()), target, EmitOptions(openmp=True))
     assert machine(code) == target.architecture
     assert set(undefined_symbols(code)) <= LIBC | TEAMS
@@ -153,3 +158,18 @@ def test_target_facts() -> None:
     assert Target.parse("aarch64").lanes(16) == 8
     assert len({Target.parse(name).key() for name in Target.names()}) == len(Target.names())
     assert 8 << 10 <= host.l1d_bytes <= host.l2_bytes <= host.l3_bytes
+
+
+def test_objects_ask_for_tiles_and_code_of_this_process_need_not() -> None:
+    text = (FOLDER / "matrix_tiles.mlir").read_text()
+    target = Target.parse("sapphirerapids")
+    assert "syscall" in undefined_symbols(emit_object(parse(text), target))
+    assert "@syscall" not in emit_llvm_ir(parse(text), target)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the call is Linux's")
+def test_the_host_has_tiles_only_if_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lamina.codegen import target as module
+
+    monkeypatch.setattr(module, "_may_use_tiles", lambda: False)
+    assert not module._host.__wrapped__().multiplies_tiles

@@ -173,3 +173,18 @@ func.func @part_of_a_sort(%x: tensor<4x10xf32>) -> (tensor<4x3xf32>, tensor<4x1x
   %a, %b, %c, %d = loop.sort %x {taken = array<i64: 7, 1>} : tensor<4x10xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x11xf32>, tensor<4x11xi64>
   func.return %v, %b : tensor<4x3xf32>, tensor<4x1xi64>
 }
+
+// Matrix tiles: rows of a sum, by columns whose sums come in pairs.
+// CHECK-LABEL: func.func @tiles
+func.func @tiles(%a: memref<512xbf16>, %out: memref<256xf32>, %at: index, %step: index) {
+  // CHECK: loop.tile_zero : vector<7x16xf32>
+  %z = loop.tile_zero : vector<7x16xf32>
+  // CHECK: loop.tile_load %a[%at], %step : memref<512xbf16>, vector<7x20xbf16>
+  %l = loop.tile_load %a[%at], %step : memref<512xbf16>, vector<7x20xbf16>
+  %r = loop.tile_load %a[%at], %step : memref<512xbf16>, vector<10x32xbf16>
+  // CHECK: loop.tile_dot %{{.*}}, %{{.*}}, %{{.*}} : vector<7x20xbf16>, vector<10x32xbf16>, vector<7x16xf32> -> vector<7x16xf32>
+  %s = loop.tile_dot %l, %r, %z : vector<7x20xbf16>, vector<10x32xbf16>, vector<7x16xf32> -> vector<7x16xf32>
+  // CHECK: loop.tile_store %{{.*}}, %out[%at], %step : vector<7x16xf32>, memref<256xf32>
+  loop.tile_store %s, %out[%at], %step : vector<7x16xf32>, memref<256xf32>
+  func.return
+}

@@ -275,3 +275,30 @@ func.func @sort_of_the_middle(%x: tensor<9xf32>) -> tensor<3xf32> {
   func.return %v : tensor<3xf32>
 }
 // CHECK: taken: 3 elements from 2 on; either start is 0 or count is 1
+
+// -----
+
+func.func @tile_of_too_many_rows() {
+  %z = loop.tile_zero : vector<17x16xf32>
+  func.return
+}
+// CHECK: a tile has 1 to 16 rows of whole words of 4 bytes, and of 4 to 64 bytes, not vector<17x16xf32>
+
+// -----
+
+func.func @tile_of_other_elements(%m: memref<512xf32>, %i: index) {
+  %t = loop.tile_load %m[%i], %i : memref<512xf32>, vector<16x32xbf16>
+  func.return
+}
+// CHECK: loop.tile_load: memref<512xf32> has other elements than vector<16x32xbf16>
+
+// -----
+
+func.func @tiles_that_do_not_fit(%m: memref<512xbf16>, %i: index) {
+  %z = loop.tile_zero : vector<16x16xf32>
+  %a = loop.tile_load %m[%i], %i : memref<512xbf16>, vector<16x32xbf16>
+  %b = loop.tile_load %m[%i], %i : memref<512xbf16>, vector<8x32xbf16>
+  %s = loop.tile_dot %a, %b, %z : vector<16x32xbf16>, vector<8x32xbf16>, vector<16x16xf32> -> vector<16x16xf32>
+  func.return
+}
+// CHECK: 16 rows of 32 terms by 8 pairs of 16 columns do not make 16x16

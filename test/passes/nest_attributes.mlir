@@ -72,3 +72,29 @@ func.func @written_twice(%a: tensor<2x2xf32>) -> tensor<4xf32> {
   func.return %r : tensor<4xf32>
 }
 // CHECK: write 0 reaches the same element at several positions
+
+// -----
+
+func.func @not_in_pairs(%a: tensor<20x64xbf16>, %b: tensor<48x64xbf16>) -> tensor<20x48xf32> {
+  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xbf16>, %b[n, k] : tensor<48x64xbf16>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 0 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x48xf32>
+}
+// CHECK: read 0 is not packed in pairs: that would be [(d0 floordiv 16), (d2 floordiv 2), (d0 mod 16), (d2 mod 2)] of shape [2, 32, 16, 2]
+
+// -----
+
+func.func @pairs_of_f32(%a: tensor<20x64xf32>, %b: tensor<64x48xf32>) -> tensor<20x48xf32> {
+  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xf32>, %b[k, n] : tensor<64x48xf32>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x48xf32>
+}
+// CHECK: lamina.pairs stands, beside lamina.panel = 32, on a matrix product of bf16

@@ -4,7 +4,7 @@
 // An op that computes does so in f32; the rounding of its result is not the program's own.
 
 // CHECK-LABEL: @silu
-// CHECK:       [[X:%.*]] = aten._to_copy.default(%x, dtype = f32) : (tensor<4xbf16>) -> tensor<4xf32>
+// CHECK:       [[X:%.*]] = aten._to_copy.default(%x, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
 // CHECK-NEXT:  [[Y:%.*]] = aten.silu.default([[X]]) : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  aten._to_copy.default([[Y]], dtype = bf16) {lamina.implicit} : (tensor<4xf32>) -> tensor<4xbf16>
 func.func @silu(%x: tensor<4xbf16>) -> tensor<4xbf16> {

@@ -1,0 +1,133 @@
+"""Products of bf16 in matrix tiles: how their operands lie in memory (see `PAIRS`).
+
+Sixteen rows or columns of the packed operand make a tile; in a row of it stand two summed elements
+of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BFloat16Type, IntegerAttr, MemRefType, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.access import PAIRS, flatten, forms_of, is_copy, shape_of
+from lamina.dialects.loop.contraction import PANEL, Contraction
+from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
+
+TILE_PANEL = 2 * TILE_COLUMNS
+"""Columns of a panel of matrix tiles: two by two of them share what they load."""
+
+
+def verify_pairs(op: GenericOp, pairs: Attribute) -> None:
+    """Raises VerifyException where `PAIRS` is not true of a nest."""
+    if not isinstance(pairs, IntegerAttr) or pairs.type != i64 or pairs.value.data not in (0, 1):
+        raise VerifyException(f"{op.name}: {PAIRS} is the number of a read, an i64: not {pairs}")
+    shape, number = Contraction.of(op), pairs.value.data
+    if shape is None or shape.panel != TILE_PANEL or not is_tiled(shape):
+        raise VerifyException(
+            f"{op.name}: {PAIRS} stands, beside {PANEL} = {TILE_PANEL}, on a matrix product of "
+            f"bf16 with one dimension of rows, {TILE_COLUMNS} columns, and one dimension of "
+            f"{TILE_TERMS} or more that is summed"
+        )
+    if op.pad_values != (None, None) or not sums_neighbours(shape, 1 - number):
+        raise VerifyException(
+            f"{op.name}: {PAIRS} needs reads without pads, and neighbours along the sum in read "
+            f"{1 - number}"
+        )
+    extents, wanted = paired_layout(shape, number)
+    found = op.read_maps[number].results
+    if not is_packed_in_tasks(shape) and (
+        shape_of(op.inputs[number]) != extents
+        or any(not is_same(a, b, op.extents) for a, b in zip(found, wanted, strict=True))
+    ):
+        raise VerifyException(
+            f"{op.name}: read {number} is not packed in pairs: that would be "
+            f"[{', '.join(map(str, wanted))}] of shape {list(extents)}, or neighbouring columns"
+        )
+
+
+def is_packed_in_tasks(shape: Contraction) -> bool:
+    """Whether the columns of a product in matrix tiles are neighbours in memory: each task packs
+    those that it multiplies."""
+    op = shape.op
+    if shape.pairs != shape.b or (forms := forms_of(op.read_maps[shape.b], op.extents)) is None:
+        return False
+    offset = flatten(forms, shape_of(op.inputs[shape.b]))
+    return offset.coefficient(shape.inner_column) == 1
+
+
+def is_tiled(shape: Contraction) -> bool:
+    """Whether matrix tiles fit the dimensions and types of a product, but for their order."""
+    op = shape.op
+    kinds = [value.type for value in op.inputs]
+    assert all(isinstance(kind, TensorType | MemRefType) for kind in kinds)
+    return (
+        all(isinstance(kind.element_type, BFloat16Type) for kind in kinds)  # pyright: ignore
+        and len(shape.rows) == 1
+        and len(shape.summed) == 1
+        and op.extents[shape.summed[0]] >= TILE_TERMS
+        and op.extents[shape.inner_column] >= TILE_COLUMNS
+        and 0 not in op.extents
+    )
+
+
+def sums_neighbours(shape: Contraction, number: int) -> bool:
+    """Whether a read has the elements of a sum side by side, by index maps that are linear."""
+    op = shape.op
+    forms = forms_of(op.read_maps[number], op.extents)
+    if forms is None:
+        return False
+    return flatten(forms, shape_of(op.inputs[number])).coefficient(shape.summed[0]) == 1
+
+
+def paired_layout(
+    shape: Contraction, number: int
+) -> tuple[tuple[int, ...], tuple[AffineExpr, ...]]:
+    """Shape of an operand of matrix tiles packed in pairs, and the contraction's indices into it.
+
+    Its axes: batch, outer columns (of the column operand), tile, pair of the sum, row or column
+    within the tile, element of the pair. What fills the last tiles is zero.
+    """
+    extents = shape.op.extents
+    outer = shape.batch if number == shape.a else (*shape.batch, *shape.columns[:-1])
+    across = shape.rows[0] if number == shape.a else shape.inner_column
+    size = TILE_COLUMNS
+    place, term = AffineExpr.dimension(across), AffineExpr.dimension(shape.summed[0])
+    exprs = [AffineExpr.dimension(d) for d in outer]
+    exprs += [place // size, term // 2, place % size, term % 2]
+    sizes = [extents[d] for d in outer]
+    sizes += [
+        -(-extents[across] // size),
+        -(-extents[shape.summed[0]] // TILE_TERMS) * TILE_TERMS // 2,
+        size,
+        2,
+    ]
+    return tuple(sizes), tuple(exprs)
+
+
+def copies_in_pairs(op: GenericOp) -> bool:
+    """Whether a nest only copies into pairs, as its own schedule does in registers."""
+    extents = op.extents
+    return (
+        is_copy(op)
+        and isinstance(op.written_types[0].element_type, BFloat16Type)  # pyright: ignore
+        and len(extents) >= 4
+        and extents[-2:] == (TILE_COLUMNS, 2)
+        and extents[-3] % TILE_COLUMNS == 0
+        and shape_of(op.res[0]) == extents
+    )
+
+
+def is_same(one: AffineExpr, other: AffineExpr, extents: Sequence[int]) -> bool:
+    """Whether two indices are the same number everywhere; dimensions of extent 1 stand for 0."""
+    forms = [linear(expr, extents) for expr in (one, other)]
+    left, right = (
+        None if f is None else Linear.of({d: c for d, c in f.terms if extents[d] != 1}, f.constant)
+        for f in forms
+    )
+    return one == other if left is None or right is None else left == right

@@ -1,0 +1,193 @@
+"""Products of bf16 in matrix tiles: one operand packed in pairs, the other read as it stands.
+
+A tile instruction multiplies rows of one operand, whose summed elements are neighbours, by columns
+of the other, which are packed: sixteen columns side by side, each with two summed elements at a
+time (see `paired_layout`). So a weight that `nn.Linear` keeps is read where it is, once, and what
+it multiplies is packed, which is smaller. A constant one is packed for good. Columns that are
+neighbours in memory are packed by the tasks that multiply them, panel by panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, bf16, f32, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.access import (
+    PAIRS,
+    Forms,
+    flatten,
+    forms_of,
+    map_of,
+    producer_dims,
+    shape_of,
+    substitute,
+)
+from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout
+from lamina.dialects.loop.rounding import IMPLICIT, is_widening
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
+from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.packing import copy_nest, is_constant
+
+LEAST_TERMS = TILE_TERMS
+"""Terms of a sum that fill a tile: shorter ones leave most of it empty."""
+LEAST_PRODUCT = 1 << 16
+"""Multiplications below which tiles save less than packing for them costs."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A bf16 tensor, and the indices at which a product reads it."""
+
+    value: SSAValue
+    forms: Forms
+
+    def step(self, dim: int) -> int:
+        """Elements from one position of a dimension of the product to the next."""
+        return flatten(self.forms, shape_of(self.value)).coefficient(dim)
+
+
+def pack_pairs(shape: Contraction, invariants: Collection[SSAValue]) -> bool:
+    """Have a product of widened bf16 use matrix tiles (in place), if they fit; whether they do.
+
+    Only where the program did not ask for f32 itself: tiles take subnormal numbers for zeros, as
+    eager mode's products of bf16 do.
+    """
+    op = shape.op
+    operands = [half for number in (0, 1) if (half := _half(op, number)) is not None]
+    if len(operands) != 2 or not _fits(shape):
+        return False
+    number = _packed_read(shape, operands, invariants)
+    fixed = is_constant(operands[number].value, invariants)
+    in_tasks = number == shape.b and operands[shape.b].step(shape.inner_column) == 1 and not fixed
+    if operands[1 - number].step(shape.summed[0]) != 1:
+        operands[1 - number] = _turned_copy(shape, operands[1 - number])
+    maps = [map_of(operand.forms, len(op.extents)) for operand in operands]
+    inputs = [operand.value for operand in operands]
+    if not in_tasks:
+        if not _ends_with_sum(shape, operands[number]):
+            operands[number] = _turned_copy(shape, operands[number])
+        inputs[number], maps[number] = _paired_copy(shape, number, operands[number])
+    op.detach_region(op.body)
+    op.add_region(Region(_body()))
+    new = rebuild(op, inputs=inputs, input_maps=maps)
+    new.attributes[PANEL] = IntegerAttr(TILE_PANEL, i64)
+    new.attributes[PAIRS] = IntegerAttr(number, i64)
+    if number == shape.b and not (fixed or in_tasks):
+        new.attributes[REPACKED] = UnitAttr()
+    return True
+
+
+def _fits(shape: Contraction) -> bool:
+    """Whether a product has the dimensions of one in matrix tiles, and enough to do."""
+    op = shape.op
+    if op.pad_values != (None, None) or 0 in op.extents:
+        return False
+    if len(shape.rows) != 1 or len(shape.summed) != 1 or op.extents[shape.rows[0]] < 2:
+        return False
+    if op.extents[shape.summed[0]] < LEAST_TERMS or op.extents[shape.inner_column] < TILE_COLUMNS:
+        return False
+    return prod(op.extents) >= LEAST_PRODUCT
+
+
+def _body() -> Block:
+    """Widens two bf16, multiplies them."""
+    body = Block(arg_types=[bf16, bf16])
+    wide = [arith.ExtFOp(argument, f32) for argument in body.args]
+    product = arith.MulfOp(wide[0], wide[1])
+    body.add_ops([*wide, product, YieldOp([product.result])])
+    return body
+
+
+def _half(op: GenericOp, number: int) -> Operand | None:
+    """What was widened to give a read, for an op computed in f32."""
+    nest = op.inputs[number].owner
+    if not is_widening(nest):
+        return None
+    (given,), first = nest.inputs, nest.block.first_op
+    if given.type.element_type != bf16:  # pyright: ignore[reportAttributeAccessIssue]
+        return None
+    if first is None or IMPLICIT not in first.attributes:
+        return None
+    read = forms_of(nest.read_maps[0], nest.extents)
+    seen = forms_of(op.read_maps[number], op.extents)
+    position = None if seen is None else producer_dims(nest, seen)
+    if read is None or position is None:
+        return None
+    return Operand(given, tuple(substitute(form, position) for form in read))
+
+
+def _packed_read(
+    shape: Contraction, operands: list[Operand], invariants: Collection[SSAValue]
+) -> int:
+    """Which read to pack: a constant one, else one that is not read as it stands.
+
+    Of two that could be, the smaller one; of two that could not, the smaller one is turned.
+    """
+    fixed = [is_constant(operand.value, invariants) for operand in operands]
+    if fixed[shape.a] != fixed[shape.b]:
+        return shape.a if fixed[shape.a] else shape.b
+    ready = [operand.step(shape.summed[0]) == 1 for operand in operands]
+    if ready[shape.a] != ready[shape.b]:
+        return shape.a if ready[shape.b] else shape.b
+    sizes = [prod(shape_of(operand.value)) for operand in operands]
+    smaller, larger = sorted((shape.a, shape.b), key=lambda number: sizes[number])
+    return smaller if all(ready) else larger
+
+
+def _ends_with_sum(shape: Contraction, operand: Operand) -> bool:
+    """Whether what stands after the end of a sum is outside of an operand, and is read as zero."""
+    terms = shape.op.extents[shape.summed[0]]
+    along = Linear.dim(shape.summed[0])
+    axes = zip(operand.forms, shape_of(operand.value), strict=True)
+    return terms % TILE_TERMS == 0 or any(f == along and e == terms for f, e in axes)
+
+
+def _turned_copy(shape: Contraction, operand: Operand) -> Operand:
+    """A copy in front of the product with the elements of a sum side by side."""
+    op = shape.op
+    used = {dim for form in operand.forms for dim, _ in form.terms}
+    dims = [*sorted(used - {shape.summed[0]}), shape.summed[0]]
+    position = [Linear(())] * len(op.extents)
+    for place, dim in enumerate(dims):
+        position[dim] = Linear.dim(place)
+    read = map_of([substitute(form, position) for form in operand.forms], len(dims))
+    nest = copy_nest(op, "turn", operand.value, read, [op.extents[d] for d in dims], None)
+    _insert(nest, op)
+    return Operand(nest.res[0], tuple(Linear.dim(dim) for dim in dims))
+
+
+def _paired_copy(shape: Contraction, number: int, operand: Operand) -> tuple[SSAValue, AffineMap]:
+    """A copy in front of the product in pairs, zeros after its end, and the map that reads it."""
+    op = shape.op
+    extents, indices = paired_layout(shape, number)
+    outer = shape.batch if number == shape.a else (*shape.batch, *shape.columns[:-1])
+    across = shape.rows[0] if number == shape.a else shape.inner_column
+    position = [Linear(())] * len(op.extents)
+    for place, dim in enumerate(outer):
+        position[dim] = Linear.dim(place)
+    tile = len(outer)
+    position[across] = Linear.of({tile: TILE_COLUMNS, tile + 2: 1})
+    position[shape.summed[0]] = Linear.of({tile + 1: 2, tile + 3: 1})
+    reads = [substitute(form, position) for form in operand.forms]
+    ends = [form.range(extents)[1] for form in reads]
+    inside = all(end < extent for end, extent in zip(ends, shape_of(operand.value), strict=True))
+    pad = None if inside else FloatAttr(0.0, bf16)
+    read = map_of(reads, len(extents))
+    nest = copy_nest(op, "pair", operand.value, read, extents, pad)
+    _insert(nest, op)
+    return nest.res[0], AffineMap(len(op.extents), 0, indices)
+
+
+def _insert(nest: GenericOp, before: GenericOp) -> None:
+    block = before.parent_block()
+    assert block is not None
+    block.insert_op_before(nest, before)

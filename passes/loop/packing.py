@@ -1,0 +1,40 @@
+"""Copies of the operands of products: what packing them in panels and in pairs share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.rounding import is_widening
+
+
+def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
+    """Whether a value stays the same from call to call or round to round (see `invariants`)."""
+    while isinstance(value.owner, ReshapeOp) or is_widening(value.owner):
+        value = value.owner.operands[0]
+    return value in invariants
+
+
+def copy_nest(
+    op: GenericOp,
+    name: str,
+    operand: SSAValue,
+    read: AffineMap,
+    domain: Sequence[int],
+    pad: Attribute | None,
+) -> GenericOp:
+    """A nest in front of `op` that copies an operand into the order of `domain`."""
+    assert isinstance(operand.type, TensorType)
+    element = operand.type.element_type
+    body = Block(arg_types=[element])
+    body.add_op(YieldOp([body.args[0]]))
+    order = [AffineMap.identity(len(domain))]
+    kind = TensorType(element, domain)
+    nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
+    nest.attributes["lamina.op"] = StringAttr(name)
+    nest.location = op.location
+    return nest

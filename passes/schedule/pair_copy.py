@@ -1,0 +1,191 @@
+"""Copies of half floats into pairs for matrix tiles (see `pack_pairs`), in registers.
+
+What is written has rows of sixteen places with two summed elements each. Where these two are
+neighbours in what is read, sixteen of its rows are turned, a pair at a time; where the sixteen
+places are, two of its rows are mixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    FloatAttr,
+    VectorType,
+    bf16,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.passes.fusion.fusion_rules import pure_dim
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.transpose import turn
+
+CHUNK = 256
+"""Pairs of a task, at most: 16 KiB are written, and few tiles are divided among threads."""
+PAIR_ROW = 2 * TILE_COLUMNS
+
+
+@dataclass(frozen=True)
+class PairCopy:
+    """What a nest that copies into pairs reads: its strides, and where that ends.
+
+    `ends` has, for a padded read, how many places and how many terms there are.
+    """
+
+    stage: Stage
+    read: Access
+    across: int
+    """Elements from one place to the next."""
+    along: int
+    """Elements from one term of the sum to the next; one of both is 1."""
+    ends: tuple[int, int] | None
+
+    @staticmethod
+    def of(stage: Stage) -> PairCopy | None:
+        """The copy that a stage is, or None."""
+        extents, rank = stage.extents, len(stage.extents)
+        if rank < 4 or extents[-2:] != (TILE_COLUMNS, 2) or not stage.is_pointwise:
+            return None
+        if len(stage.reads) != 1 or len(stage.writes) != 1 or stage.op.sources:
+            return None
+        if stage.op.yielded != (stage.op.block.args[0],):
+            return None
+        (read,), (write,) = stage.reads, stage.writes
+        if not isinstance(read.element, BFloat16Type) or extents[-3] % TILE_COLUMNS:
+            return None
+        if write.offset.constant or [write.stride(d) for d in range(rank - 3, rank)] != [
+            PAIR_ROW,
+            2,
+            1,
+        ]:
+            return None
+        tile, pair, place, term = range(rank - 4, rank)
+        across, along = read.stride(place), read.stride(term)
+        apart = read.stride(tile) == TILE_COLUMNS * across and read.stride(pair) == 2 * along
+        if not apart or 1 not in (across, along):
+            return None
+        if read.pad is None:
+            return PairCopy(stage, read, across, along, None)
+        ends: list[int] = []
+        for outer, inner in ((tile, place), (pair, term)):
+            axes = [n for n, form in enumerate(read.axes) if form.coefficient(inner)]
+            if len(axes) != 1:
+                return None
+            form = read.axes[axes[0]]
+            if form.constant or {d for d, _ in form.terms} != {outer, inner}:
+                return None
+            if form.coefficient(inner) != 1:
+                return None
+            ends.append(read.shape[axes[0]])
+        others = [f for f in read.axes if not any(f.coefficient(d) for d in (place, term))]
+        if any(pure_dim(form) is None and form.terms for form in others):
+            return None
+        return PairCopy(stage, read, across, along, (ends[0], ends[1]))
+
+    def schedule(self, emit: Emitter, memory: Memory, *, forks: bool) -> None:
+        """Emit the whole kernel; `forks` says whether several threads pay."""
+        *outer, tiles, pairs, _, _ = self.stage.extents
+        chunk = next(c for c in range(min(CHUNK, pairs), 0, -TILE_COLUMNS) if pairs % c == 0)
+        step = TILE_COLUMNS if self.along == 1 else 1
+        count = prod(outer) * tiles * (pairs // chunk)
+
+        def task(inner: Emitter, number: Index) -> None:
+            *at, tile, part = inner.split(number, [*outer, tiles, pairs // chunk])
+            env: Env = dict(enumerate([*at, tile]))
+            first = inner.times(part, chunk)
+
+            def some(deeper: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+                emit_one = self._turn if self.along == 1 else self._mix
+                emit_one(deeper, memory, env, pair)
+                return values
+
+            inner.loop(first, inner.plus(first, chunk), step, [], some)
+
+        def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            task(inner, number)
+            return values
+
+        if forks and count > 1:
+            emit.parallel(count, task)
+        else:
+            emit.loop(0, count, 1, [], serial)
+
+    def _start(self, emit: Emitter, env: Env, pair: Index) -> tuple[Env, Index]:
+        """The position of a pair, and the element with which it begins."""
+        rank = len(self.stage.extents)
+        position = {**env, rank - 3: pair, rank - 2: 0, rank - 1: 0}
+        return position, emit.linear(self.read.offset, position)
+
+    def _left(self, emit: Emitter, position: Env) -> tuple[Index, Index]:
+        """Places and terms that there are from a position on; either may be negative."""
+        assert self.ends is not None
+        rank = len(self.stage.extents)
+        places, terms = self.ends
+        done = emit.times(position[rank - 4], TILE_COLUMNS), emit.times(position[rank - 3], 2)
+        return emit.minus(places, done[0]), emit.minus(terms, done[1])
+
+    def _load(
+        self, emit: Emitter, memory: Memory, at: Index, lanes: int, there: Index | None
+    ) -> SSAValue:
+        """Neighbouring elements, of which the first `there` exist; the others are zero."""
+        flat, kind = memory.flat[self.read.memory], VectorType(bf16, [lanes])
+        if there is None:
+            return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))
+        mask = emit.add(
+            vector.CreateMaskOp.create(
+                operands=[emit.value(there)], result_types=[VectorType(i1, [lanes])]
+            )
+        )
+        zero = emit.splat(FloatAttr(0.0, bf16), lanes)
+        return emit.add(vector.MaskedLoadOp(flat, [emit.value(at)], mask, zero, kind))
+
+    def _write(self, emit: Emitter, memory: Memory, position: Env, row: SSAValue) -> None:
+        write = self.stage.writes[0]
+        at = emit.value(emit.linear(write.offset, position))
+        emit.run(vector.StoreOp(row, memory.flat[write.memory], [at]))
+
+    def _turn(self, emit: Emitter, memory: Memory, env: Env, pair: Index) -> None:
+        """Sixteen pairs from `pair` on, of sixteen rows that are read along the sum."""
+        position, start = self._start(emit, env, pair)
+        words = VectorType(i32, [TILE_COLUMNS])
+        rows: list[SSAValue] = []
+        for place in range(TILE_COLUMNS):
+            there = None
+            if self.ends is not None:
+                places, terms = self._left(emit, position)
+                # Of a row that is not there, none; of others, at most a whole vector.
+                there = emit.least(terms, emit.times(emit.minus(places, place), PAIR_ROW))
+            at = emit.plus(start, place * self.across)
+            row = self._load(emit, memory, at, PAIR_ROW, there)
+            rows.append(emit.add(vector.BitcastOp(row, words)))
+        rank = len(self.stage.extents)
+        for number, row in enumerate(turn(emit, rows)):
+            turned = emit.add(vector.BitcastOp(row, VectorType(bf16, [PAIR_ROW])))
+            self._write(emit, memory, {**position, rank - 3: emit.plus(pair, number)}, turned)
+
+    def _mix(self, emit: Emitter, memory: Memory, env: Env, pair: Index) -> None:
+        """One pair of sixteen places, of two rows that are read across the sum."""
+        position, start = self._start(emit, env, pair)
+        rows: list[SSAValue] = []
+        for term in (0, 1):
+            there = None
+            if self.ends is not None:
+                places, terms = self._left(emit, position)
+                there = emit.least(places, emit.times(emit.minus(terms, term), TILE_COLUMNS))
+            at = emit.plus(start, term * self.along)
+            rows.append(self._load(emit, memory, at, TILE_COLUMNS, there))
+        order = [place + n * TILE_COLUMNS for place in range(TILE_COLUMNS) for n in (0, 1)]
+        mixed = DenseArrayBase.from_list(i64, order)
+        kind = VectorType(bf16, [PAIR_ROW])
+        both = emit.add(vector.ShuffleOp(*rows, mixed, result_type=kind))  # pyright: ignore
+        self._write(emit, memory, position, both)

@@ -1,0 +1,162 @@
+"""Products of bf16 in matrix tiles: interpreted for a target that has them, and run where it is.
+
+The interpreter gives scratch memory NaN, and refuses reads outside of any memory: so tiles that are
+only partly filled are checked as well.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+
+import lamina
+from lamina.codegen.target import Target
+from lamina.dialects.context import Context
+from lamina.dialects.errors import UnsupportedError
+from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.runtime.interpreters import run_module
+
+TARGET = "sapphirerapids"
+BF16 = ml_dtypes.bfloat16
+
+Shape = tuple[int, ...]
+
+
+def _tensor(shape: Shape, element: str = "bf16") -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+
+def _program(op: str, left: Shape, right: Shape, result: Shape, constant: bool = False) -> str:
+    """`op` of two matrices; the right one is a parameter, or comes with each call."""
+    mark = ' {lamina.kind = "parameter", lamina.name = "w"}' if constant else ""
+    a, b, c = _tensor(left), _tensor(right), _tensor(result)
+    return f"""
+func.func @main(%a: {a}, %b: {b}{mark}) -> {c} {{
+  %0 = aten.{op}.default(%a, %b) : ({a}, {b}) -> {c}
+  func.return %0 : {c}
+}}"""
+
+
+PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
+    "linear, whole tiles": ("linear", (32, 64), (32, 64), (32, 32)),
+    "linear, few rows": ("linear", (3, 500), (64, 500), (3, 64)),
+    "linear, odd": ("linear", (37, 67), (45, 67), (37, 45)),
+    "linear, many rows": ("linear", (150, 40), (33, 40), (150, 33)),
+    "linear, long": ("linear", (18, 1100), (17, 1100), (18, 17)),
+    "mm, whole tiles": ("mm", (32, 64), (64, 64), (32, 64)),
+    "mm, few rows": ("mm", (3, 500), (500, 64), (3, 64)),
+    "mm, odd": ("mm", (37, 67), (67, 45), (37, 45)),
+    "mm, many rows": ("mm", (270, 40), (40, 33), (270, 33)),
+    "bmm": ("bmm", (3, 21, 43), (3, 43, 50), (3, 21, 50)),
+}
+
+
+def _numbers(shape: Shape, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32).astype(BF16)
+
+
+def _check(found: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """Rounded once, from a sum in f32."""
+    wide = left.astype(np.float64), right.astype(np.float64)
+    exact, sizes = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
+    apart = np.abs(found.astype(np.float64) - exact)
+    assert (apart <= np.abs(exact) * 2.0**-8 + sizes * 1e-6).all()
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["of the call", "constant"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_values(name: str, constant: bool) -> None:
+    op, left, right, result = PRODUCTS[name]
+    a, b = _numbers(left, 1), _numbers(right, 2)
+    text = _program(op, left, right, result, constant)
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", target=TARGET), Context())
+    assert "loop.tile_dot" in str(module)
+    matrices = a, b.swapaxes(-1, -2) if op == "linear" else b
+    if not constant:  # otherwise its packed form is what the program takes
+        _check(run_module(module, [a.copy(), b.copy()])[0], *matrices)
+    if Target.parse(TARGET).runs_here():
+        compiled = lamina.compile(
+            text, target=TARGET, cache=False, constants={"w": b} if constant else None
+        )
+        _check(compiled(a) if constant else compiled(a, b), *matrices)
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 3e38])
+def test_special_values_stay_in_their_rows_and_columns(special: float) -> None:
+    a, b = np.ones((37, 67), BF16), np.ones((45, 67), BF16)
+    a[5, 66], b[44, 3] = special, special
+    text = _program("linear", a.shape, b.shape, (37, 45))
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", target=TARGET), Context())
+    wanted = (torch.from_numpy(a.astype(np.float32)) @ torch.from_numpy(b.astype(np.float32)).T).to(
+        torch.bfloat16
+    )
+    results = [run_module(module, [a.copy(), b.copy()])[0]]
+    if Target.parse(TARGET).runs_here():
+        results.append(lamina.compile(text, target=TARGET, cache=False)(a, b))
+    for found in results:
+        np.testing.assert_array_equal(found.astype(np.float32), wanted.float().numpy())
+
+
+def _lowered(text: str, target: str) -> str:
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", target=target), Context())
+    return str(module)
+
+
+def test_what_does_not_use_tiles() -> None:
+    shapes = ((37, 67), (45, 67), (37, 45))
+    text = _program("linear", *shapes)
+    assert "loop.tile" in _lowered(text, TARGET)
+    assert "loop.tile" not in _lowered(text, "x86-64-v4"), "it has none"
+    assert "loop.tile" not in _lowered(text.replace("bf16", "f16"), TARGET), "of bf16 only"
+    assert "loop.tile" not in _lowered(text.replace("bf16", "f32"), TARGET), "of bf16 only"
+    halves, wides = ([_tensor(shape, kind) for shape in shapes] for kind in ("bf16", "f32"))
+    wide = f"""
+func.func @main(%a: {halves[0]}, %b: {halves[1]}) -> {wides[2]} {{
+  %0 = aten._to_copy.default(%a, dtype = f32) : ({halves[0]}) -> {wides[0]}
+  %1 = aten._to_copy.default(%b, dtype = f32) : ({halves[1]}) -> {wides[1]}
+  %2 = aten.linear.default(%0, %1) : ({wides[0]}, {wides[1]}) -> {wides[2]}
+  func.return %2 : {wides[2]}
+}}"""
+    assert "loop.tile" not in _lowered(wide, TARGET), "subnormal numbers count in f32"
+
+
+def test_targets_without_tiles_refuse_them() -> None:
+    text = _lowered(_program("linear", (37, 67), (45, 67), (37, 45)), TARGET)
+    with pytest.raises(UnsupportedError, match="x86-64-v4 has no matrix tiles"):
+        lamina.compile(text, target="x86-64-v4", cache=False)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 40])
+def test_epilogues_and_chains(rows: int) -> None:
+    """A perceptron and attention as they stand in a model, against eager mode."""
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up = torch.nn.Linear(64, 96)
+            self.down = torch.nn.Linear(96, 64)
+            self.norm = torch.nn.LayerNorm(64)
+
+        def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+            y = torch.nn.functional.gelu(self.up(self.norm(x)))
+            y = torch.softmax(self.down(y) @ w.T, -1)
+            z = torch.nn.functional.linear(torch.sigmoid(x), w)
+            return y.t().matmul(torch.relu(z))
+
+    torch.manual_seed(0)
+    model = Model().eval()
+    inputs = torch.randn(rows, 64), torch.randn(80, 64) / 8
+    halves = tuple(value.bfloat16() for value in inputs)
+    with torch.no_grad():
+        model = model.bfloat16()
+        exact = model.double()(*(value.double() for value in halves))
+        model = model.bfloat16()
+        compiled = lamina.compile(torch.export.export(model, halves), cache=False)
+        made, eager = compiled(*halves), model(*halves)
+    ours, theirs = ((value.double() - exact).abs().max() for value in (made, eager))
+    assert ours <= 1.5 * theirs + 1e-3

@@ -1,0 +1,112 @@
+// RUN: lamina-opt %s -p 'pack-contractions{target="sapphirerapids"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"}' --split-input-file | filecheck %s --check-prefix=WITHOUT
+
+// A weight as nn.Linear keeps it is read where it is; what it multiplies is packed in pairs.
+// WITHOUT-NOT: lamina.pairs
+func.func @linear(%a: tensor<20x70xbf16>, %b: tensor<48x70xbf16>) -> tensor<20x48xf32> {
+  %x = loop.generic (i, j) in [20, 70] reads(%a[i, j] : tensor<20x70xbf16>) writes([i, j] store : tensor<20x70xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [48, 70] reads(%b[i, j] : tensor<48x70xbf16>) writes([i, j] store : tensor<48x70xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 48, 70] reads(%x[m, k] : tensor<20x70xf32>, %y[n, k] : tensor<48x70xf32>) writes([m, n] add : tensor<20x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x48xf32>
+}
+// CHECK-LABEL: @linear
+// CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3) in [2, 48, 16, 2] reads(%a[(d0 * 16) + d2, (d1 * 2) + d3] pad 0.000000e+00 : bf16 : tensor<20x70xbf16>)
+// CHECK:         loop.generic (d0, d1, d2) in [20, 48, 70] reads([[P]][d0 floordiv 16, d2 floordiv 2, d0 mod 16, d2 mod 2] : tensor<2x48x16x2xbf16>, %b[d1, d2] : tensor<48x70xbf16>) writes([d0, d1] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 0 : i64}
+// CHECK-NEXT:    ^bb0([[L:%\S+]]: bf16, [[R:%\S+]]: bf16):
+// CHECK-NEXT:      arith.extf [[L]] : bf16 to f32
+// CHECK-NEXT:      arith.extf [[R]] : bf16 to f32
+// CHECK-NEXT:      arith.mulf
+
+// -----
+
+// Columns that are neighbours are packed by the tasks; a left operand that is not is turned.
+func.func @neighbours(%a: tensor<64x40xbf16>, %b: tensor<64x48xbf16>) -> tensor<40x48xf32> {
+  %x = loop.generic (i, j) in [40, 64] reads(%a[j, i] : tensor<64x40xbf16>) writes([i, j] store : tensor<40x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [64, 48] reads(%b[i, j] : tensor<64x48xbf16>) writes([i, j] store : tensor<64x48xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [40, 48, 64] reads(%x[m, k] : tensor<40x64xf32>, %y[k, n] : tensor<64x48xf32>) writes([m, n] add : tensor<40x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<40x48xf32>
+}
+// CHECK-LABEL: @neighbours
+// CHECK:         [[T:%\S+]] = loop.generic (d0, d1) in [40, 64] reads(%a[d1, d0] : tensor<64x40xbf16>){{.*}}lamina.op = "turn"
+// CHECK:         reads([[T]][d0, d2] : tensor<40x64xbf16>, %b[d2, d1] : tensor<64x48xbf16>)
+// CHECK-SAME:    lamina.pairs = 1 : i64
+
+// -----
+
+// A constant is packed for good.
+func.func @main(%a: tensor<40x64xbf16>, %b: tensor<48x64xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<40x48xf32> {
+  %x = loop.generic (i, j) in [40, 64] reads(%a[i, j] : tensor<40x64xbf16>) writes([i, j] store : tensor<40x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [48, 64] reads(%b[i, j] : tensor<48x64xbf16>) writes([i, j] store : tensor<48x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [40, 48, 64] reads(%x[m, k] : tensor<40x64xf32>, %y[n, k] : tensor<48x64xf32>) writes([m, n] add : tensor<40x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<40x48xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3) in [3, 32, 16, 2] reads(%b[(d0 * 16) + d2, (d1 * 2) + d3] : tensor<48x64xbf16>)
+// CHECK:         reads(%a[d0, d2] : tensor<40x64xbf16>, [[P]][d1 floordiv 16, d2 floordiv 2, d1 mod 16, d2 mod 2]
+// CHECK-SAME:    lamina.pairs = 1 : i64
+
+// -----
+
+// Where the program asked for f32 itself, and where there is little to do, f32 is multiplied.
+func.func @wide(%a: tensor<20x64xbf16>, %b: tensor<48x64xf32>, %c: tensor<8x20xbf16>) -> (tensor<20x48xf32>, tensor<8x64xf32>) {
+  %x = loop.generic (i, j) in [20, 64] reads(%a[i, j] : tensor<20x64xbf16>) writes([i, j] store : tensor<20x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [8, 20] reads(%c[i, j] : tensor<8x20xbf16>) writes([i, j] store : tensor<8x20xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%x[m, k] : tensor<20x64xf32>, %b[n, k] : tensor<48x64xf32>) writes([m, n] add : tensor<20x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (m, n, k) in [8, 64, 20] reads(%y[m, k] : tensor<8x20xf32>, %x[k, n] : tensor<20x64xf32>) writes([m, n] add : tensor<8x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r, %s : tensor<20x48xf32>, tensor<8x64xf32>
+}
+// CHECK-LABEL: @wide
+// CHECK-NOT:     lamina.pairs
+// CHECK:         func.return
