@@ -14,10 +14,12 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.codegen.target import Target
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.merge_sort import Load, emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import over_points
+from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, block_lanes, carried_if
 
 DIGIT_BITS = 11
 """A table of 2,048 counters stays in a first-level cache; f32 has three such digits."""
@@ -33,6 +35,7 @@ def emit_selection(
     work: Pairs,
     length: int,
     window: tuple[int, int],
+    target: Target,
 ) -> None:
     """Put elements `start` to `start + count` of the sorted row into the results."""
     start, count = window
@@ -41,15 +44,25 @@ def emit_selection(
     if count == 1:
         results.store(emit, 0, key, place)
         return
-    _collect(emit, digits, work, length, digits.ordinal(emit, key), equals)
+    _collect(emit, digits, work, length, key, equals, block_lanes(keys, target))
     other = work.from_(emit, length)
     emit_merge_sort(emit, work.load, results, other, count, most=count, down=keys.down)
 
 
 def _collect(
-    emit: Emitter, digits: _Digits, to: Pairs, length: int, limit: SSAValue, equals: SSAValue
+    emit: Emitter,
+    digits: _Digits,
+    to: Pairs,
+    length: int,
+    last: SSAValue,
+    equals: SSAValue,
+    lanes: int,
 ) -> None:
-    """All elements before the `limit`, and of its equals the first and `equals` more, in order."""
+    """All elements before the key `last`, and of its equals the first and `equals` more, in order.
+
+    Few of a long row are: a block of vectors in which there is none is passed over.
+    """
+    limit = digits.ordinal(emit, last)
 
     def element(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
         filled, seen = state
@@ -66,7 +79,18 @@ def _collect(
         to.store(e, filled, key, place)  # the next one takes its place if it is not wanted
         return [_counted(e, filled, taken), _counted(e, seen, is_equal)]
 
-    emit.loop(0, length, 1, [emit.value(0), emit.value(0)], element)
+    block = BLOCK_VECTORS * lanes
+    whole = length - length % block if lanes > 1 else 0
+
+    def blocks(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
+        def one_by_one(inner: Emitter) -> list[SSAValue]:
+            return inner.loop(at, inner.plus(at, block), 1, state, element)
+
+        wanted = any_before(e, digits.keys, at, last, lanes, equal=True)
+        return carried_if(e, wanted, state, one_by_one)
+
+    state = emit.loop(0, whole, block, [emit.value(0), emit.value(0)], blocks)
+    emit.loop(whole, length, 1, state, element)
 
 
 def _counted(emit: Emitter, number: SSAValue, condition: SSAValue) -> SSAValue:

@@ -62,6 +62,6 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, forks: bool, target
         elif window[0] == 0 and is_few(window[1], length):
             emit_top(inner, keys, results, length, window[1], target)
         else:
-            emit_selection(inner, keys, results, work, length, window)
+            emit_selection(inner, keys, results, work, length, window, target)
 
     in_tasks(emit, count, forks, row)

@@ -52,10 +52,7 @@ def emit_top(
     emit: Emitter, keys: Keys, results: Pairs, length: int, count: int, target: Target
 ) -> None:
     """Put the first `count` elements of the sorted row into the results."""
-    kind = keys.memory.type
-    assert isinstance(kind, MemRefType)
-    element = kind.element_type
-    lanes = target.lanes(element.bitwidth) if _has_vectors(element) else 1
+    lanes = block_lanes(keys, target)
     cell = emit.add(memref.AllocaOp.get(i64, 64, [1]))
     _Top(keys, results, count, lanes, cell).run(emit, length)
 
@@ -92,38 +89,12 @@ class _Top:
             return e.loop(at, e.plus(at, block), 1, state, self._element)
 
         early = self._is_early(emit, at)
-        goes = emit.add(arith.OrIOp(early, self._any_first(emit, at, state[0])))
-        return _carried_if(emit, goes, state, one_by_one)
+        any_first = any_before(emit, self.keys, at, state[0], self.lanes)
+        goes = emit.add(arith.OrIOp(early, any_first))
+        return carried_if(emit, goes, state, one_by_one)
 
     def _is_early(self, emit: Emitter, at: SSAValue) -> SSAValue:
         return emit.add(arith.CmpiOp(at, emit.value(self.count), "ult"))
-
-    def _any_first(self, emit: Emitter, at: SSAValue, threshold: SSAValue) -> SSAValue:
-        """Whether an element of the block may go before the threshold; NaN always may."""
-        kind = VectorType(threshold.type, [self.lanes])
-        limit = emit.add(vector.BroadcastOp(threshold, kind))
-        found: SSAValue | None = None
-        for number in range(BLOCK_VECTORS):
-            where = emit.value(emit.plus(self.keys.base, emit.plus(at, number * self.lanes)))
-            values = emit.add(vector.LoadOp(self.keys.memory, [where], kind))
-            goes = self._compare(emit, values, limit)
-            found = goes if found is None else emit.add(arith.OrIOp(found, goes))
-        assert found is not None
-        return emit.add(vector_reduce(found, "or"))
-
-    def _compare(self, emit: Emitter, values: SSAValue, limit: SSAValue) -> SSAValue:
-        assert isinstance(values.type, VectorType)
-        direction = "gt" if self.keys.down else "lt"
-        if isinstance(values.type.element_type, AnyFloat):
-            kind, number = CmpfOp, arith.CMPF_COMPARISON_OPERATIONS.index(f"u{direction}")
-        else:
-            kind, number = CmpiOp, arith.CMPI_COMPARISON_OPERATIONS.index(f"s{direction}")
-        made = kind.create(
-            operands=[values, limit],
-            result_types=[VectorType(i1, [self.lanes])],
-            properties={"predicate": IntegerAttr(number, i64)},
-        )
-        return emit.add(made)
 
     def _element(self, emit: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
         """Among the kept ones if it goes before the threshold; the first ones do in any case."""
@@ -137,7 +108,7 @@ class _Top:
 
         goes = goes_first(emit, key, state[0], self.keys.down)
         goes = emit.add(arith.OrIOp(self._is_early(emit, here), goes))
-        return _carried_if(emit, goes, state, insert)
+        return carried_if(emit, goes, state, insert)
 
     def _make_room(self, emit: Emitter, key: SSAValue, last: SSAValue) -> SSAValue:
         """Moves what `key` goes before one place on, over the one at `last`; gives its place."""
@@ -167,7 +138,49 @@ class _Top:
         emit.run(memref.StoreOp.get(number, self.cell, [emit.value(0)]))
 
 
-def _carried_if(
+def any_before(
+    emit: Emitter, keys: Keys, at: Index, limit: SSAValue, lanes: int, *, equal: bool = False
+) -> SSAValue:
+    """Whether an element of the block of vectors at `at` may go before the key `limit`, or be
+    `equal` to it; NaN always may."""
+    direction = ("g" if keys.down else "l") + ("e" if equal else "t")
+    kind = VectorType(limit.type, [lanes])
+    limits = emit.add(vector.BroadcastOp(limit, kind))
+    found: SSAValue | None = None
+    for number in range(BLOCK_VECTORS):
+        where = emit.value(emit.plus(keys.base, emit.plus(at, number * lanes)))
+        values = emit.add(vector.LoadOp(keys.memory, [where], kind))
+        goes = _compared(emit, values, limits, direction)
+        found = goes if found is None else emit.add(arith.OrIOp(found, goes))
+    assert found is not None
+    return emit.add(vector_reduce(found, "or"))
+
+
+def _compared(emit: Emitter, values: SSAValue, limits: SSAValue, direction: str) -> SSAValue:
+    """Lane by lane; true where a float is NaN."""
+    kind = values.type
+    assert isinstance(kind, VectorType)
+    if isinstance(kind.element_type, AnyFloat):
+        op, number = CmpfOp, arith.CMPF_COMPARISON_OPERATIONS.index(f"u{direction}")
+    else:
+        op, number = CmpiOp, arith.CMPI_COMPARISON_OPERATIONS.index(f"s{direction}")
+    made = op.create(
+        operands=[values, limits],
+        result_types=[VectorType(i1, kind.get_shape())],
+        properties={"predicate": IntegerAttr(number, i64)},
+    )
+    return emit.add(made)
+
+
+def block_lanes(keys: Keys, target: Target) -> int:
+    """Lanes of the vectors that keys are compared in; 1 for types that have none."""
+    kind = keys.memory.type
+    assert isinstance(kind, MemRefType)
+    element = kind.element_type
+    return target.lanes(element.bitwidth) if _has_vectors(element) else 1
+
+
+def carried_if(
     emit: Emitter,
     condition: SSAValue,
     state: list[SSAValue],

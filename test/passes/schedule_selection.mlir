@@ -25,6 +25,19 @@ func.func private @one(%x: memref<4x5000xf32>, %v: memref<4x1xf32>, %p: memref<4
 
 // -----
 
+// Some hundred: found by the digits of the last one, and taken from the blocks of vectors in which any are (uge).
+func.func private @some(%x: memref<4x5000xf32>, %v: memref<4x500xf32>, %p: memref<4x500xi64>, %w: memref<4x5500xf32>, %q: memref<4x5500xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<4x500xf32>, memref<4x500xi64>, memref<4x5500xf32>, memref<4x5500xi64>) {descending, taken = array<i64: 0, 500>} : memref<4x5000xf32>
+  func.return
+}
+// CHECK-LABEL: @some
+// CHECK:         memref.alloca() {{.*}} : memref<2048xi64>
+// CHECK:         loop.cmpf {{.*}} {predicate = 10 : i64}
+// CHECK:         vector.reduction <or>
+// CHECK:         scf.if
+
+// -----
+
 // All of a row: runs are merged.
 func.func private @all(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<4x100xi64>, %w: memref<4x100xf32>, %q: memref<4x100xi64>) attributes {lamina.kernel} {
   loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf32>, memref<4x100xi64>, memref<4x100xf32>, memref<4x100xi64>) : memref<4x100xf32>
