@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -25,6 +26,7 @@ from lamina.dialects.loop.contraction import PANEL, is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
+from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide, own_names
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
@@ -32,6 +34,11 @@ from lamina.passes.fusion.nest_inlining import inline
 from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
+
+OFTEN = 16
+"""Reads of each element that make up for storing and loading it once widened."""
+MANY_READS = 1 << 16
+"""Reads of all that make up for a kernel of its own."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +152,34 @@ def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
 
 
 def _inline_widening(op: GenericOp, rule: Rule) -> None:
-    """Read half floats where an unpacked product reads them widened: half the bytes."""
-    for number in range(len(op.inputs)):
+    """Read half floats where an unpacked product reads them widened: half the bytes.
+
+    What stays in the nearest cache and is read again and again is widened once instead.
+    """
+    number = 0
+    while number < len(op.inputs):
         producer = op.inputs[number].owner
+        fused = None
         if isinstance(producer, GenericOp) and is_widening(producer):
             said = None
             if override(producer) is None:
                 said = Decision(True, "reading half floats costs half the bytes")
-            op = _try_inline(op, number, rule, said) or op
+                if _stays_near(producer, op, rule.machine):
+                    said = Decision(False, "it is widened once, and stays in the nearest cache")
+            fused = _try_inline(op, number, rule, said)
+        if fused is None:
+            number += 1
+        else:
+            op = fused
+
+
+def _stays_near(producer: GenericOp, op: GenericOp, machine: Roofline) -> bool:
+    """Whether what a nest makes fits the nearest cache, beside what else `op` reads, which reads
+    it often."""
+    size, _ = machine.caches[0]
+    reads, made = prod(op.extents), prod(producer.extents)
+    near = value_bytes(producer.res[0]) <= 3 * size // 4
+    return near and reads >= max(MANY_READS, OFTEN * made)
 
 
 def _try_inline(

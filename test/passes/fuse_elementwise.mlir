@@ -397,3 +397,54 @@ func.func @piece_by_place(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<12xf32
 // CHECK-DAG:     arith.cmpi slt, [[I]], [[EIGHT]]
 // CHECK-DAG:     arith.cmpi slt, [[I]], [[FOUR]]
 // CHECK:         func.return
+
+// -----
+
+// Both operands of a product without panels are read as halves, the first as well as the second.
+func.func @halves(%x: tensor<512x40xf16>, %y: tensor<512x40xf16>) -> tensor<512x512xf32> {
+  %a = loop.generic (i, j) in [512, 40] reads(%x[i, j] : tensor<512x40xf16>) writes([i, j] store : tensor<512x40xf32>) {
+  ^bb0(%h: f16):
+    %w = arith.extf %h : f16 to f32
+    loop.yield %w : f32
+  }
+  %b = loop.generic (i, j) in [512, 40] reads(%y[i, j] : tensor<512x40xf16>) writes([i, j] store : tensor<512x40xf32>) {
+  ^bb0(%h: f16):
+    %w = arith.extf %h : f16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [512, 512, 40] reads(%a[m, k] : tensor<512x40xf32>, %b[n, k] : tensor<512x40xf32>) writes([m, n] add : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<512x512xf32>
+}
+// CHECK-LABEL: @halves
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [512, 512, 40]
+// CHECK-SAME:    %{{[xy]}}[{{.*}}] : tensor<512x40xf16>, %{{[xy]}}[{{.*}}] : tensor<512x40xf16>
+
+// -----
+
+// What is small and read again and again is widened once, into the nearest cache.
+func.func @widened_once(%x: tensor<4x512xf16>, %y: tensor<512x512xf16>) -> tensor<4x512xf32> {
+  %a = loop.generic (i, j) in [4, 512] reads(%x[i, j] : tensor<4x512xf16>) writes([i, j] store : tensor<4x512xf32>) {
+  ^bb0(%h: f16):
+    %w = arith.extf %h : f16 to f32
+    loop.yield %w : f32
+  }
+  %b = loop.generic (i, j) in [512, 512] reads(%y[i, j] : tensor<512x512xf16>) writes([i, j] store : tensor<512x512xf32>) {
+  ^bb0(%h: f16):
+    %w = arith.extf %h : f16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [4, 512, 512] reads(%a[m, k] : tensor<4x512xf32>, %b[n, k] : tensor<512x512xf32>) writes([m, n] add : tensor<4x512xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x512xf32>
+}
+// CHECK-LABEL: @widened_once
+// CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [4, 512] reads(%x
+// CHECK-NOT:     loop.generic (d0, d1)
+// CHECK:         loop.generic (d0, d1, d2) in [4, 512, 512] reads({{.*}}tensor<512x512xf16>
