@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
@@ -107,7 +107,13 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> No
         packed, maps[shape.b] = _packing_nest(shape, panel)
         block.insert_op_before(packed, op)
         inputs[shape.b], pads[shape.b] = packed.res[0], None
-    if pads[shape.a] is not None or _strays(shape, invariants):
+    pad, forms = pads[shape.a], forms_of(maps[shape.a], op.extents)
+    if pad is not None and forms and are_windows(op, forms) and _is_smaller(op, forms):
+        # Of elements that several windows share, one copy; the border stands around them.
+        image, maps[shape.a] = padded_copy(op, shape.a, forms, pad)
+        block.insert_op_before(image, op)
+        inputs[shape.a], pads[shape.a] = image.res[0], None
+    elif pad is not None or _strays(shape, invariants):
         plain, maps[shape.a] = _plain_copy(op, shape.a)
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
@@ -126,6 +132,13 @@ def _least_rows(shape: Contraction) -> int:
     along = [d for d in shape.summed if offset.coefficient(d) == 1]
     longest = max((shape.op.extents[d] for d in along), default=0)
     return MIN_TURNED_ROWS if longest >= LONG_DOT else MIN_ROWS
+
+
+def _is_smaller(op: GenericOp, forms: Forms) -> bool:
+    """Whether what stands between the bounds of a read is less than an element for each place."""
+    between = prod(high - low + 1 for low, high in (f.range(op.extents) for f in forms))
+    used = {d for form in forms for d, _ in form.terms}
+    return between < prod(op.extents[d] for d in used)
 
 
 def _strays(shape: Contraction, invariants: Collection[SSAValue]) -> bool:

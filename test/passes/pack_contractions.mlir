@@ -191,3 +191,18 @@ func.func @dots(%a: tensor<8x512xf32>, %b: tensor<64x512xf32>) -> tensor<8x64xf3
 // CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 64, 512] reads(%a[d0, d2] : tensor<8x512xf32>, %b[d1, d2]
 // CHECK-NOT:     lamina.panel
 // CHECK:         func.return
+
+// -----
+
+// Rows that are windows of an image with a border read a copy of it, not one of each window.
+func.func @rows_of_windows(%x: tensor<4x20x20xf32>, %w: tensor<16x4x3x3xf32>) -> tensor<10x10x16xf32> {
+  %r = loop.generic (y, x, o, c, j, i) in [10, 10, 16, 4, 3, 3] reads(%x[c, y * 2 + j + -1, x * 2 + i + -1] pad 0.0 : f32 : tensor<4x20x20xf32>, %w[o, c, j, i] : tensor<16x4x3x3xf32>) writes([y, x, o] add : tensor<10x10x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<10x10x16xf32>
+}
+// CHECK-LABEL: @rows_of_windows
+// CHECK:         [[A:%\S+]] = loop.generic (d0, d1, d2) in [4, 21, 21] reads(%x[d0, d1 + -1, d2 + -1] pad 0.000000e+00 : f32 : tensor<4x20x20xf32>)
+// CHECK:         loop.generic (d0, d1, d2, d3, d4, d5) in [10, 10, 16, 4, 3, 3] reads([[A]][d3, (d0 * 2) + d4, (d1 * 2) + d5] : tensor<4x21x21xf32>
