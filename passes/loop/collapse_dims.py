@@ -36,6 +36,13 @@ def collapse_dims(op: GenericOp) -> GenericOp | None:
     return None
 
 
+def join_dims(op: GenericOp, outer: int, inner: int) -> GenericOp | None:
+    """The nest with this pair of dimensions joined, or None if some access does not allow it."""
+    forms = [forms_of(index_map, op.extents) for index_map in (*op.read_maps, *op.write_maps)]
+    accesses = [form for form in forms if form is not None]
+    return _join(op, accesses, outer, inner) if len(accesses) == len(forms) else None
+
+
 def _is_made_by_nest(value: SSAValue) -> bool:
     """Whether there is a nest to line up with."""
     return isinstance(before_reshapes(value).owner, GenericOp)

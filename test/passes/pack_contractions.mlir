@@ -206,3 +206,34 @@ func.func @rows_of_windows(%x: tensor<4x20x20xf32>, %w: tensor<16x4x3x3xf32>) ->
 // CHECK-LABEL: @rows_of_windows
 // CHECK:         [[A:%\S+]] = loop.generic (d0, d1, d2) in [4, 21, 21] reads(%x[d0, d1 + -1, d2 + -1] pad 0.000000e+00 : f32 : tensor<4x20x20xf32>)
 // CHECK:         loop.generic (d0, d1, d2, d3, d4, d5) in [10, 10, 16, 4, 3, 3] reads([[A]][d3, (d0 * 2) + d4, (d1 * 2) + d5] : tensor<4x21x21xf32>
+
+// -----
+
+// Few rows side by side are joined with those behind them, if only parts of the result are read.
+func.func @parts(%w: tensor<40x6x4xf32>, %x: tensor<40x33xf32>) -> (tensor<6x2x33xf32>, tensor<6x4x33xf32>) {
+  %r = loop.generic (o, i, n, k) in [6, 4, 33, 40] reads(%w[k, o, i] : tensor<40x6x4xf32>, %x[k, n] : tensor<40x33xf32>) writes([o, i, n] add : tensor<6x4x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, i, n) in [6, 2, 33] reads(%r[o, i + 2, n] : tensor<6x4x33xf32>) writes([o, i, n] store : tensor<6x2x33xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (o, i, n, k) in [6, 4, 33, 40] reads(%w[k, o, i] : tensor<40x6x4xf32>, %x[k, n] : tensor<40x33xf32>) writes([o, i, n] add : tensor<6x4x33xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %u = loop.generic (o, i, n) in [6, 4, 33] reads(%t[o, i, n] : tensor<6x4x33xf32>) writes([o, i, n] store : tensor<6x4x33xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %s, %u : tensor<6x2x33xf32>, tensor<6x4x33xf32>
+}
+// CHECK-LABEL: @parts
+// CHECK:         [[W:%\S+]] = loop.reshape %w : tensor<40x6x4xf32> -> tensor<40x24xf32>
+// CHECK:         [[R:%\S+]] = loop.generic (d0, d1, d2) in [24, 33, 40]
+// CHECK:         loop.reshape [[R]] : tensor<24x33xf32> -> tensor<6x4x33xf32>
+// CHECK:         loop.generic (d0, d1, d2, d3) in [6, 4, 33, 40]
