@@ -30,6 +30,7 @@ from lamina.passes.schedule.lone_ops import schedule_lone_op
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
+from lamina.passes.schedule.result_pairs import paired
 from lamina.passes.schedule.row_kernel import PARALLEL_WORK, schedule_row_kernel, work
 from lamina.passes.schedule.stages import is_temporary, stages_of
 from lamina.passes.schedule.streaming import streamed_arguments
@@ -95,6 +96,8 @@ def schedule_kernel(
         if 0 in nest.extents:
             fill_with_identity(emit, nest, memory)
     nests = [nest for nest in nests if 0 not in nest.extents]
+    if not any(PANEL in nest.attributes for nest in nests):
+        nests = paired(nests, target.lanes(32))
     for part in _parts(nests):
         stages = stages_of(part)
         if any(PANEL in nest.attributes for nest in part):

@@ -88,6 +88,28 @@ def interleave(
         emit.run(vector.MaskedStoreOp(memory, [at], on, spread))
 
 
+def store_pairs(
+    emit: Emitter,
+    parts: tuple[SSAValue, SSAValue],
+    memory: SSAValue,
+    base: Index,
+    lanes: int,
+    mask: SSAValue | None,
+) -> None:
+    """Writes lane after lane of both in turn from `memory[base]` on."""
+    for number in range(2):
+        start = number * lanes // 2
+        order = [start + lane // 2 + lane % 2 * lanes for lane in range(lanes)]
+        made = _shuffled(emit, *parts, order)
+        at = emit.value(emit.plus(base, number * lanes))
+        if mask is None:
+            emit.run(vector.StoreOp(made, memory, [at]))
+            continue
+        # Both parts of the lanes that the mask keeps.
+        on = _widened(emit, mask, number * lanes - 1, 2, lanes)
+        emit.run(vector.MaskedStoreOp(memory, [at], on, made))
+
+
 def _part(
     emit: Emitter,
     memory: SSAValue,

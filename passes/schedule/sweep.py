@@ -29,7 +29,9 @@ from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.prefetch import Ahead
+from lamina.passes.schedule.result_pairs import has_pairs
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.strided_access import can_interleave, store_pairs
 
 REDUCTION_UNROLL = 4
 """Independent accumulators: an add takes about four cycles and one can start each cycle."""
@@ -353,6 +355,17 @@ class SweepEmitter:
             emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
             return
         past = self._past_caches and access.memory in self.memory.streamed
+        if (
+            stride == 2
+            and has_pairs(stage.op)
+            and can_interleave(access.element, 2, self.lanes, mask)
+        ):
+            if number % 2:  # both parts are known
+                first = body.vector(emit, stage.op.yielded[number - 1])
+                at = self.memory.offset(emit, stage.writes[number - 1], env, None)
+                both = (first, body.vector(emit, value))
+                store_pairs(emit, both, flat, at, self.lanes, mask)
+            return
         store(emit, body.vector(emit, value), flat, at, stride, self.lanes, mask, streamed=past)
 
     # Reductions

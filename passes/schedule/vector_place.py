@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lamina.passes.schedule.memory import Sweep
+from lamina.passes.schedule.result_pairs import has_pairs
 
 STRIDE_SCORES = {0: 1, 1: 3, 2: 0}
 """How well a read suits vectors by its stride: of two vectors every other element is chosen."""
@@ -21,7 +22,8 @@ def vector_place(sweep: Sweep) -> int:
             for access in stage.reads:
                 score += STRIDE_SCORES.get(access.stride(dim), -2)
             if stage.is_pointwise:
-                score += sum(4 if w.stride(dim) == 1 else -6 for w in stage.writes)
+                usual = 2 if has_pairs(stage.op) else 1
+                score += sum(4 if w.stride(dim) == usual else -6 for w in stage.writes)
             elif dim not in stage.reduced:
                 # Totals are written once, however many there are: they only break ties.
                 score += 1 if all(w.stride(dim) == 1 for w in stage.writes) else -1

@@ -1,0 +1,157 @@
+"""Nests over the two parts of complex numbers, as nests that give both parts at each point.
+
+Parts lie side by side in memory, so the last dimension of a nest that writes them has an extent of
+two: vectors along it have two lanes. Along the dimension in front of it both parts are vectors, and
+two shuffles make what is stored of them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
+from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.loop.segments import array64
+from lamina.passes.loop.body_folding import simplify_body
+from lamina.passes.loop.canonicalize_loop import drop_unused_operands
+from lamina.passes.loop.position_choices import settle_choices
+from lamina.passes.schedule.strided_access import MOST_STRIDE
+
+PAIRS = "lamina.result_pairs"
+"""Marks a nest whose results are pairs: parts of the same memory, in turn."""
+MOST_OPS = 64
+"""Ops of a body that is written twice."""
+
+
+def paired(nests: list[GenericOp], lanes: int) -> list[GenericOp]:
+    """The nests of a kernel, those that write two parts side by side replaced (in place)."""
+    return [_paired(nest, nests, lanes) for nest in nests]
+
+
+def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
+    if not _gains(nest, nests, lanes):
+        return nest
+    last = len(nest.extents) - 1
+    block = Block()
+    reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []
+    results: list[SSAValue] = []
+    for part in range(2):
+        for value, index_map, pad in zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True):
+            reads.append((value, _at(index_map, last, part), pad))
+    for value, *_ in reads:
+        block.insert_arg(_element(value), len(block.args))
+    for source in nest.sources:
+        block.insert_arg(source.type, len(block.args))
+    count = len(nest.inputs)
+    for part in range(2):
+        known: dict[SSAValue, SSAValue] = {}
+        known.update(zip(nest.block.args, block.args[part * count :][:count], strict=False))
+        known.update(zip(nest.block.args[count:], block.args[2 * count :], strict=True))
+        for op in nest.block.ops:
+            if isinstance(op, YieldOp):
+                results += [known[v] for v in op.values]
+                continue
+            if isinstance(op, IndexOp) and op.dim.value.data == last:
+                copy = constant_op(IntegerAttr(part, IndexType()))
+            else:
+                copy = op.clone(known)
+            block.add_op(copy)
+            known.update(zip(op.results, copy.results, strict=True))
+    outs, maps = list(nest.outs), nest.write_maps
+    # Both parts of the first result, then of the next one.
+    order = [part * len(outs) + number for number in range(len(outs)) for part in range(2)]
+    block.add_op(YieldOp([results[place] for place in order]))
+    extents = nest.extents[:last]
+    new = GenericOp(
+        extents,
+        [value for value, *_ in reads],
+        [index_map for _, index_map, _ in reads],
+        [_at(maps[n], last, part) for n in range(len(outs)) for part in range(2)],
+        ["store"] * (2 * len(outs)),
+        [],
+        Region(block),
+        sources=list(nest.sources),
+        outs=[out for out in outs for _ in range(2)],
+        pads=[
+            None if pad is None or _is_inside(index_map, value, extents) else pad
+            for value, index_map, pad in reads
+        ],
+    )
+    new.attributes.update(nest.attributes)
+    new.attributes[ROWS] = array64(*(d for d in rows_of(nest) if d != last))
+    new.attributes[PAIRS] = array64()
+    new.location = nest.location
+    Rewriter.replace_op(nest, new, [])
+    settle_choices(new)
+    simplify_body(new.block)
+    return drop_unused_operands(new)
+
+
+def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
+    """Whether a nest writes parts of f32 or f64 side by side that are not read in the same way."""
+    last = len(nest.extents) - 1
+    if last < 1 or nest.extents[-1] != 2 or lanes < 4 or len(list(nest.block.ops)) > MOST_OPS:
+        return False
+    if any(combiner != "store" for combiner in nest.combiner_names):
+        return False
+    if last in rows_of(nest) and any(
+        other is not nest and other.attributes.get(PART) == nest.attributes.get(PART)
+        for other in nests
+    ):
+        return False  # they share its rows
+    along: int | None = None
+    for out, index_map in zip(nest.outs, nest.write_maps, strict=True):
+        uses = sum(operand is out for other in nests for operand in other.operands)
+        form = _offset(out, index_map, nest.extents)
+        if uses != 1 or form is None or form.coefficient(last) != 1:
+            return False
+        if getattr(_element(out), "bitwidth", 0) < 32:
+            return False
+        along = next((d for d in range(last) if form.coefficient(d) == 2), None)
+        if along is None or 2 * nest.extents[along] < lanes:
+            return False
+    assert along is not None
+    turned = any(isinstance(op, IndexOp) and op.dim.value.data == last for op in nest.block.ops)
+    for value, index_map in zip(nest.inputs, nest.read_maps, strict=True):
+        form = _offset(value, index_map, nest.extents)
+        if form is None or not 0 <= form.coefficient(along) <= MOST_STRIDE:
+            return False
+        turned |= form.coefficient(along) != 2 * form.coefficient(last)
+    return turned
+
+
+def _element(value: SSAValue) -> Attribute:
+    return value.type.element_type  # pyright: ignore
+
+
+def _offset(value: SSAValue, index_map: AffineMap, extents: tuple[int, ...]) -> Linear | None:
+    forms = forms_of(index_map, extents)
+    return None if forms is None else flatten(forms, shape_of(value))
+
+
+def _at(index_map: AffineMap, last: int, part: int) -> AffineMap:
+    """The map where the last dimension has a certain position, over the others."""
+    dims = [AffineDimExpr(d) for d in range(last)]
+    return index_map.replace_dims_and_symbols([*dims, AffineConstantExpr(part)], [], last, 0)
+
+
+def _is_inside(index_map: AffineMap, value: SSAValue, extents: tuple[int, ...]) -> bool:
+    forms = forms_of(index_map, extents)
+    if forms is None:
+        return False
+    ranges = [form.range(extents) for form in forms]
+    return all(
+        low >= 0 and high < extent
+        for (low, high), extent in zip(ranges, shape_of(value), strict=True)
+    )
+
+
+def has_pairs(op: GenericOp) -> bool:
+    """Whether results 2k and 2k + 1 of a nest are the two parts of the same elements."""
+    return isinstance(op.attributes.get(PAIRS), DenseArrayBase)

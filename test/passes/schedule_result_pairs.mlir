@@ -1,0 +1,56 @@
+// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+
+// Parts of complex numbers: vectors of each, shuffled into what is stored; the last ones are masked.
+func.func private @complex(%a: memref<20x100xf32>, %b: memref<100xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1] : memref<20x100xf32>, %b[d1] : memref<100xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  ^bb0(%r: f32, %i: f32):
+    %part = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %real = arith.cmpi eq, %part, %zero : index
+    %v = arith.select %real, %r, %i : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @complex
+// CHECK-NOT:     arith.select
+// CHECK:         [[R:%\S+]] = vector.load {{.*}} vector<8xf32>
+// CHECK-NEXT:    [[I:%\S+]] = vector.load {{.*}} vector<8xf32>
+// CHECK:         vector.shuffle [[R]], [[I]] [0, 8, 1, 9, 2, 10, 3, 11]
+// CHECK-NEXT:    vector.store
+// CHECK-NEXT:    vector.shuffle [[R]], [[I]] [4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK:         vector.store
+// CHECK:         vector.maskedload
+// CHECK:         vector.maskedstore
+
+// -----
+
+// Pairs that are read as they are written stay one run of memory.
+func.func private @run(%a: memref<20x100x2xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1, d2] : memref<20x100x2xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  ^bb0(%v: f32):
+    %w = arith.addf %v, %v : f32
+    loop.yield %w : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @run
+// CHECK-NOT:     vector.shuffle
+// CHECK:         vector.store
+
+// -----
+
+// A few pairs would fill no vector.
+func.func private @short(%a: memref<20x3xf32>, %b: memref<3xf32>, %y: memref<20x3x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [20, 3, 2] reads(%a[d0, d1] : memref<20x3xf32>, %b[d1] : memref<3xf32>) writes([d0, d1, d2] store into %y : memref<20x3x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  ^bb0(%r: f32, %i: f32):
+    %part = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %real = arith.cmpi eq, %part, %zero : index
+    %v = arith.select %real, %r, %i : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @short
+// CHECK-NOT:     vector.shuffle
