@@ -211,6 +211,19 @@ CLIFFS: tuple[Cliff, ...] = (
     _half_product(torch.bfloat16, 4, 2048, 2048),
     _half_product(torch.float16, 512, 768, 3072),
     _half_product(torch.float16, 4, 2048, 2048),
+    # Complex numbers
+    Cliff(
+        "complex multiply by a row",
+        "512x1024",
+        _function(torch.mul),
+        randn((512, 1024), (1024,), dtype=torch.complex64),
+    ),
+    Cliff("torch.complex", "512x1024", _function(torch.complex), randn((512, 1024), (512, 1024))),
+    _plain(
+        "stft 400, step 160",
+        (1, 16000),
+        lambda x: torch.stft(x, 400, 160, window=torch.hann_window(400), return_complex=True),
+    ),
     # Embedding bags
     _bags("sum", 16, 50),
     _bags("sum", 64, 50),
