@@ -9,7 +9,7 @@ import pytest
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, UnsupportedError
-from lamina.passes.schedule import edges, schedule
+from lamina.passes.schedule.schedule import edges, schedule
 
 Build = Any
 Execute = Callable[..., list[np.ndarray]]

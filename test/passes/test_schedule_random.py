@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from lamina.codegen.target import Target
-from lamina.passes.schedule import streaming
+from lamina.passes.schedule.schedule import streaming
 
 Form = tuple[dict[int, int], int]
 """Coefficient per dimension, and a constant."""

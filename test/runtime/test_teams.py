@@ -19,7 +19,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
 from lamina.passes.cost import team_cost
-from lamina.passes.schedule import lone_ops, product_kernel, row_kernel
+from lamina.passes.schedule.schedule import lone_ops, product_kernel, row_kernel
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
