@@ -172,6 +172,19 @@ class Body:
         total = emit.add(arith.AddiOp(broadcast(emit, base, self.lanes), steps))
         self.values[value] = Lane(total, False)
 
+    def is_invariant(self, op: Operation) -> bool:
+        """Whether an op but a read computes from what is the same in every lane."""
+        if isinstance(op, IndexOp | ReadOp) or not op.results:
+            return False
+        for operand in op.operands:
+            index = self.indices.get(operand)
+            if index is not None and index.scale == 0:
+                continue
+            known = self.values.get(operand)
+            if known is None or not known.uniform:
+                return False
+        return True
+
     # Indirect reads
 
     def check_uniform(self, emit: Emitter, op: ReadOp) -> None:

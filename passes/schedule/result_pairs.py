@@ -21,7 +21,7 @@ from lamina.dialects.loop.segments import array64
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
-from lamina.passes.schedule.strided_access import MOST_STRIDE
+from lamina.passes.schedule.strided_access import MOST_STRIDE, can_interleave
 
 PAIRS = "lamina.result_pairs"
 """Marks a nest whose results are pairs: parts of the same memory, in turn."""
@@ -155,3 +155,10 @@ def _is_inside(index_map: AffineMap, value: SSAValue, extents: tuple[int, ...]) 
 def has_pairs(op: GenericOp) -> bool:
     """Whether results 2k and 2k + 1 of a nest are the two parts of the same elements."""
     return isinstance(op.attributes.get(PAIRS), DenseArrayBase)
+
+
+def stores_pairs(
+    op: GenericOp, element: Attribute, stride: int, lanes: int, mask: SSAValue | None
+) -> bool:
+    """Whether vectors of both parts are stored together: they lie two elements apart each."""
+    return stride == 2 and has_pairs(op) and can_interleave(element, 2, lanes, mask)

@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.passes.cost.fusion_cost import body_cost
@@ -29,9 +29,9 @@ from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.prefetch import Ahead
-from lamina.passes.schedule.result_pairs import has_pairs
+from lamina.passes.schedule.result_pairs import stores_pairs
 from lamina.passes.schedule.stages import Access, Stage
-from lamina.passes.schedule.strided_access import can_interleave, store_pairs
+from lamina.passes.schedule.strided_access import store_pairs
 
 REDUCTION_UNROLL = 4
 """Independent accumulators: an add takes about four cycles and one can start each cycle."""
@@ -213,24 +213,9 @@ class SweepEmitter:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
             elif isinstance(op, ReadOp):
                 body.check_uniform(emit, op)
-            elif self._is_invariant(op, body):
+            elif body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
         return body
-
-    @staticmethod
-    def _is_invariant(op: Operation, body: Body) -> bool:
-        if isinstance(op, IndexOp) or not op.results:
-            return False
-        if isinstance(op, ReadOp):
-            return False
-        for operand in op.operands:
-            index = body.indices.get(operand)
-            if index is not None and index.scale == 0:
-                continue
-            known = body.values.get(operand)
-            if known is None or not known.uniform:
-                return False
-        return True
 
     def _arguments(self, stage: Stage) -> list[tuple[Access, SSAValue]]:
         arguments = stage.op.block.args[: len(stage.reads)]
@@ -355,18 +340,13 @@ class SweepEmitter:
             emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
             return
         past = self._past_caches and access.memory in self.memory.streamed
-        if (
-            stride == 2
-            and has_pairs(stage.op)
-            and can_interleave(access.element, 2, self.lanes, mask)
-        ):
+        vector = body.vector(emit, value)
+        if stores_pairs(stage.op, access.element, stride, self.lanes, mask):
             if number % 2:  # both parts are known
-                first = body.vector(emit, stage.op.yielded[number - 1])
-                at = self.memory.offset(emit, stage.writes[number - 1], env, None)
-                both = (first, body.vector(emit, value))
-                store_pairs(emit, both, flat, at, self.lanes, mask)
+                both = body.vector(emit, stage.op.yielded[number - 1]), vector
+                store_pairs(emit, both, flat, emit.minus(at, 1), self.lanes, mask)
             return
-        store(emit, body.vector(emit, value), flat, at, stride, self.lanes, mask, streamed=past)
+        store(emit, vector, flat, at, stride, self.lanes, mask, streamed=past)
 
     # Reductions
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import lamina
+import lamina.passes.schedule.edges as edges
+import lamina.passes.schedule.schedule as schedule
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, UnsupportedError
-from lamina.passes.schedule.schedule import edges, schedule
 
 Build = Any
 Execute = Callable[..., list[np.ndarray]]

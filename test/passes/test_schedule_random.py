@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lamina.passes.schedule.streaming as streaming
 from lamina.codegen.target import Target
-from lamina.passes.schedule.schedule import streaming
 
 Form = tuple[dict[int, int], int]
 """Coefficient per dimension, and a constant."""

@@ -15,11 +15,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import lamina
+import lamina.passes.schedule.lone_ops as lone_ops
+import lamina.passes.schedule.product_kernel as product_kernel
+import lamina.passes.schedule.row_kernel as row_kernel
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
 from lamina.passes.cost import team_cost
-from lamina.passes.schedule.schedule import lone_ops, product_kernel, row_kernel
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
