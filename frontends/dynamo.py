@@ -29,6 +29,7 @@ from lamina.frontends.dynamo_options import (
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.recurrent_composites import kept_whole
+from lamina.frontends.resampling_composites import resampling_kept
 from lamina.runtime.compile import (
     collector_paused,
     native_program,
@@ -79,7 +80,7 @@ def lamina_backend(
     )
     try:
         refuse_overlaps(graph_module)
-        with kept_whole(graph_module), scalars_stay():
+        with kept_whole(graph_module), resampling_kept(), scalars_stay():
             return backend(graph_module, example_inputs)
     except (*exceptions_allowed_to_be_fallback, SkipFrame) as error:
         # Dynamo would take these for a wish to have the frame run by torch.

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from lamina.dialects.errors import InputError
+from lamina.tools.text_target import TextTarget
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,14 @@ def check_scheduled(module: ModuleOp, target: str) -> None:
         )
 
 
-TARGETS: tuple[type[Target], ...] = (LLVMIRTarget, AsmTarget, ObjectTarget, LedgerTarget)
-"""What `-t NAME{option=value}` offers on top of xDSL's targets."""
+TARGETS: tuple[type[Target], ...] = (
+    TextTarget,
+    LLVMIRTarget,
+    AsmTarget,
+    ObjectTarget,
+    LedgerTarget,
+)
+"""What `-t NAME{option=value}` offers on top of xDSL's targets, or in place of them."""
 
 
 def target_factories() -> dict[str, Callable[[], type[Target]]]:

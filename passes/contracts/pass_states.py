@@ -59,8 +59,14 @@ def state_of(module: ModuleOp) -> State:
 def verify_state(module: ModuleOp, name: str) -> None:
     """Raises InputError if the pass of that name is not for a program in this state.
 
-    Contracts (`verify-...`) say themselves what they find; passes of others are not known.
+    Contracts (`verify-...`) say themselves what they find; passes of others are not known, but for
+    one that makes several blocks of what must be one.
     """
+    if name == "convert-scf-to-cf" and _has_parallel_loops(module):
+        raise InputError(
+            f"{name}: the body of an scf.parallel is one block, and cannot hold branches\n"
+            "  code is made from loops and branches of scf as they stand: leave the pass out"
+        )
     if name not in PASSES or name.startswith("verify-"):
         return
     taken = _LATE.get(name, frozenset({State.TENSORS}))
@@ -68,3 +74,7 @@ def verify_state(module: ModuleOp, name: str) -> None:
     if found not in taken:
         wanted = " or ".join(state.value for state in State if state in taken)
         raise InputError(f"{name}: the program is {found.value} by now; the pass takes {wanted}")
+
+
+def _has_parallel_loops(module: ModuleOp) -> bool:
+    return any(op.name == "scf.parallel" for op in module.walk())
