@@ -88,10 +88,13 @@ SPECIAL: dict[str, tuple[str, int]] = {
 #: f64 steps of f32 functions, each a function of its own: code of that size is not inlined.
 STEPS: dict[str, tuple[str, int]] = {
     "cos_for_single": ("trigonometric", 1),
+    "lgamma_for_single": ("gamma", 1),
     "sin_for_single": ("trigonometric", 1),
     "tan_for_single": ("trigonometric", 1),
 }
 
+IN_DOUBLE_FOR_SINGLE = {"lgamma": "lgamma_for_single"}
+"""f64 functions by which those of f32 are computed, if they are shorter than those of f64."""
 _ALL = FUNCTIONS | SPECIAL | STEPS
 
 IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer", "remainder"})
@@ -136,7 +139,7 @@ def build(stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
     """What function `stem` computes, appended to a builder."""
     module, _ = _ALL[stem]
     if stem in SPECIAL and builder.single and module not in IN_OWN_PRECISION:
-        return builder.in_double(partial(call, stem), *operands)
+        return builder.in_double(partial(call, IN_DOUBLE_FOR_SINGLE.get(stem, stem)), *operands)
     function: Callable[..., Value] = getattr(
         import_module(f"lamina.codegen.vector_math.{module}"), stem
     )

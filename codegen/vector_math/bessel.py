@@ -81,8 +81,7 @@ def bessel_j0(b: SpecialBuilder, x: Value) -> Value:
 
 def bessel_j1(b: SpecialBuilder, x: Value) -> Value:
     """J_1(x), odd."""
-    result = _first_kind(b, x, 1)
-    return b.select(x < 0.0, -result, result)
+    return _first_kind(b, x, 1) * b.copysign(1.0, x)
 
 
 def bessel_y0(b: SpecialBuilder, x: Value) -> Value:

@@ -12,6 +12,14 @@ from typing import Any
 Function = Callable[[Any], Any]
 Entry = tuple[Function, float, float]
 
+ZEROS = (
+    (-2.457, -2.625, -2.3125),
+    (-2.748, -2.8125, -2.625),
+    (-3.1436, -3.21875, -3.078125),
+    (-3.9553, -3.96875, -3.9375),
+    (-4.0394, -4.0625, -4.015625),
+)
+"""Zeros of ln |gamma|, roughly, and intervals around them, whose middles are exact in f64."""
 POINTS = 72
 """Where each function is sampled; the series are far shorter."""
 CUT = 1e-17
@@ -43,10 +51,21 @@ def _gamma_rows() -> dict[str, Entry]:
     def near(pole: int) -> Function:
         return lambda x: mp.loggamma(x).real / (x - pole) if x != pole else mp.psi(0, pole)
 
+    def beside(guess: float, low: float, high: float) -> Entry:
+        zero = mp.findroot(lambda x: mp.loggamma(x).real, guess)
+        return lambda x: mp.loggamma(x).real / (x - zero), low, high
+
+    def digamma_zero() -> Any:
+        return mp.findroot(lambda x: mp.psi(0, x), 1.46)
+
     return {
         # ln gamma(x) / (x - 1), ln gamma(x) / (x - 2)
         "lgamma_one": (near(1), 0.5, 1.5),
         "lgamma_two": (near(2), 1.5, 3.0),
+        # ln |gamma(x)| / (x - zero) beside its first zeros below -2
+        **{f"lgamma_zero_{n}": beside(*row) for n, row in enumerate(ZEROS)},
+        # digamma(x) / (x - zero)
+        "digamma_one": (lambda x: mp.psi(0, x) / (x - digamma_zero()), 1.0, 2.0),
         # erf_inv(y) / y by s = y^2
         "erf_inv": (
             lambda s: mp.erfinv(mp.sqrt(s)) / mp.sqrt(s) if s else mp.sqrt(mp.pi) / 2,

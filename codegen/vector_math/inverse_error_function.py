@@ -48,6 +48,7 @@ def ndtri(b: SpecialBuilder, p: Value) -> Value:
     far = _inverse_complement(b, b.select(usable, tail * 2.0, 0.25))
     result = b.select(middle, near, far) * -sqrt(2.0)
     result = b.select(tail.equals(0.0), -float("inf"), result)
+    result = b.select(tail.equals(0.5), 0.0, result)
     result = b.select(upper, -result, result)
     inside = b.both(p >= 0.0, p <= 1.0)
     return b.select(inside, result, float("nan"))

@@ -104,9 +104,9 @@ def hardshrink(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("softshrink")
 def softshrink(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """x moved towards 0 by lambd; NaN stays (x * 0 in the middle)."""
+    """x moved towards 0 by lambd; NaN stays (|x * 0| in the middle)."""
     x, amount = op.arg("self"), op.arg("lambd")
-    middle = b("mul.Scalar", x, 0)
+    middle = b("abs", b("mul.Scalar", x, 0))
     low = b("where.self", b("lt.Scalar", x, -amount), b("add.Scalar", x, amount), middle)
     return b("where.self", b("gt.Scalar", x, amount), b("sub.Scalar", x, amount), low)
 

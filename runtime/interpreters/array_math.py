@@ -119,6 +119,11 @@ class ArrayBuilder(SpecialBuilder):
             return self.value(_ELEMENTARY[stem](*map(self.array, operands)))
         return build(stem, self, *operands)
 
+    def where_any(
+        self, condition: Value, usual: Sequence[Value], rare: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        return list(rare() if self.array(condition).any() else usual)
+
     def repeat(
         self,
         trips: int,

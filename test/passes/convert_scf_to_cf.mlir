@@ -4,7 +4,7 @@
 // RUN: not lamina-opt %t.mlir -p convert-scf-to-cf 2>&1 | filecheck %s --check-prefix MANY
 
 // ONE: out0: tensor<2xf32>
-// ONE: 1  1
+// ONE: 1. 1.
 // MANY: convert-scf-to-cf: the body of an scf.parallel is one block, and cannot hold branches
 // MANY: leave the pass out
 func.func @main() -> tensor<2xf32> {
