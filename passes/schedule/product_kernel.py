@@ -48,7 +48,7 @@ def schedule_product_kernel(
     rows = extents.pop() if blocked else 1
     bits = _bits(products)
     most = PANEL_MODE_ROWS if panel_mode else _shared_rows(prod(extents) * rows)
-    if panel_mode and any(is_packed_in_tasks(shape) for shape in products.values()):
+    if panel_mode and any(shape.pairs == shape.b for shape in products.values()):
         most = PACKED_MODE_ROWS
     scratch = None if panel_mode else plan_block(stages, products)
     block = _block_rows(rows, products, target, bits, most, scratch)
