@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
@@ -81,16 +83,29 @@ def product_of_bytes(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 @lowers("_trilinear")
 def trilinear(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """The sum over `sumdim` of three tensors with dimensions added at expand1 to expand3."""
-    product: SSAValue | None = None
-    for name, dims in (("i1", "expand1"), ("i2", "expand2"), ("i3", "expand3")):
-        x: SSAValue = op.arg(name)
-        for dim in op.arg(dims):
-            x = b("unsqueeze", x, dim)
-        product = x if product is None else b("mul.Tensor", product, x)
-    assert product is not None
-    dims = op.arg("sumdim")
-    return b("sum.dim_IntList", product, dims) if dims else product
+    """The sum over `sumdim` of three tensors with dimensions added at expand1 to expand3.
+
+    What the third has none of is summed before it comes in, as in torch: the sum of an infinite
+    number's products is then one, and not one of each sign.
+    """
+    one, two, three = (
+        _expanded(b, op.arg(f"i{number}"), op.arg(f"expand{number}")) for number in (1, 2, 3)
+    )
+    dims, lacking = op.arg("sumdim"), set(op.arg("expand3"))
+    early, late = ([d for d in dims if (d in lacking) is first] for first in (True, False))
+    product = b("mul.Tensor", one, two)
+    if early:
+        product = b("sum.dim_IntList", product, early, True)
+    product = b("mul.Tensor", product, three)
+    if late:
+        product = b("sum.dim_IntList", product, late, True)
+    return b.view(product, shape_of(op.results[0]))
+
+
+def _expanded(b: CoreBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    for dim in dims:
+        x = b("unsqueeze", x, dim)
+    return x
 
 
 def _learned(op: SchemaOp, b: CoreBuilder, early: bool) -> tuple[SSAValue, SSAValue]:

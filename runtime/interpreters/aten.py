@@ -12,12 +12,15 @@ from importlib import import_module
 from typing import Any
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, PythonValues
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from lamina.dialects.context import Context
 from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.lowering.conversion import Conversion
+from lamina.passes.numerics.widen_half_floats import WidenHalfFloatsPass
 from lamina.runtime.interpreters import control
 from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
 from lamina.runtime.interpreters.specialize import depends_on_data, specialized
@@ -122,32 +125,58 @@ def _with(function: Callable[[Call], Any]) -> RunFunction:
 
 
 def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
-    """Run `op` as what it is lowered to: in core_aten, or in prims if it is of core_aten."""
+    """Run `op` as what it is lowered to: in core_aten, or in prims if it is of core_aten.
+
+    Half floats are computed with in f32, and rounded once, as passes have it in front of lowering.
+    """
     conversion, functions_below = _lowering_of(op.name.partition(".")[0])
     block = Block(arg_types=[operand.type for operand in op.operands])
     copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
     copy.operands = tuple(block.args)
     block.add_op(copy)
     # Lowerings may leave out results without uses.
-    used = [r for r, own in zip(copy.results, op.results, strict=True) if own.first_use]
-    end = func.ReturnOp(*used)
+    used = [own.first_use is not None for own in op.results]
+    end = func.ReturnOp(*(r for r, on in zip(copy.results, used, strict=True) if on))
     block.add_op(end)
-    region = Region(block)
+    if _is_widened(block):
+        end.detach()
+        values = _run_all(interpreter, block, args, functions)
+        results = iter(end.operands)
+        return tuple(values[next(results)] if on else None for on in used)
     try:
         replacements = conversion.apply(copy)
     except UnsupportedError as error:
         raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
     end.detach()
-    op_classes = {type(made) for made in region.walk()}
+    values = _run_all(interpreter, block, args, functions_below)
+    return tuple(None if value is None else values[value] for value in replacements)
+
+
+def _is_widened(block: Block) -> bool:
+    """Whether the one op of a function's body now computes in f32, between conversions."""
+    count = len(block.ops)
+    end = block.last_op
+    assert isinstance(end, func.ReturnOp)
+    kind = FunctionType.from_lists(block.arg_types, [value.type for value in end.operands])
+    function = func.FuncOp("op", kind, Region(block))
+    WidenHalfFloatsPass().apply(Context(), ModuleOp([function]))
+    return len(block.ops) > count
+
+
+def _run_all(
+    interpreter: Interpreter, block: Block, args: PythonValues, functions_for: FunctionsFor
+) -> dict[SSAValue, Any]:
+    """The values of a block, whose arguments are `args`."""
+    op_classes = {type(made) for op in block.ops for made in op.walk()}
     loops = {kind for kind in op_classes if kind.name.startswith("control.")}
     helper = Interpreter(interpreter.module)
-    helper.register_implementations(functions_below(op_classes - loops))
+    helper.register_implementations(functions_for(op_classes - loops))
     helper.register_implementations(control.functions(loops))
     values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
     for made in block.ops:
         results = helper.run_op(made, tuple(values[operand] for operand in made.operands))
         values.update(zip(made.results, results, strict=True))
-    return tuple(None if value is None else values[value] for value in replacements)
+    return values
 
 
 def _lowering_of(dialect: str) -> tuple[Conversion, FunctionsFor]:

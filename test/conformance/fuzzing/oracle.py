@@ -19,6 +19,7 @@ from fuzzing.program import Program
 from fuzzing.values import COMPLEX, FLOATS
 from torch.testing._comparison import default_tolerances
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 DRAWS = 24
 """Runs beside eager mode's: a comparison that the last bit decides goes either way in some."""
@@ -86,8 +87,26 @@ _EXACT = frozenset(
 )
 """Ops of ATen whose results are elements of their operands, or numbers: no rounding."""
 
-_SIGNLESS = frozenset(["native_batch_norm", "cudnn_batch_norm", "batch_norm", "native_group_norm"])
-"""Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`."""
+_SIGNLESS = frozenset(
+    [
+        "native_batch_norm",
+        "native_group_norm",
+        "convolution",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "mv",
+        "dot",
+    ]
+)
+"""Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`,
+and that of sums of products that begin at 0 or with the first product."""
+
+_SUMS = frozenset(
+    [*_SIGNLESS, "sum", "mean", "cumsum", "prod", "cumprod", "var", "std", "_trilinear"]
+)
+"""Ops whose operands are moved, too: a sum may lose more digits than the last of its result."""
 
 Results = list[torch.Tensor]
 
@@ -227,8 +246,10 @@ class _Nudging(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        made = func(*args, **(kwargs or {}))
         name = func._schema.name.partition("::")[2]
+        if name in _SUMS:
+            args = tree_map(self._moved, args)
+        made = func(*args, **(kwargs or {}))
         if name in _EXACT:
             return made
         for value, declared in zip(_listed(made), func._schema.returns, strict=False):
@@ -238,6 +259,13 @@ class _Nudging(TorchDispatchMode):
                 if name in _SIGNLESS:
                     self._sign(value)
         return made
+
+    def _moved(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.dtype not in (*FLOATS, *COMPLEX):
+            return value
+        moved = value.resolve_conj().clone(memory_format=torch.contiguous_format)
+        self._nudge(moved)
+        return moved
 
     def _nudge(self, value: torch.Tensor) -> None:
         if value.dtype in COMPLEX:
