@@ -154,6 +154,9 @@ class _Call:
         if self.name in WRITES_LAST or self.packet in ("set_", "resize_", "resize_as_"):
             return None
         for number, (_, _, target) in enumerate(self.written):
+            if _is_expanded(target):
+                # AOTAutograd would add up what the places of one element get.
+                return "writes through an expanded view, whose elements share memory"
             if any(meet(other, target) for _, _, other in self.written[:number]):
                 return "writes two tensors that share memory"
         for name, number, operand in self.read:
@@ -197,6 +200,11 @@ def meet(one: torch.Tensor, other: torch.Tensor) -> bool:
     if _is_sized_by_data(one) or _is_sized_by_data(other):
         return True  # perhaps
     return _layout(one).meets(_layout(other))
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return any(type(stride) is int and not stride and extent != 1 for extent, stride in sizes)
 
 
 def _is_sized_by_data(tensor: torch.Tensor) -> bool:

@@ -306,3 +306,24 @@ def test_results_without_elements_may_grow() -> None:
     check(function, lambda: (torch.ones(3),))
     result, other = compiled(lambda x: (x[:0] + 1, x + 1))(torch.ones(3))
     assert result.resize_(5).shape == (5,) and other.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.expand(2, 4).fill_(3),
+        lambda x: x.expand(2, 4).masked_fill_(x.expand(2, 4) > 0, 1),
+        lambda x: x.expand(2, 4).__setitem__((slice(None), torch.tensor([1])), 5.0),
+        lambda x: x[None].broadcast_to(3, 4)[1:].zero_(),
+    ],
+)
+def test_writes_through_expanded_views_are_refused(write: Callable[..., Any]) -> None:
+    """AOTAutograd adds up what is written to the places of one element."""
+
+    def program(x: Any) -> Any:
+        write(x)
+        return x + 0
+
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="whose elements share memory"):
+        torch.compile(program, backend="lamina")(torch.arange(4.0))

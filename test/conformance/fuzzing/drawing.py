@@ -133,10 +133,12 @@ def _run_write(state: _Drawing, line: Line) -> Line:
 
 
 def _shares_elements(state: _Drawing, name: str) -> bool:
-    """Whether elements of the argument that a tensor is a view of share memory.
+    """Whether elements of a tensor, or of the argument that it is a view of, share memory.
 
     What a write to them gives is open, and torch.compile refuses it.
     """
+    if 0 in _strides(state.live[name]):
+        return True
     memory = state.live[name].untyped_storage().data_ptr()
     shared = [n for n, value in state.arguments.items() if 0 in _strides(value)]
     return any(state.live[n].untyped_storage().data_ptr() == memory for n in shared)

@@ -74,6 +74,8 @@ def _of_error(error: Exception) -> Verdict:
         error = error.inner_exception  # pyright: ignore[reportAssignmentType]
     elif isinstance(error, TorchDynamoException):
         return Verdict("unexported", _line(error))
+    if "functionalization encountered a tensor being mutated that has internal" in str(error):
+        return Verdict("unexported", _line(error))  # torch refuses `unfold`, as it says
     if isinstance(error, UnsupportedError | ArgumentError):
         return Verdict("refused", _line(error))
     frames = traceback.extract_tb(error.__traceback__)
