@@ -98,10 +98,14 @@ _SIGNLESS = frozenset(
         "baddbmm",
         "mv",
         "dot",
+        "fmax",
+        "fmin",
+        "maximum",
+        "minimum",
     ]
 )
 """Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`,
-and that of sums of products that begin at 0 or with the first product."""
+that of sums of products that begin at 0 or with the first product, that of either operand."""
 
 _SUMS = frozenset(
     [*_SIGNLESS, "sum", "mean", "cumsum", "prod", "cumprod", "var", "std", "_trilinear"]
@@ -247,17 +251,17 @@ class _Nudging(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         name = func._schema.name.partition("::")[2]
-        if name in _SUMS:
+        if name in _SUMS and name not in _EXACT:
             args = tree_map(self._moved, args)
         made = func(*args, **(kwargs or {}))
-        if name in _EXACT:
-            return made
         for value, declared in zip(_listed(made), func._schema.returns, strict=False):
             alias = declared.alias_info
-            if isinstance(value, torch.Tensor) and (alias is None or alias.is_write):
+            if not isinstance(value, torch.Tensor) or not (alias is None or alias.is_write):
+                continue
+            if name not in _EXACT:
                 self._nudge(value)
-                if name in _SIGNLESS:
-                    self._sign(value)
+            if name in _SIGNLESS:
+                self._sign(value)
         return made
 
     def _moved(self, value: Any) -> Any:
@@ -278,6 +282,8 @@ class _Nudging(TorchDispatchMode):
         value.copy_(torch.where(stays, value, torch.nextafter(value, far)))
 
     def _sign(self, value: torch.Tensor) -> None:
+        if value.dtype not in FLOATS or 0 in value.stride():
+            return
         turns = (value == 0) & (torch.rand(value.shape, generator=self._random) < 0.5)
         value.copy_(torch.where(turns, -value, value))
 
