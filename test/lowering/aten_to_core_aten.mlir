@@ -59,10 +59,11 @@ func.func @attention(%q: tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32> {
 
 // A mask is applied before the softmax; rows that it masks whole are 0 after it.
 // CHECK-LABEL: @masked_attention
-// CHECK: core_aten.where.self(%m,
-// CHECK-NEXT: core_aten._softmax.default
-// CHECK: core_aten.any.dim(%m
-// CHECK: core_aten.where.self
+// CHECK: [[SCORES:%\S+]] = core_aten.where.self(%m,
+// CHECK-NEXT: [[MOST:%\S+]] = core_aten.amax.default([[SCORES]], dim = [-1], keepdim = true)
+// CHECK: [[NONE:%\S+]] = core_aten.eq.Scalar([[MOST]], other = -inf)
+// CHECK-NEXT: [[P:%\S+]] = core_aten._softmax.default([[SCORES]]
+// CHECK-NEXT: core_aten.where.self([[NONE]], {{%\S+}}, [[P]])
 func.func @masked_attention(%q: tensor<1x2x5x4xf32>, %m: tensor<5x5xi1>) -> tensor<1x2x5x4xf32> {
   %0 = aten.scaled_dot_product_attention.default(%q, %q, %q, %m) : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<5x5xi1>) -> tensor<1x2x5x4xf32>
   func.return %0 : tensor<1x2x5x4xf32>
