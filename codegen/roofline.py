@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from lamina.codegen.target import Target
 
 CLOCK_HZ = 3.5e9
+"""Cycles a second of a core that is busy."""
 ARITHMETIC_PORTS = 2
+"""Vector operations that a core begins in a cycle."""
 L2_BYTES_PER_CYCLE = 32
+"""Bytes that the second-level cache delivers in a cycle."""
 L3_BYTES_PER_CYCLE = 16
+"""Bytes that the last-level cache delivers to one core in a cycle."""
 MEMORY_BANDWIDTH = 20e9
 """Bytes a second that one core gets from memory."""
 

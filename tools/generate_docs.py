@@ -1,7 +1,8 @@
 """Writes the reference of ops and passes: `python -m lamina.tools.generate_docs [FOLDER]`.
 
-One page for each layer and one for the passes, made from the tables, docstrings and options that
-the tools use, so they cannot disagree. The pages are made when wanted and not committed.
+One page for each layer, one for the passes and one for the numbers that they decide by, made from
+the tables, docstrings and options that the tools use, so they cannot disagree. The pages are made
+when wanted and not committed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from xdsl.ir import Dialect
 from lamina.dialects.context import DIALECTS, load_dialect
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.passes.registry import PASSES, load_pass
+from lamina.tools.constants import constants
 from lamina.tools.listings import options_of, summary
 from lamina.tools.reporting import run_tool
 
@@ -64,6 +66,16 @@ def passes_page() -> Iterator[str]:
             yield f"Options: `{options}`\n"
 
 
+def constants_page() -> Iterator[str]:
+    """One row for each number that is explained, by file."""
+    yield "| constant | value | in | what it is |"
+    yield "|---|---|---|---|"
+    for found in constants():
+        if found.meaning is not None:
+            shown = f"`{found.name}` | {cell(found.value)} | `{found.path}` | {cell(found.meaning)}"
+            yield f"| {shown} |"
+
+
 def index_page() -> Iterator[str]:
     """Links, with the number of ops of each layer."""
     for name in DIALECTS:
@@ -71,6 +83,7 @@ def index_page() -> Iterator[str]:
         table = isinstance(dialect, TableDialect)
         count = len(dialect.rows) if table else len(list(dialect.operations))
         yield f"- [`{name}`]({name}.md): {count} ops. {ABOUT[name]}"
+    yield "- [constants](constants.md): the numbers that decisions are made with."
     yield f"- [passes](passes.md): {len(PASSES)} passes."
     for name in PASSES:
         yield f"  - [`{name}`](passes.md#{anchor(name)}): {summary(load_pass(name))}"
@@ -83,7 +96,11 @@ def anchor(heading: str) -> str:
 
 def generate(folder: Path) -> list[Path]:
     """Write all pages into `folder`; their paths."""
-    pages = {"index": ("Reference", index_page()), "passes": ("Passes", passes_page())}
+    pages = {
+        "index": ("Reference", index_page()),
+        "passes": ("Passes", passes_page()),
+        "constants": ("Constants", constants_page()),
+    }
     for name in DIALECTS:
         dialect = load_dialect(name)
         table = isinstance(dialect, TableDialect)

@@ -55,9 +55,9 @@ _FUNCTIONS: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
 }
 
-#: Calls of vector functions that LLVM inlines in a function; any further stay calls. They cost 3 %
-#: of the time where many are, and the code of a chain of functions grows with its length only.
 INLINED_CALLS = 16
+"""Calls of vector functions that LLVM inlines in a function; any further stay calls. They cost 3 %
+of the time where many are, and the code of a chain of functions grows with its length only."""
 
 
 def _float_operands(w: FunctionWriter, op: Operation) -> list[str]:

@@ -26,9 +26,13 @@ DIVISIONS = frozenset({"arith.divf", "arith.divsi", "arith.divui", "arith.remsi"
 CHEAP_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.copysign", "math.floor"})
 
 DIVISION_COST = 5
+"""A division, in adds."""
 SQRT_COST = 8
+"""A square root, in adds."""
 MATH_COST = 15
+"""A function of `math`, such as an exponential, in adds."""
 SPECIAL_COST = 60
+"""A special function, such as lgamma, in adds."""
 INLINED_SPECIAL = frozenset({"erfc", "fmod", "sigmoid"})
 """Special functions that are no longer than those of `math`."""
 TILE_SPEED = 16

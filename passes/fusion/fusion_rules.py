@@ -28,13 +28,16 @@ from lamina.passes.cost.kernel_model import (
 from lamina.passes.fusion.fusion_override import override
 
 MAX_CONTRACTIONS = 2
+"""Products of one kernel: attention has two."""
 MIN_PARALLEL_ROWS = 8
+"""Rows of a kernel at least: fewer would leave threads idle."""
 MIN_PADDED_ROWS = 64
 """Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
 its own has more to share out."""
 MAX_ROW_BYTES = 256 * 1024
+"""Scratch of a row at most."""
 MAX_PRODUCT_ROW_BYTES = 64 * 1024
-"""Scratch per row; products keep a block of at least eight rows."""
+"""Scratch of a row beside products, which keep a block of at least eight rows."""
 MOST_GROWTH = 16
 """A result of a product that is so many times its operands, as scores of attention are, may have
 longer rows: stored, it would take most of the program's memory."""

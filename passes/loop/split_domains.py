@@ -31,6 +31,7 @@ FIRST_PART = IntegerAttr(0, i64)
 LEAST_SHARE = 8
 """Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
 MAX_PARTS = 16
+"""Parts of a domain: as many as concatenations usually have pieces."""
 MANY_CUTS = 4
 """More cuts than these are not all tried at every step."""
 SLT, ULT = 2, 6

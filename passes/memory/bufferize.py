@@ -39,6 +39,7 @@ ENTRY = "lamina.entry"
 """Attribute of a function that the host calls."""
 
 ALIGNMENT = 64
+"""Bytes: buffers begin at lines of the caches."""
 
 POLL = StringAttr("poll")
 """Kind of the argument that loops of unknown length ask whether to stop."""

@@ -27,6 +27,7 @@ READERS = frozenset(
 """Ops that only read the memory they are given; any other op counts as writing it."""
 
 EVERYTHING = 1 << 62
+"""End of an access whose bytes are not known: behind any buffer."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from lamina.passes.schedule.stages import Access, Stage
 AHEAD_BYTES = 1 << 14
 """How far ahead to fetch: what memory delivers while one row of usual length is computed."""
 LINE_BYTES = 64
+"""What one fetch brings, on x86-64 and AArch64."""
 LINES_AHEAD = 32
 """How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
 INTO_L2 = 2

@@ -35,6 +35,7 @@ LEAST_CHUNK, MOST_CHUNK = 1024, 8192
 WHOLE_LINES = 64
 """Elements that tasks are a multiple of: whole cache lines of any type."""
 ENOUGH_TASKS = 64
+"""Tasks that any usual number of threads shares evenly: a dimension is cut into no more."""
 COLUMN_TASKS = 16
 """Tasks to aim for where neighbouring columns are reduced together."""
 COLUMN_SCRATCH_BYTES = 1 << 18

@@ -26,6 +26,7 @@ WAY_BYTES = 2048
 MIN_PANELS = 4
 """With fewer panels than this the copy is not read often enough to pay."""
 ROW_PADDING_BYTES = 64
+"""What is left free between rows of a copy, so that they share no sets of the nearest cache."""
 COPY_BYTES = 1 << 19
 """A larger copy has left the caches before its next panel, and would not fit the stack."""
 

@@ -25,6 +25,7 @@ MOST_STEPS = 1 << 11
 """Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
 ways take some 2 us for rows of a few hundred elements."""
 PLACE_BITS = 32
+"""Bits of the place of an element in its row, below its key."""
 LARGEST_PLACE = (1 << PLACE_BITS) - 1
 """Places count down from here, so that of equal keys the first is the greatest number."""
 

@@ -9,6 +9,7 @@ import pytest
 from lamina.dialects.context import load_dialect
 from lamina.dialects.source import op_names
 from lamina.passes.registry import PASSES
+from lamina.tools.constants import constants
 from lamina.tools.generate_docs import generate, main
 
 
@@ -44,10 +45,23 @@ def test_every_pass_is_described(pages: dict[str, str]) -> None:
     assert f"Options: `{{{options}}}`" in pages["passes.md"]
 
 
+def test_constants_are_explained(pages: dict[str, str]) -> None:
+    row = "| `MAX_CONTRACTIONS` | 2 | `passes/fusion/fusion_rules.py` | Products of one kernel"
+    assert row in pages["constants.md"]
+    assert "| `CHUNK_WORK` | 1 << 14 | `passes/schedule/row_kernel.py` |" in pages["constants.md"]
+
+
+def test_numbers_that_passes_decide_by_say_what_they_are() -> None:
+    passes = [found for found in constants() if found.path.startswith("passes/")]
+    assert len(passes) > 80
+    assert [found for found in passes if found.meaning is None] == []
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 0
     assert sorted(Path(line).name for line in capsys.readouterr().out.splitlines()) == [
         "aten.md",
+        "constants.md",
         "control.md",
         "core_aten.md",
         "index.md",
