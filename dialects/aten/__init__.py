@@ -1,17 +1,10 @@
 """The `aten` dialect: every overload that torch registers, from `schemas.tsv`."""
 
-from pathlib import Path
-
-from lamina.dialects.schema.dialect import TableDialect, table_rows
+from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.tables import aten_rows
 
-
-def _rows() -> dict[str, str]:
-    text = (Path(__file__).parent / "schemas.tsv").read_text()
-    return table_rows(text, default_suffix=True)
-
-
-Aten = TableDialect("aten", _rows, functional=False)
+Aten = TableDialect("aten", aten_rows, functional=False)
 
 
 def op(name: str) -> type[SchemaOp]:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from lamina.dialects.schema.dialect import TableDialect, table_rows
+from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.tables import table_rows
 
 
 def _rows() -> dict[str, str]:

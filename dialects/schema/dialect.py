@@ -9,10 +9,11 @@ from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
 
 from lamina.dialects.schema.effects import traits_of
-from lamina.dialects.schema.grammar import Schema, parse_schema
+from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.names import UnknownOpError, unknown_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.slots import Slots
+from lamina.dialects.schema.tables import schema_of
 
 _DOT = "__"
 """In the names of op classes, which cannot have dots; no overload is named with it."""
@@ -80,8 +81,7 @@ class TableDialect(Dialect):
 
     def schema(self, name: str) -> Schema:
         """The parsed schema of an overload name."""
-        text, _, tags = self.rows[name].partition("\t")
-        return parse_schema(text, frozenset(tags.split(",")) if tags else frozenset())
+        return schema_of(self.rows[name])
 
 
 def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
@@ -101,17 +101,4 @@ def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
     )
 
 
-def table_rows(text: str, *, default_suffix: bool) -> dict[str, str]:
-    """Index a table: overload name to line. Lines are a schema, a tab, and comma-separated tags."""
-    rows: dict[str, str] = {}
-    for line in text.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        name = line[line.index("::") + 2 : line.index("(")]
-        if "." not in name and default_suffix:
-            name += ".default"
-        rows[name] = line
-    return rows
-
-
-__all__ = ["TableDialect", "UnknownOpError", "table_rows"]
+__all__ = ["TableDialect", "UnknownOpError"]

@@ -51,6 +51,68 @@ def test_imports_go_down(path: Path, syntax_of: SyntaxOf) -> None:
             assert layer in FOREIGN[package], f"line {line}: {layer} may not import {package}"
 
 
+CIRCLES: dict[str, str] = {
+    "lamina.dialects.loop.access": "a nest verifies the notes that are written on it",
+    "lamina.codegen.vector_math": "functions are made of functions",
+    "lamina.runtime.interpreters.aten": "an op without a function is run as what it is lowered to",
+    "lamina.lowering.bound_dynamic_shapes.pointwise": "what has no row is bounded elementwise",
+}
+"""Modules that import one another, by the first of each group, and why."""
+
+
+def module_name(path: Path) -> str:
+    return ".".join(("lamina", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
+
+
+def test_circles_of_imports_are_known(syntax_of: SyntaxOf) -> None:
+    """Also those that imports inside functions hide; what is only for types does not count."""
+    modules = {module_name(path): path for path in SOURCES}
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        found = {imported for _, imported in imports(without_typing(syntax_of(path)))}
+        graph[name] = {
+            target
+            for imported in found
+            for target in (imported, imported.rpartition(".")[0])
+            if target in modules
+            and target != name
+            and (target == imported or imported not in modules)
+        }
+    assert sorted(first for first in circles(graph)) == sorted(CIRCLES)
+
+
+def without_typing(tree: ast.Module) -> ast.Module:
+    body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    ]
+    return ast.Module(body, [])
+
+
+def circles(graph: dict[str, set[str]]) -> Iterator[str]:
+    """The first module, by name, of each group in which all reach one another."""
+    reached = {name: reach(graph, name) for name in graph}
+    seen: set[str] = set()
+    for name in sorted(graph):
+        if name not in seen and name in reached[name]:
+            seen |= {other for other in reached[name] if name in reached[other]}
+            yield name
+
+
+def reach(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        for target in graph[pending.pop()]:
+            if target not in found:
+                found.add(target)
+                pending.append(target)
+    return found
+
+
 def test_codegen_knows_no_tensor_ops(syntax_of: SyntaxOf) -> None:
     """Code generation starts from scheduled loops; a table dialect in it would be a short cut."""
     tables = ("lamina.dialects.aten", "lamina.dialects.core_aten", "lamina.dialects.prims")

@@ -10,7 +10,7 @@ with a ValueError, whose text the verifier shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -38,7 +38,7 @@ def find_rule(dialect: str, overload_name: str, tags: frozenset[str]) -> Rule | 
         return _load(path)
     from lamina.dialects.schema.result_rules import variants
 
-    variant = variants.find(overload_name, tags)
+    variant = variants.find(overload_name, tags, partial(find_rule, "aten"))
     if variant is not None:
         return variant
     return _load("pointwise:pointwise") if "pointwise" in tags else None

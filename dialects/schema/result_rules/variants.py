@@ -15,32 +15,32 @@ from xdsl.ir import Attribute
 from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.promotion import BOOL, FLOAT, category
 from lamina.dialects.schema.result_rules.pointwise import floating, promoting, same
+from lamina.dialects.schema.result_rules.rule_table import RULES
 from lamina.dialects.schema.result_rules.shapes import Types, same_shape, tensor
+from lamina.dialects.schema.tables import aten_rows, schema_of
 
 Rule = Callable[[Mapping[str, Any]], list[Attribute]]
+RuleOf = Callable[[str, frozenset[str]], Rule | None]
 
 _VARIANT_TAGS = frozenset({"inplace", "inplace_view", "out", "core", "generated"})
 _FOREACH = "_foreach_"
 
 
-def find(overload_name: str, tags: frozenset[str]) -> Rule | None:
-    """The rule of an overload that is a variant of another; None if it is none of these kinds."""
+def find(overload_name: str, tags: frozenset[str], rule_of: RuleOf) -> Rule | None:
+    """The rule of an overload that is a variant of another; None if it is none of these kinds.
+
+    `rule_of` finds the rule of another overload, by its name and tags.
+    """
     base, _, overload = overload_name.partition(".")
     if base.startswith(_FOREACH):
         return _each(base, overload, tags)
     if "out" in tags:
-        return _out(overload_name)
+        return _out(overload_name, rule_of)
     if "inplace" in tags:
-        return _in_place(overload_name, tags)
+        return _in_place(overload_name, tags, rule_of)
     if base.endswith("_copy"):
-        return _rule_of(f"{base.removesuffix('_copy')}.{overload}", frozenset())
+        return rule_of(f"{base.removesuffix('_copy')}.{overload}", frozenset())
     return None
-
-
-def _rule_of(overload_name: str, tags: frozenset[str]) -> Rule | None:
-    from lamina.dialects.schema.result_rules import find_rule
-
-    return find_rule("aten", overload_name, tags - _VARIANT_TAGS)
 
 
 def _functional_name(base: str) -> str:
@@ -50,13 +50,13 @@ def _functional_name(base: str) -> str:
     return base.removesuffix("_")
 
 
-def _in_place(overload_name: str, tags: frozenset[str]) -> Rule | None:
+def _in_place(overload_name: str, tags: frozenset[str], rule_of: RuleOf) -> Rule | None:
     base, _, overload = overload_name.partition(".")
     functional = _functional_name(base)
-    rule = _rule_of(f"{functional}.{overload}", tags)
+    rule = rule_of(f"{functional}.{overload}", tags - _VARIANT_TAGS)
     if rule is None:
         other = _with_arguments_of(overload_name, functional)
-        rule = other and _rule_of(other.overload_name, other.tags)
+        rule = other and rule_of(other.overload_name, other.tags - _VARIANT_TAGS)
     if "inplace_view" in tags:
         return rule
     return same if rule is None else _checked(rule)
@@ -84,19 +84,17 @@ def _need_cast(source: Attribute, target: Attribute) -> None:
         raise ValueError(f"elements of type {source} cannot be stored as {target}")
 
 
-def _out(overload_name: str) -> Rule | None:
+def _out(overload_name: str, rule_of: RuleOf) -> Rule | None:
     """Shapes of the functional overload, element types of the `out` tensors."""
-    from lamina.dialects.aten import Aten
-
-    if overload_name not in Aten.rows:
+    if overload_name not in aten_rows():
         return None
-    schema = Aten.schema(overload_name)
+    schema = schema_of(aten_rows()[overload_name])
     if not schema.results:  # lists that are written are not given back
         return lambda args: []
     outs = [arg.name for arg in schema.args if arg.mutated and arg.kwarg_only]
     base = overload_name.partition(".")[0]
     functional = _with_arguments_of(overload_name, base)
-    rule = functional and _rule_of(functional.overload_name, functional.tags)
+    rule = functional and rule_of(functional.overload_name, functional.tags - _VARIANT_TAGS)
     if rule is None or functional is None:
         return lambda args: [args[name] for name in outs]
     defaults = {arg.name: arg.default for arg in functional.args if not arg.required}
@@ -118,16 +116,15 @@ def _with_arguments_of(overload_name: str, base: str) -> Schema | None:
 
     Factories have a dtype, layout and device where their `out=` variant has a tensor.
     """
-    from lamina.dialects.aten import Aten
-
-    if overload_name not in Aten.rows:
+    rows = aten_rows()
+    if overload_name not in rows:
         return None
-    variant = Aten.schema(overload_name)
+    variant = schema_of(rows[overload_name])
     wanted = [(a.name, a.type) for a in variant.args if not (a.mutated and a.kwarg_only)]
-    for name in Aten.rows:
+    for name in rows:
         if not name.startswith(base + "."):
             continue
-        other = Aten.schema(name)
+        other = schema_of(rows[name])
         if [(a.name, a.type) for a in other.args][: len(wanted)] == wanted and not other.mutates:
             return other
     return None
@@ -142,8 +139,6 @@ _SINGLE_RESULTS = ("norm", "max", "powsum")
 
 def _each(base: str, overload: str, tags: frozenset[str]) -> Rule | None:
     """`_foreach_*`: what the lists' tensors broadcast to, floats where the single op gives them."""
-    from lamina.dialects.schema.result_rules import RULES
-
     if "inplace" in tags or "out" in tags:
         return lambda args: []
     single = base.removeprefix(_FOREACH)
