@@ -78,7 +78,7 @@ def attention(a: Call) -> Array:
     if a["enable_gqa"]:
         times = query.shape[-3] // key.shape[-3]
         key, value = np.repeat(key, times, -3), np.repeat(value, times, -3)
-    scale = a["scale"] if a["scale"] is not None else query.shape[-1] ** -0.5
+    scale = a["scale"] if a["scale"] is not None else max(query.shape[-1], 1) ** -0.5
     scores = query @ np.swapaxes(key, -1, -2) * scale
     mask = a["attn_mask"]
     if a["is_causal"]:
