@@ -192,13 +192,19 @@ def _input_named(name: str) -> dict[str, Attribute]:
 
 
 def open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, Any]) -> None:
-    """Parameters that no constant is bound to are inputs like any other."""
+    """Parameters that no constant is bound to are inputs like any other.
+
+    Arguments without a name keep those that they are numbered with: there are more inputs now.
+    """
     if main.arg_attrs is None:
+        return
+    opened = [slot.kind in BOUND_KINDS and slot.name not in bound for slot in slots]
+    if not any(opened):
         return
     entries = [
         DictionaryAttr({**attributes.data, **_input_named(slot.name)})
-        if slot.kind in BOUND_KINDS and slot.name not in bound
+        if is_opened or slot.kind == "input"
         else attributes
-        for slot, attributes in zip(slots, main.arg_attrs.data, strict=True)
+        for slot, attributes, is_opened in zip(slots, main.arg_attrs.data, opened, strict=True)
     ]
     main.properties["arg_attrs"] = ArrayAttr(entries)

@@ -36,10 +36,19 @@ def softmax(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 def _centered(
     b: PrimsBuilder, x: SSAValue, dims: Sequence[int], eps: float
 ) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """x - mean, the mean and 1 / sqrt(var + eps); the last two without `dims`."""
-    mean = b.mean(x, dims)
-    centered = b("sub", x, b.keep_dims(mean, shape_of(x), dims))
-    variance = b.mean(b("mul", centered, centered), dims)
+    """x - mean, the mean and 1 / sqrt(var + eps); the last two without `dims`.
+
+    The walk that adds up squares adds up the differences, too: what they leave is what rounding has
+    taken from the mean, by up to a unit of its last place, and many deviations of a flat row.
+    """
+    shape = shape_of(x)
+    first = b.mean(x, dims)
+    differences = b("sub", x, b.keep_dims(first, shape, dims))
+    lost = b.mean(differences, dims)
+    squares = b.mean(b("mul", differences, differences), dims)
+    variance = b("sub", squares, b("mul", lost, lost))
+    mean = b("add", first, lost)
+    centered = b("sub", x, b.keep_dims(mean, shape, dims))
     return centered, mean, b("rsqrt", b.with_number("add", variance, eps))
 
 

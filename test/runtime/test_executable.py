@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+import lamina
 from lamina.codegen import jit
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
@@ -112,3 +113,13 @@ def test_openmp_runtime_of_torch_is_shared() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_arguments_keep_their_names_when_parameters_are_inputs() -> None:
+    """The second has none; it is the first input, or the second one where `w` is one as well."""
+    compiled = lamina.compile("""
+func.func @main(%w: tensor<4xf32> {lamina.kind = "parameter", lamina.name = "w"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = prims.mul(%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}""")  # noqa: E501 - an argument on one line
+    assert [slot.name for slot in compiled.inputs] == ["w", "arg0"]

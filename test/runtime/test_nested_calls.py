@@ -158,6 +158,8 @@ import os, signal, sys, threading, time
 import numpy as np
 import lamina
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's background job
+
 @lamina.extern_kernel("mine.f")
 def f(a):
     print("in the kernel", flush=True)
