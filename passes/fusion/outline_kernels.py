@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -33,11 +33,24 @@ KERNEL = "lamina.kernel"
 
 
 def verify_kernel_function(function: func.FuncOp) -> None:
-    """Raises InputError, naming the nest, for nests that cannot share a kernel as noted."""
+    """Raises InputError, naming the nest, for nests that cannot share a kernel as noted.
+
+    So it does for results that no nest of the kernel makes, and for one that is returned twice:
+    each has a buffer of its own, which its nest writes.
+    """
     try:
         verify_kernel(function.body.walk())
     except KernelFault as fault:
         raise invalid(fault.op, fault.reason) from fault
+    end = function.body.block.last_op
+    if isinstance(end, func.ReturnOp):
+        returned: set[SSAValue] = set()
+        for number, value in enumerate(end.operands):
+            if isinstance(value, BlockArgument):
+                raise invalid(end, f"result {number} of a kernel is an argument; copy it in a nest")
+            if value in returned:
+                raise invalid(end, f"result {number} of a kernel is another result, too")
+            returned.add(value)
 
 
 @dataclass(frozen=True)

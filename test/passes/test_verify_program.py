@@ -140,3 +140,28 @@ def test_a_row_that_ends_in_another_is_refused(read: int, moved: str) -> None:
     padded = padded.replace("%y[g, i]", "%y[g, 0]")
     with pytest.raises(InputError, match=r"it touches other rows \(d0\)"):
         lamina.parse(padded)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("%r, %r", "result 1 of a kernel is another result, too"),
+        ("%r, %x", "result 1 of a kernel is an argument"),
+    ],
+)
+def test_results_that_no_nest_writes(returned: str, message: str) -> None:
+    kind = "tensor<8x8xf32>"
+    text = KERNEL.replace("[j, i]", "[i, j]").replace(
+        f"-> {kind} attr", f"-> ({kind}, {kind}) attr"
+    )
+    text = text.replace(
+        f"  func.return %r : {kind}\n}}\n", f"  func.return {returned} : {kind}, {kind}\n}}\n"
+    )
+    first, _, rest = text.partition("func.func private")
+    first = first.replace(
+        f"%r = func.call @kernel_0(%x) : ({kind}) -> {kind}",
+        f"%r, %s = func.call @kernel_0(%x) : ({kind}) -> ({kind}, {kind})",
+    )
+    first = first.replace(f"func.return {returned} : {kind}, {kind}", f"func.return %r : {kind}")
+    with pytest.raises(InputError, match=message):
+        lamina.parse(first + "func.func private" + rest)
