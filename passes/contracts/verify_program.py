@@ -7,11 +7,12 @@ used, bodies see their arguments only, and the nests of a kernel agree on its ro
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, Float80Type, Float128Type, FloatAttr, ModuleOp
 
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.refusal import invalid
 
 
 def verify_program(module: ModuleOp) -> None:
@@ -22,7 +23,25 @@ def verify_program(module: ModuleOp) -> None:
 
 def verify_between_ops(module: ModuleOp) -> None:
     """`verify_program`, without the ops' own verifiers."""
+    _refuse_long_floats(module)
     verify_dominance(module)
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
             verify_kernel_function(function)
+
+
+def _refuse_long_floats(module: ModuleOp) -> None:
+    """Nothing computes in them, and xDSL cannot print their numbers."""
+    for op in module.walk():
+        kinds = [value.type for value in (*op.operands, *op.results)]
+        kinds += [
+            argument.type for region in op.regions for b in region.blocks for argument in b.args
+        ]
+        noted = [*op.properties.values(), *op.attributes.values()]
+        kinds += [a.type for a in noted if isinstance(a, FloatAttr)]
+        kinds += [
+            a.type for n in noted if isinstance(n, ArrayAttr) for a in n if isinstance(a, FloatAttr)
+        ]
+        long = next((kind for kind in kinds if isinstance(kind, Float80Type | Float128Type)), None)
+        if long is not None:
+            raise invalid(op, f"{long} is no type that is computed in; the widest is f64")

@@ -6,7 +6,7 @@ function, since loops no longer show them.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from math import ceil, log2, prod
 
 from xdsl.dialects import func
@@ -38,10 +38,13 @@ class KernelCost:
         return DenseArrayBase.from_list(i64, [min(count, 2**63 - 1) for count in astuple(self)])
 
 
+_COUNTS = fields(KernelCost)
+
+
 def kernel_cost(function: func.FuncOp) -> KernelCost:
     """Of a kernel function: as was noted when it was scheduled, or counted now."""
     noted = function.attributes.get(COST)
-    if isinstance(noted, DenseArrayBase):
+    if isinstance(noted, DenseArrayBase) and noted.elt_type == i64 and len(noted) == len(_COUNTS):
         return KernelCost(*(int(n) for n in noted.get_values()))
     ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
     results = sum(type_bytes(t) for t in function.function_type.outputs)

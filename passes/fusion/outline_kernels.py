@@ -42,7 +42,8 @@ def verify_kernel_function(function: func.FuncOp) -> None:
         verify_kernel(function.body.walk())
     except KernelFault as fault:
         raise invalid(fault.op, fault.reason) from fault
-    end = function.body.block.last_op
+    # Branches between blocks are of explicit loops, whose results are buffers.
+    end = function.body.block.last_op if len(function.body.blocks) == 1 else None
     if isinstance(end, func.ReturnOp):
         returned: set[SSAValue] = set()
         for number, value in enumerate(end.operands):

@@ -17,7 +17,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from lamina.dialects.errors import ExecutionError
+from lamina.dialects.errors import ExecutionError, InputError
 
 
 @register_impls
@@ -27,6 +27,8 @@ class ControlFunctions(InterpreterFunctions):
     @impl(scf.ForOp)
     def for_loop(self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> Any:
         low, high, step, *carried = args
+        if int(step) < 1:
+            raise InputError(f"scf.for: its step is {step}; it has to be positive")
         for index in range(int(low), int(high), int(step)):
             given = (np.int64(index), *carried)
             carried = interpreter.run_ssacfg_region(op.body, given, "scf.for")

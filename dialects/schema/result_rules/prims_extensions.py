@@ -97,7 +97,10 @@ def convolution(args: Args) -> Types:
             f"input {value} has {shape[1]} channels, weight {weight} with {groups} groups "
             f"takes {kernel[1] * groups}"
         )
-    columns = [repeat_to(args[name], rank, name) for name in ("stride", "padding", "dilation")]
+    columns = [args[name] for name in ("stride", "padding", "dilation")]
+    for name, numbers in zip(("stride", "padding", "dilation"), columns, strict=True):
+        if len(numbers) != rank:
+            raise ValueError(f"{name} has {len(numbers)} numbers for {rank} spatial dims")
     out: list[int] = []
     for size, window, stride, padding, dilation in zip(
         shape[2:], kernel[2:], *columns, strict=True
