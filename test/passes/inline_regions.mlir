@@ -31,7 +31,11 @@ func.func private @same(%x: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.r
   func.return %x : tensor<4xf32>
 }
 func.func private @kernel_0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.kernel} {
-  func.return %x : tensor<4xf32>
+  %r = loop.generic (i) in [4] reads(%x[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<4xf32>
 }
 // CHECK:         func.func @main
 // CHECK:         ^bb0(%q: tensor<i1>, %a: tensor<4xf32>):
