@@ -73,6 +73,8 @@ class _Walk:
     sums: list[tuple[GenericOp, ColumnPlan]] = field(default_factory=list)
     finishing: list[list[GenericOp]] = field(default_factory=list)
     """Nests of kernels that only go on with the sums: each runs as a last part of the kernel."""
+    late: int = 0
+    """Bits of what is done when all rows have been walked: the rows cannot need it."""
 
     @property
     def nests(self) -> list[GenericOp]:
@@ -115,7 +117,7 @@ class _Fusing:
                 continue
             walk = self.walks.get(other) or _Walk(other.kernels)
             plan = column_plan(walk.kernels, kernel, nest)
-            if plan is None or other.needs & cluster.bits:
+            if plan is None or other.needs & cluster.bits or cluster.needs & walk.late:
                 continue
             said = self._said(walk, other, cluster, nest, plan)
             value = max(kernel.inputs, key=value_bytes)
@@ -129,6 +131,7 @@ class _Fusing:
             walk.finishing += [rest] if (rest := cluster.nests[1:]) else []
             walk.plan = plan
             walk.parts = _parts(walk.nests, nest, plan)
+            walk.late |= cluster.bits
             self.graph.merge(other, cluster)
             self.walks[other] = walk
             return
