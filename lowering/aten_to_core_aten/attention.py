@@ -70,6 +70,8 @@ def _scores(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 def _weights(op: SchemaOp, b: CoreBuilder, scores: SSAValue) -> SSAValue:
     """Their softmax; 0 in rows that are -inf throughout, whether by the mask or by their scores."""
+    if not shape_of(scores)[-1]:  # no keys: nothing is added up
+        return _softmax(b, scores)
     largest = b("amax", scores, [-1], True)
     zero = b.full([], 0.0, element_of(scores))
     return b("where.self", b("eq.Scalar", largest, -inf), zero, _softmax(b, scores))

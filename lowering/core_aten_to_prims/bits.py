@@ -38,11 +38,9 @@ def view_dtype(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     x, element, shape = op.arg("self"), element_of(op.results[0]), shape_of(op.results[0])
     if element_of(x) == element:
         return x
-    if is_bool(element):  # a byte each, which is 0 or 1 of what has been a bool
-        bits = _with_bits(b, x, _unsigned(8), shape) if not is_complex(element_of(x)) else None
-        if bits is None:
-            raise b.refuse(f"{element_of(x)} as {element}", "dtypes of real numbers")
-        return b("ne", bits, b.full(shape, 0, _unsigned(8)))
+    if is_bool(element):
+        # The bytes may be others than 0 and 1, which torch keeps; so it is with writes to them.
+        raise b.refuse(f"{element_of(x)} as {element}", "ne(x, 0)")
     if is_bool(element_of(x)):
         x = b.convert(x, _unsigned(8))
         if element_of(x) == element:
