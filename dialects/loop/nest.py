@@ -6,7 +6,8 @@ Reads have affine index maps without pads; tensors that the body indexes itself 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import (
@@ -183,3 +184,47 @@ def print_body(printer: Printer, op: OrderedNest) -> None:
         printer.print_op_attributes(op.attributes, print_keyword=True)
     printer.print_string(" ")
     printer.print_region(op.body, print_empty_block=False)
+
+
+def print_carried(printer: Printer, op: OrderedNest, carries: Iterable[Attribute]) -> None:
+    """Print ` carries(...)`, then ` outs(...)` or ` gives(...)`, attributes and body."""
+    printer.print_string(" carries(")
+    printer.print_list(carries, printer.print_attribute)
+    printer.print_string(")")
+    if op.outs:
+        printer.print_string(" outs(")
+        printer.print_list(op.outs, lambda v: print_typed(printer, v))
+    else:
+        printer.print_string(" gives(")
+        printer.print_list(op.res, lambda r: printer.print_attribute(r.type))
+    printer.print_string(")")
+    print_body(printer, op)
+
+
+@dataclass
+class Carried:
+    """What `print_carried` prints: values carried, buffers or types of results, and the rest."""
+
+    carries: list[Attribute]
+    outs: list[SSAValue]
+    types: list[Attribute]
+    attributes: dict[str, Attribute]
+    body: Region
+
+
+def parse_carried(parser: Parser) -> Carried:
+    """Parse `carries(...)`, then `outs(...)` or `gives(...)`, attributes and body."""
+    parser.parse_keyword("carries")
+    carries = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
+    outs: list[SSAValue] = []
+    types: list[Attribute] = []
+    if parser.parse_optional_keyword("outs"):
+        outs = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parse_typed(parser)
+        )
+    else:
+        parser.parse_keyword("gives")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    noted = parser.parse_optional_attr_dict_with_keyword()
+    attributes = {} if noted is None else dict(noted.data)
+    return Carried(carries, outs, types, attributes, parser.parse_region())

@@ -18,11 +18,10 @@ from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
     OrderedNest,
     nest_properties,
+    parse_carried,
     parse_reads,
-    parse_typed,
-    print_body,
+    print_carried,
     print_reads,
-    print_typed,
 )
 from lamina.dialects.loop.syntax import parse_domain, print_domain
 
@@ -120,17 +119,7 @@ class ScanOp(OrderedNest):
         print_domain(printer, self.extents)
         printer.print_string(f" along {self.dim}")
         print_reads(printer, self)
-        printer.print_string(" carries(")
-        printer.print_list(self.carries, printer.print_attribute)
-        printer.print_string(")")
-        if self.outs:
-            printer.print_string(" outs(")
-            printer.print_list(self.outs, lambda v: print_typed(printer, v))
-        else:
-            printer.print_string(" gives(")
-            printer.print_list(self.res, lambda r: printer.print_attribute(r.type))
-        printer.print_string(")")
-        print_body(printer, self)
+        print_carried(printer, self, self.carries)
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
@@ -138,20 +127,17 @@ class ScanOp(OrderedNest):
         parser.parse_keyword("along")
         along = parser.parse_integer(allow_negative=False)
         inputs, maps, sources = parse_reads(parser, names)
-        parser.parse_keyword("carries")
-        carries = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
-        outs: list[SSAValue] = []
-        types: list[Attribute] = []
-        if parser.parse_optional_keyword("outs"):
-            outs = parser.parse_comma_separated_list(
-                parser.Delimiter.PAREN, lambda: parse_typed(parser)
-            )
-        else:
-            parser.parse_keyword("gives")
-            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        body = parser.parse_region()
-        op = cls(extents, along, inputs, maps, carries, types, body, sources=sources, outs=outs)
-        if attributes is not None:
-            op.attributes.update(attributes.data)
+        rest = parse_carried(parser)
+        op = cls(
+            extents,
+            along,
+            inputs,
+            maps,
+            rest.carries,
+            rest.types,
+            rest.body,
+            sources=sources,
+            outs=rest.outs,
+        )
+        op.attributes.update(rest.attributes)
         return op
