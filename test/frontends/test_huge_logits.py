@@ -83,6 +83,7 @@ def test_rows_of_minus_infinity(dtype: torch.dtype, kind: type, keys: int) -> No
         given.append(mask)
     module = kind()
     got = lamina.compile(torch.export.export(module, tuple(given)), cache=False)(*given)
+    # Eager mode rounds half-float weights before they multiply values; the f32 program does not.
     wide = {"rtol": 2e-2, "atol": 2e-2} if dtype.itemsize == 2 else {"rtol": 1e-4, "atol": 1e-5}
     wanted = (
         module(*(t.float() for t in given)).to(dtype) if dtype.itemsize == 2 else module(*given)

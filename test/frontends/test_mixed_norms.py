@@ -80,9 +80,11 @@ def test_gradients(name: str, kind: torch.dtype) -> None:
     torch._dynamo.reset()
     expected = gradients(given, x)
     actual = torch.compile(gradients, backend="lamina", fullgraph=True)(given, x)
+    # Of f32 weights too, gradients are sums of half floats that eager mode has rounded on the way.
+    wide = {"rtol": 0.016, "atol": 0.01}
     for path in given:
-        torch.testing.assert_close(actual[0][path], expected[0][path], rtol=0.016, atol=0.01)
-    torch.testing.assert_close(actual[1], expected[1], rtol=0.016, atol=0.01)
+        torch.testing.assert_close(actual[0][path], expected[0][path], **wide)
+    torch.testing.assert_close(actual[1], expected[1], **wide)
 
 
 Kernel = Callable[..., tuple[Tensor, ...]]
@@ -119,4 +121,4 @@ def test_saved_statistics(name: str, kind: torch.dtype) -> None:
     expected = program(*args)
     actual = torch.compile(program, backend="lamina", fullgraph=True)(*args)
     for one, other in zip(actual, expected, strict=True):
-        torch.testing.assert_close(one, other.to(one.dtype), rtol=0.016, atol=0.01)
+        torch.testing.assert_close(one, other.to(one.dtype))

@@ -128,6 +128,7 @@ class Trial:
         if len(results) < len(self.wanted):
             return f"gives {len(results)} results"
         for got, wanted in zip(results, self.wanted, strict=False):
+            # Passes move where half floats are rounded: by one unit in the last place of bf16.
             if np.shape(got) != np.shape(wanted) or not np.allclose(
                 _wide(got), _wide(wanted), rtol=1e-2 if _is_half(wanted) else 1e-4, atol=1e-4
             ):
