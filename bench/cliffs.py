@@ -77,9 +77,13 @@ def _difference(ours: Any, eager: Any) -> float:
     return (apart / eager.double().abs().max().clamp(min=1e-30)).item()
 
 
-def compare(patterns: Sequence[str], seconds: float, limit: float) -> None:
-    """Prints a line for each program whose name matches, then those above the limit."""
-    chosen = [c for c in CLIFFS if not patterns or any(fnmatch(c.name, p) for p in patterns)]
+def named(patterns: Sequence[str]) -> list[Cliff]:
+    """The programs whose names match one of the patterns; all without any."""
+    return [c for c in CLIFFS if not patterns or any(fnmatch(c.name, p) for p in patterns)]
+
+
+def compare(chosen: Sequence[Cliff], seconds: float, limit: float) -> None:
+    """Prints a line for each program, then those above the limit."""
     title = f"{'program':48}{'sizes':22}{'ours, best / median':>22}{'eager':>22}"
     print(f"{title}{'factor':>8}{'median':>8}{'differs':>10}")
     behind: list[Row] = []
@@ -105,10 +109,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--limit", type=float, default=LIMIT)
-    chosen = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = str(chosen.threads)
-    torch.set_num_threads(chosen.threads)
-    compare(chosen.patterns, chosen.seconds, chosen.limit)
+    options = parser.parse_args()
+    chosen = named(options.patterns)
+    if not chosen:
+        parser.error(f"no program is named like {' or '.join(options.patterns)}")
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    torch.set_num_threads(options.threads)
+    compare(chosen, options.seconds, options.limit)
 
 
 if __name__ == "__main__":

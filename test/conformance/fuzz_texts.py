@@ -78,6 +78,8 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--show", type=int, metavar="N", help="print the text of case N")
     options = parser.parse_args(given)
+    if min(options.cases, options.start, options.show or 0) < 0:
+        parser.error("cases are counted from 0")
     made = corpus()
     if options.show is not None:
         print(text_of(options.seed, options.show, made))
