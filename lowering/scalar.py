@@ -28,8 +28,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.loop.rounding import is_half, mark_implicit
-from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.loop.scalar_ops import binary_op, scalar_op_class
 from lamina.dialects.loop.special import SpecialOp
 
 Number: TypeAlias = IntegerAttr | FloatAttr
@@ -191,15 +192,23 @@ def binary(
     return emit
 
 
-add = binary(arith.AddfOp, arith.AddiOp)
-sub = binary(arith.SubfOp, arith.SubiOp)
-mul = binary(arith.MulfOp, arith.MuliOp)
-maximum = binary(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, bools=True)
-minimum = binary(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, bools=True)
-bitwise_and = binary(None, arith.AndIOp, bools=True)
-bitwise_or = binary(None, arith.OrIOp, bools=True)
-bitwise_xor = binary(None, arith.XOrIOp, bools=True)
-divide = binary(arith.DivfOp, arith.DivSIOp, arith.DivUIOp)
+BY_NAME: dict[str, Binary] = {
+    row.name: binary(
+        scalar_op_class(row.loop) if row.loop else None,
+        scalar_op_class(row.integer),
+        scalar_op_class(row.unsigned) if row.unsigned else None,
+        bools=row.bools,
+    )
+    for row in PRIMITIVES.values()
+    if row.operands == 2 and row.integer.startswith("arith.") and not row.is_special
+}
+"""Primitives of two operands that are one op of `arith`, whatever the type."""
+
+add, sub, mul, divide = (BY_NAME[name] for name in ("add", "sub", "mul", "div"))
+maximum, minimum = BY_NAME["maximum"], BY_NAME["minimum"]
+bitwise_and, bitwise_or, bitwise_xor = (
+    BY_NAME[name] for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+)
 modulo = binary(None, arith.RemSIOp, arith.RemUIOp)
 
 

@@ -9,17 +9,12 @@ from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.vector import fused_multiply_add
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.elementwise import ROWS
+from lamina.dialects.loop.scalar_ops import scalar_op_class
 from lamina.dialects.loop.special import SpecialOp
 
 _INTRINSICS: dict[type[Operation], str] = {
-    math.AbsFOp: "fabs",
-    math.SqrtOp: "sqrt",
-    math.FloorOp: "floor",
-    math.CeilOp: "ceil",
-    math.TruncOp: "trunc",
-    math.RoundOp: "round",
-    math.RoundEvenOp: "roundeven",
-    math.CopySignOp: "copysign",
+    scalar_op_class(row.loop): row.intrinsic for row in ROWS if row.intrinsic
 }
 _INTEGER_INTRINSICS: dict[type[Operation], tuple[str, str]] = {
     math.AbsIOp: ("abs", ", i1 false"),
@@ -29,30 +24,9 @@ _INTEGER_INTRINSICS: dict[type[Operation], tuple[str, str]] = {
 }
 #: Ops computed by functions of our own; the name is the function's in `vector_math`.
 _FUNCTIONS: dict[type[Operation], str] = {
-    math.AcosOp: "acos",
-    math.AcoshOp: "acosh",
-    math.AsinOp: "asin",
-    math.AsinhOp: "asinh",
-    math.AtanOp: "atan",
-    math.Atan2Op: "atan2",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.CosOp: "cos",
-    math.CoshOp: "cosh",
-    math.ErfOp: "erf",
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.LogOp: "log",
-    math.Log2Op: "log2",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.PowFOp: "pow",
-    math.RsqrtOp: "rsqrt",
-    math.SinOp: "sin",
-    math.SinhOp: "sinh",
-    math.TanOp: "tan",
-    math.TanhOp: "tanh",
+    scalar_op_class(row.loop): row.name
+    for row in ROWS
+    if row.vector and row.loop and not row.is_special
 }
 
 INLINED_CALLS = 16

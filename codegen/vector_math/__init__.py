@@ -13,76 +13,21 @@ from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
 from lamina.codegen.vector_math.builder import Shared, Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder, call
+from lamina.dialects.elementwise import ROWS
 
 if TYPE_CHECKING:
     from lamina.codegen.llvm_emitter.writer import ModuleWriter
 
 #: Function -> (file that writes it, number of operands).
 FUNCTIONS: dict[str, tuple[str, int]] = {
-    "acos": ("inverse_trigonometric", 1),
-    "acosh": ("hyperbolic", 1),
-    "asin": ("inverse_trigonometric", 1),
-    "asinh": ("hyperbolic", 1),
-    "atan": ("inverse_trigonometric", 1),
-    "atan2": ("inverse_trigonometric", 2),
-    "atanh": ("hyperbolic", 1),
-    "cbrt": ("power", 1),
-    "cos": ("trigonometric", 1),
-    "cosh": ("hyperbolic", 1),
-    "erf": ("error_function", 1),
-    "erfc": ("error_function", 1),
-    "exp": ("exponential", 1),
-    "exp2": ("exponential", 1),
-    "expm1": ("exponential", 1),
-    "log": ("logarithm", 1),
-    "log10": ("logarithm", 1),
-    "log1p": ("logarithm", 1),
-    "log2": ("logarithm", 1),
-    "pow": ("power", 2),
-    "rsqrt": ("power", 1),
-    "sigmoid": ("logistic", 1),
-    "sin": ("trigonometric", 1),
-    "sinh": ("hyperbolic", 1),
-    "tan": ("trigonometric", 1),
-    "tanh": ("hyperbolic", 1),
+    row.name: (row.vector, row.operands) for row in ROWS if row.vector and not row.outlined
 }
 
 
 #: Special functions: each is a function of its own in the program, not inlined. The f32 versions
 #: call the f64 ones, but for those of `IN_OWN_PRECISION`.
 SPECIAL: dict[str, tuple[str, int]] = {
-    "airy_ai": ("airy", 1),
-    "bessel_i0": ("modified_bessel", 1),
-    "bessel_i0e": ("modified_bessel", 1),
-    "bessel_i1": ("modified_bessel", 1),
-    "bessel_i1e": ("modified_bessel", 1),
-    "bessel_j0": ("bessel", 1),
-    "bessel_j1": ("bessel", 1),
-    "bessel_y0": ("bessel", 1),
-    "bessel_y1": ("bessel", 1),
-    "chebyshev_polynomial_t": ("orthogonal_polynomials", 2),
-    "chebyshev_polynomial_u": ("orthogonal_polynomials", 2),
-    "chebyshev_polynomial_v": ("orthogonal_polynomials", 2),
-    "chebyshev_polynomial_w": ("orthogonal_polynomials", 2),
-    "digamma": ("gamma", 1),
-    "erf_inv": ("inverse_error_function", 1),
-    "erfcx": ("error_function", 1),
-    "fmod": ("remainder", 2),
-    "gcd": ("integer", 2),
-    "hermite_polynomial_h": ("orthogonal_polynomials", 2),
-    "hermite_polynomial_he": ("orthogonal_polynomials", 2),
-    "igamma": ("incomplete_gamma", 2),
-    "igammac": ("incomplete_gamma", 2),
-    "laguerre_polynomial_l": ("orthogonal_polynomials", 2),
-    "legendre_polynomial_p": ("orthogonal_polynomials", 2),
-    "lgamma": ("gamma", 1),
-    "modified_bessel_k0": ("modified_bessel", 1),
-    "modified_bessel_k1": ("modified_bessel", 1),
-    "ndtri": ("inverse_error_function", 1),
-    "scaled_modified_bessel_k0": ("modified_bessel", 1),
-    "scaled_modified_bessel_k1": ("modified_bessel", 1),
-    "spherical_bessel_j0": ("bessel", 1),
-    "zeta": ("zeta", 2),
+    row.name: (row.vector, row.operands) for row in ROWS if row.outlined
 }
 
 #: f64 steps of f32 functions, each a function of its own: code of that size is not inlined.

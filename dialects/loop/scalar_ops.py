@@ -1,13 +1,24 @@
-"""Making the commonest scalar ops without xDSL's constructors, which take three times as long."""
+"""Scalar ops by name, and the commonest ones without xDSL's constructors, which take three times as
+long."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+
+@cache
+def _scalar_ops() -> dict[str, type[Operation]]:
+    return {op.name: op for op in (*arith.Arith.operations, *math.Math.operations)}
+
+
+def scalar_op_class(name: str) -> type[Operation]:
+    """The op of `arith` or `math` with a name such as `math.exp`. Raises KeyError."""
+    return _scalar_ops()[name]
 
 
 def constant_op(value: Any) -> arith.ConstantOp:

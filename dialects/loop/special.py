@@ -19,48 +19,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-UNARY = frozenset(
-    [
-        "airy_ai",
-        "bessel_i0",
-        "bessel_i0e",
-        "bessel_i1",
-        "bessel_i1e",
-        "bessel_j0",
-        "bessel_j1",
-        "bessel_y0",
-        "bessel_y1",
-        "digamma",
-        "erf_inv",
-        "erfc",
-        "erfcx",
-        "lgamma",
-        "modified_bessel_k0",
-        "modified_bessel_k1",
-        "ndtri",
-        "scaled_modified_bessel_k0",
-        "scaled_modified_bessel_k1",
-        "sigmoid",
-        "spherical_bessel_j0",
-    ]
-)
-BINARY = frozenset(
-    [
-        "chebyshev_polynomial_t",
-        "chebyshev_polynomial_u",
-        "chebyshev_polynomial_v",
-        "chebyshev_polynomial_w",
-        "fmod",
-        "gcd",
-        "hermite_polynomial_h",
-        "hermite_polynomial_he",
-        "igamma",
-        "igammac",
-        "laguerre_polynomial_l",
-        "legendre_polynomial_p",
-        "zeta",
-    ]
-)
+from lamina.dialects.elementwise import ROWS
+
+UNARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 1)
+BINARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 2)
 """Names of functions of two operands. `gcd` takes integers and counts them as unsigned, the others
 take f32 or f64."""
 

@@ -7,64 +7,19 @@ from math import pi
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f32
 from xdsl.ir import SSAValue
 
+from lamina.dialects.elementwise import ROWS, SECOND_NAMES, spellings
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.tensor_types import element_of, is_bool, is_complex, is_float
 
-ALIASES = {
-    "__and__": "bitwise_and",
-    "__or__": "bitwise_or",
-    "__xor__": "bitwise_xor",
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "clip": "clamp",
-    "divide": "div",
-    "fix": "trunc",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "subtract": "sub",
-    "true_divide": "div",
-}
-"""Second names of core ops: packet name to packet name, every overload with equal arguments."""
 
-_ALIAS_OVERLOADS = {
-    "__and__": ("Tensor", "Scalar"),
-    "__or__": ("Tensor", "Scalar"),
-    "__xor__": ("Tensor", "Scalar"),
-    "clip": ("default", "Tensor"),
-    "divide": ("Tensor", "Scalar", "Tensor_mode", "Scalar_mode"),
-    "greater": ("Tensor", "Scalar"),
-    "greater_equal": ("Tensor", "Scalar"),
-    "less": ("Tensor", "Scalar"),
-    "less_equal": ("Tensor", "Scalar"),
-    "multiply": ("Tensor", "Scalar"),
-    "not_equal": ("Tensor", "Scalar"),
-    "subtract": ("Tensor", "Scalar"),
-    "true_divide": ("Tensor", "Scalar"),
-}
-
-
-@lowers(
-    *(f"{name}.{over}" for name in ALIASES for over in _ALIAS_OVERLOADS.get(name, ("default",)))
-)
+@lowers(*(second for row in ROWS if row.core for second in row.second_names))
 def alias(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """The same op under its core name."""
-    packet, _, overload = op.overload_name.partition(".")
+    """The same op under its first name."""
     arguments = [op.arg(argument.name) for argument in op.schema.args]
     positional = [v for a, v in zip(op.schema.args, arguments, strict=True) if not a.kwarg_only]
     keyword = {a.name: v for a, v in zip(op.schema.args, arguments, strict=True) if a.kwarg_only}
-    return b(f"{ALIASES[packet]}.{overload}", *positional, **keyword)
+    return b(SECOND_NAMES[op.overload_name], *positional, **keyword)
 
 
 @lowers("positive")
@@ -208,7 +163,7 @@ def xlogy(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("where.self", zero, b.full([], 0.0, element), product)
 
 
-@lowers("exp2", "special_exp2")
+@lowers(*spellings("exp2"))
 def exp2(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """2 to the power x."""
     return b("pow.Scalar", 2, b.cast(op.arg("self"), element_of(op.results[0])))
@@ -325,7 +280,7 @@ def isclose(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("logical_or", close, b("logical_and", finite, b("le.Tensor", actual, allowed)))
 
 
-@lowers("sinc", "special_sinc")
+@lowers(*spellings("sinc"))
 def sinc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """sin(pi x) / (pi x), 1 at 0."""
     x = b("mul.Scalar", b.cast(op.arg("self"), element_of(op.results[0])), pi)
@@ -333,7 +288,7 @@ def sinc(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return b("where.self", b("eq.Scalar", x, 0), one, b("div.Tensor", b("sin", x), x))
 
 
-@lowers("logit", "special_logit")
+@lowers(*spellings("logit"))
 def logit(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """log(x / (1 - x)), x clamped to [eps, 1 - eps] if eps is given."""
     x, eps = b.cast(op.arg("self"), element_of(op.results[0])), op.arg("eps")

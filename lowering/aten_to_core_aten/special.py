@@ -1,4 +1,4 @@
-"""Special functions: second names, and those that others express."""
+"""Special functions that others express."""
 
 from __future__ import annotations
 
@@ -7,44 +7,16 @@ from math import log, pi, sqrt
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from lamina.dialects.elementwise import ROWS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.tensor_types import element_of
 
-ALIASES = {
-    "special_digamma": "digamma",
-    "special_erf": "erf",
-    "special_erfc": "erfc",
-    "special_erfinv": "erfinv",
-    "special_expit": "sigmoid",
-    "special_expm1": "expm1",
-    "special_gammainc": "igamma",
-    "special_gammaincc": "igammac",
-    "special_gammaln": "lgamma",
-    "special_i0": "i0",
-    "special_log1p": "log1p",
-    "special_modified_bessel_i0": "i0",
-    "special_modified_bessel_i1": "special_i1",
-    "special_psi": "digamma",
-}
-"""Second names of core ops, equal in their arguments."""
-
 SHIFTED = ("t", "u", "v", "w")
 """Chebyshev polynomials that also exist with the argument 2 x - 1."""
 
-POLYNOMIALS = (
-    *(f"special_chebyshev_polynomial_{kind}" for kind in SHIFTED),
-    "special_hermite_polynomial_h",
-    "special_hermite_polynomial_he",
-    "special_laguerre_polynomial_l",
-    "special_legendre_polynomial_p",
-)
-
-
-@lowers(*ALIASES)
-def alias(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """The same function under its core name."""
-    return b(ALIASES[op.overload_name.removesuffix(".default")], *op.operands)
+POLYNOMIALS = tuple(row.aten for row in ROWS if row.vector == "orthogonal_polynomials")
+"""Packets of functions of an argument `x` and a degree `n`."""
 
 
 def _operand(op: SchemaOp, b: CoreBuilder, name: str) -> SSAValue:

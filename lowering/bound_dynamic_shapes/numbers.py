@@ -8,11 +8,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limit_key
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.scalar import BY_NAME
 from lamina.lowering.tensor_types import element_of, normalized
 
 
@@ -68,16 +70,11 @@ def constant(op: arith.ConstantOp, b: BoundBuilder) -> Number:
 
 
 _ARITHMETIC: dict[str, tuple[str, dict[str, Any]]] = {
-    "arith.addi": ("add.Tensor", {}),
-    "arith.subi": ("sub.Tensor", {}),
-    "arith.muli": ("mul.Tensor", {}),
-    "arith.floordivsi": ("div.Tensor_mode", {"rounding_mode": "floor"}),
-    "arith.maxsi": ("maximum.default", {}),
-    "arith.minsi": ("minimum.default", {}),
-    "arith.andi": ("bitwise_and.Tensor", {}),
-    "arith.ori": ("bitwise_or.Tensor", {}),
-    "arith.xori": ("bitwise_xor.Tensor", {}),
-}
+    row.integer: (row.overload_names[0], {})
+    for name, row in PRIMITIVES.items()
+    if name in BY_NAME and row.promotion != "floating"
+} | {"arith.floordivsi": ("div.Tensor_mode", {"rounding_mode": "floor"})}
+"""Ops of integers to those of tensors; the quotient of integers is a float there."""
 
 
 @bounds(*_ARITHMETIC)

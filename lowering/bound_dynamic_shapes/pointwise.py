@@ -9,13 +9,16 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
+from lamina.dialects.elementwise import FUNCTIONS, SECOND_NAMES
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded
 from lamina.lowering.tensor_types import element_of, is_float, is_integer
 
-_DIVISIONS = frozenset({"div", "divide", "floor_divide", "fmod", "remainder"})
+_DIVISIONS = frozenset(
+    {"floor_divide"}.union(*(FUNCTIONS[name].packets for name in ("div", "fmod", "remainder")))
+)
 
 
 def aligned(tensors: Sequence[Bounded], b: BoundBuilder) -> list[Bounded]:
@@ -141,6 +144,7 @@ def _numbers_made(
 
 
 @bounds(
+    *SECOND_NAMES,
     "_to_copy",
     "to.dtype",
     "to.device",
@@ -176,9 +180,6 @@ def _numbers_made(
     "where.Scalar",
     "floor_divide",
     "floor_divide.Scalar",
-    "multiply.Tensor",
-    "divide.Tensor",
-    "subtract.Tensor",
     "real",
     "imag",
     "conj",
@@ -187,32 +188,9 @@ def _numbers_made(
     "fill.Scalar",
     "fill.Tensor",
     "copy",
-    "special_expit",
-    "special_erf",
-    "special_erfc",
-    "special_exp2",
-    "special_expm1",
-    "special_log1p",
-    "special_logit",
     "special_xlogy",
-    "special_sinc",
     "special_round",
-    "special_digamma",
-    "special_gammaln",
-    "special_i0",
     "special_ndtr",
-    "greater.Scalar",
-    "greater.Tensor",
-    "greater_equal.Scalar",
-    "greater_equal.Tensor",
-    "less.Scalar",
-    "less.Tensor",
-    "less_equal.Scalar",
-    "less_equal.Tensor",
-    "not_equal.Scalar",
-    "not_equal.Tensor",
-    "absolute",
-    "negative",
 )
 def untagged(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """Ops that are pointwise without torch's tag."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.elementwise import PRIMITIVES, Elementwise
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.conversion import same_rounding
+from lamina.lowering.conversion import Replacement, same_rounding
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder, lowers, truth
 from lamina.lowering.promotion import common_element
 from lamina.lowering.tensor_types import (
@@ -20,66 +21,16 @@ from lamina.lowering.tensor_types import (
     shape_of,
 )
 
-UNARY = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "bitwise_not",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "expm1",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "neg",
-    "reciprocal",
-    "rsqrt",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-]
-"""One prims op on the operand in the result's dtype."""
-
-ROUNDING = ("ceil", "floor", "round", "trunc")
-"""As UNARY, and nothing on integers."""
-
-BINARY = {
-    "atan2": "atan2",
-    "bitwise_left_shift.Tensor": "shift_left",
-    "bitwise_right_shift.Tensor": "shift_right_arithmetic",
-    "bitwise_and.Scalar": "bitwise_and",
-    "bitwise_and.Tensor": "bitwise_and",
-    "bitwise_or.Scalar": "bitwise_or",
-    "bitwise_or.Tensor": "bitwise_or",
-    "bitwise_xor.Scalar": "bitwise_xor",
-    "bitwise_xor.Tensor": "bitwise_xor",
-    "div.Scalar": "div",
-    "div.Tensor": "div",
-    "fmod.Scalar": "fmod",
-    "fmod.Tensor": "fmod",
-    "hypot": "hypot",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "mul.Scalar": "mul",
-    "mul.Tensor": "mul",
-    "remainder.Scalar": "remainder",
-    "remainder.Tensor": "remainder",
+LOWERED: dict[str, Elementwise] = {
+    name: row
+    for row in PRIMITIVES.values()
+    if row.core and not row.composed
+    for name in row.overload_names
 }
-"""One prims op on operands in the result's dtype and shape."""
+"""Overloads that are one primitive, but for promotion and broadcasting."""
 
 ON_BOOL = {"mul": "bitwise_and", "maximum": "bitwise_or", "minimum": "bitwise_and"}
-"""The same on bools."""
-
-COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+"""What these are on bools."""
 
 
 def _element(op: SchemaOp) -> Attribute:
@@ -98,32 +49,24 @@ def operands(
     return [b.value(op.arg(name), _shape(op), to) for name in names]
 
 
-@lowers(*UNARY)
-def unary(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """The prims op of the same name."""
-    (x,) = operands(op, b, "self")
-    return b(op.overload_name.partition(".")[0], x)
+@lowers(*LOWERED)
+def elementwise(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
+    """One primitive on operands in the result's dtype, or for comparisons in their common one."""
+    row, element = LOWERED[op.overload_name], _element(op)
+    names = [argument.name for argument in op.schema.args[: row.operands]]
+    if row.is_predicate:
+        sides: list[SSAValue | Number] = [op.arg(name) for name in names]
+        return b(row.name, *operands(op, b, *names, element=common_element(sides)))
+    given = operands(op, b, *names)
+    if row.rounds and not is_float(element):
+        return given[0]
+    return b(ON_BOOL.get(row.name, row.name) if is_bool(element) else row.name, *given)
 
 
 @lowers("abs")
 def absolute(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """prims.abs, which is real for complex numbers."""
     return b("abs", op.arg("self"))
-
-
-@lowers(*ROUNDING)
-def rounding(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Integers are whole already."""
-    x = op.arg("self")
-    return b(op.overload_name.partition(".")[0], x) if is_float(element_of(x)) else x
-
-
-@lowers(*BINARY)
-def binary(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Promoted, broadcast, then one prims op."""
-    name = BINARY[op.overload_name.removesuffix(".default")]
-    x, y = operands(op, b, "self", "other")
-    return b(ON_BOOL.get(name, name) if is_bool(_element(op)) else name, x, y)
 
 
 @lowers("add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar")
@@ -216,15 +159,6 @@ def pow_number(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     return b("pow", x, b.full(_shape(op), exponent, _element(op)))
 
 
-@lowers(*(f"{name}.{overload}" for name in COMPARISONS for overload in ("Tensor", "Scalar")))
-def compare(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """Both sides in their common dtype, the result bool."""
-    sides: list[SSAValue | Number] = [op.arg("self"), op.arg("other")]
-    element = common_element(sides)
-    x, y = operands(op, b, "self", "other", element=element)
-    return b(op.overload_name.partition(".")[0], x, y)
-
-
 @lowers("logical_and", "logical_or", "logical_xor")
 def logical(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """The bitwise op on bools."""
@@ -288,6 +222,12 @@ def convert(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 def copy(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     """src converted and broadcast."""
     return operands(op, b, "src")[0]
+
+
+@lowers("frexp.Tensor")
+def frexp(op: SchemaOp, b: PrimsBuilder) -> Replacement:
+    """prims.frexp."""
+    return list(b.op("frexp", op.arg("self")).results)
 
 
 def broadcast_all(b: PrimsBuilder, values: Sequence[SSAValue]) -> list[SSAValue]:

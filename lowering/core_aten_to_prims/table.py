@@ -205,7 +205,6 @@ LOWERINGS = Conversion(
         "sampling_backward",
         "scatter",
         "sort",
-        "special",
         "view",
     ),
     builder=PrimsBuilder,

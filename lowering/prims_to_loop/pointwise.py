@@ -6,47 +6,14 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
+from lamina.dialects.loop.scalar_ops import scalar_op_class
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
 from lamina.lowering.scalar import Binary, ScalarBody, Unary, compare, is_float, is_unsigned, select
 from lamina.lowering.tensor_types import element_of
-
-MATH: dict[str, type[Operation]] = {
-    "acos": math.AcosOp,
-    "acosh": math.AcoshOp,
-    "asin": math.AsinOp,
-    "asinh": math.AsinhOp,
-    "atan": math.AtanOp,
-    "atanh": math.AtanhOp,
-    "cbrt": math.CbrtOp,
-    "cos": math.CosOp,
-    "cosh": math.CoshOp,
-    "erf": math.ErfOp,
-    "exp": math.ExpOp,
-    "exp2": math.Exp2Op,
-    "expm1": math.ExpM1Op,
-    "log": math.LogOp,
-    "log10": math.Log10Op,
-    "log1p": math.Log1pOp,
-    "log2": math.Log2Op,
-    "rsqrt": math.RsqrtOp,
-    "sin": math.SinOp,
-    "sinh": math.SinhOp,
-    "sqrt": math.SqrtOp,
-    "tan": math.TanOp,
-    "tanh": math.TanhOp,
-}
-"""Functions of one float, with an op of their own."""
-
-ROUNDING: dict[str, type[Operation]] = {
-    "ceil": math.CeilOp,
-    "floor": math.FloorOp,
-    "round": math.RoundEvenOp,
-    "trunc": math.TruncOp,
-}
-"""Rounding; nothing to do on integers."""
 
 
 def _abs(b: ScalarBody, x: SSAValue) -> SSAValue:
@@ -126,18 +93,9 @@ def _prefer_number(extreme: Binary) -> Binary:
     return emit
 
 
-BINARY: dict[str, Binary] = {
-    "add": scalar.add,
-    "sub": scalar.sub,
-    "mul": scalar.mul,
-    "div": scalar.divide,
-    "maximum": scalar.maximum,
-    "minimum": scalar.minimum,
+BINARY: dict[str, Binary] = scalar.BY_NAME | {
     "fmax": _prefer_number(scalar.maximum),
     "fmin": _prefer_number(scalar.minimum),
-    "bitwise_and": scalar.bitwise_and,
-    "bitwise_or": scalar.bitwise_or,
-    "bitwise_xor": scalar.bitwise_xor,
     "shift_left": scalar.shift_left,
     "shift_right_arithmetic": scalar.shift_right,
     "remainder": scalar.floor_remainder,
@@ -147,7 +105,15 @@ BINARY: dict[str, Binary] = {
 }
 
 
-@lowers(*MATH, *ROUNDING, *UNARY)
+MATH: dict[str, type[Operation]] = {
+    row.name: scalar_op_class(row.loop)
+    for row in PRIMITIVES.values()
+    if row.operands == 1 and row.name not in UNARY and row.loop.startswith("math.")
+}
+"""Functions of one float, with an op of their own."""
+
+
+@lowers(*MATH, *UNARY)
 def _unary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     name = op.name.partition(".")[2]
     element = element_of(op.results[0])
@@ -156,11 +122,11 @@ def _unary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         x = scalar.widen(inner, args[0])
         if name in UNARY:
             return scalar.narrow(inner, UNARY[name](inner, x), element)
-        if name in ROUNDING and not is_float(x.type):
+        if PRIMITIVES[name].rounds and not is_float(x.type):
             return x
         if not is_float(x.type):
             raise b.refuse("takes floating-point tensors", "prims.convert_element_type before it")
-        made = inner.add((MATH | ROUNDING)[name](x))  # pyright: ignore[reportCallIssue]
+        made = inner.add(MATH[name](x))  # pyright: ignore[reportCallIssue]
         return scalar.narrow(inner, made, element)
 
     return b.pointwise([op.operands[0]], element, body)
@@ -178,7 +144,7 @@ def _binary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     return b.pointwise(list(op.operands), element, body)
 
 
-@lowers("eq", "ne", "lt", "le", "gt", "ge")
+@lowers(*(row.name for row in PRIMITIVES.values() if row.is_predicate and row.operands == 2))
 def _comparison(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     predicate = op.name.partition(".")[2]
     return b.pointwise(list(op.operands), i1, lambda inner, a: compare(inner, predicate, *a))

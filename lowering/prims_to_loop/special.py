@@ -6,7 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type, IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.loop import special
+from lamina.dialects.elementwise import PRIMITIVES, SPECIAL_OP
 from lamina.dialects.loop.special import SpecialOp
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
@@ -15,7 +15,7 @@ from lamina.lowering.scalar import compare, is_float, is_unsigned, select
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
-@lowers(*sorted((special.UNARY | special.BINARY) - {"fmod", "gcd"}))
+@lowers(*(row.name for row in PRIMITIVES.values() if row.loop == SPECIAL_OP and not row.integer))
 def _special(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     name, element = op.name.partition(".")[2], element_of(op.results[0])
     if not is_float(element):

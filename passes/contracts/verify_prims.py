@@ -10,42 +10,11 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.elementwise import PRIMITIVES
 from lamina.passes.contracts.contracts import refuse_mutation, verify_layer
 from lamina.passes.refusal import invalid
 
-ELEMENTWISE_BINARY = frozenset(
-    [
-        "add",
-        "atan2",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "div",
-        "eq",
-        "fmax",
-        "fmin",
-        "fmod",
-        "gcd",
-        "ge",
-        "gt",
-        "hypot",
-        "igamma",
-        "igammac",
-        "le",
-        "lt",
-        "maximum",
-        "minimum",
-        "mul",
-        "ne",
-        "nextafter",
-        "pow",
-        "remainder",
-        "shift_left",
-        "shift_right_arithmetic",
-        "sub",
-        "zeta",
-    ]
-)
+ELEMENTWISE_BINARY = frozenset(row.name for row in PRIMITIVES.values() if row.operands == 2)
 """prims whose operands have one shape and one dtype."""
 
 

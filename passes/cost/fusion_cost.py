@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.elementwise import ROWS, Cost
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import PAIRS
 from lamina.dialects.loop.special import SpecialOp
@@ -23,7 +24,6 @@ FREE = frozenset(
     }
 )
 DIVISIONS = frozenset({"arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remf"})
-CHEAP_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.copysign", "math.floor"})
 
 DIVISION_COST = 5
 """A division, in adds."""
@@ -33,8 +33,18 @@ MATH_COST = 15
 """A function of `math`, such as an exponential, in adds."""
 SPECIAL_COST = 60
 """A special function, such as lgamma, in adds."""
-INLINED_SPECIAL = frozenset({"erfc", "fmod", "sigmoid"})
-"""Special functions that are no longer than those of `math`."""
+_COSTS: dict[Cost, int] = {
+    "add": 1,
+    "root": SQRT_COST,
+    "function": MATH_COST,
+    "special": SPECIAL_COST,
+}
+MATH_COSTS = {
+    op: _COSTS[row.cost] for row in ROWS for op in row.loop_ops if op.startswith("math.")
+} | {"math.fma": 1}
+"""Ops of `math` to their cost; others of `math` cost `MATH_COST`."""
+SPECIAL_COSTS = {row.name: _COSTS[row.cost] for row in ROWS if row.is_special}
+"""Functions of `loop.special` to their cost."""
 TILE_SPEED = 16
 """Products of bf16 in matrix tiles for one of f32 in vectors: 2 TFLOPS of a core against 0.13."""
 READ_COST = 4
@@ -51,11 +61,9 @@ def op_cost(op: Operation) -> int:
     if name == "loop.read":
         return READ_COST
     if isinstance(op, SpecialOp):
-        return MATH_COST if op.function.data in INLINED_SPECIAL else SPECIAL_COST
-    if name in ("math.sqrt", "math.rsqrt"):
-        return SQRT_COST
-    if name.startswith("math.") and name not in CHEAP_MATH:
-        return MATH_COST
+        return SPECIAL_COSTS[op.function.data]
+    if name.startswith("math."):
+        return MATH_COSTS.get(name, MATH_COST)
     return 1
 
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
+from lamina.dialects.elementwise import ROWS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functionalize.functional_forms import functional_class
 from lamina.passes.functionalize.places import Place
@@ -35,26 +36,7 @@ class Overlap(Enum):
     SOME = auto()
 
 
-ELEMENTWISE = frozenset(
-    [
-        "absolute",
-        "arctan2",
-        "clip",
-        "copy",
-        "divide",
-        "fix",
-        "floor_divide",
-        "greater",
-        "greater_equal",
-        "less",
-        "less_equal",
-        "multiply",
-        "negative",
-        "not_equal",
-        "subtract",
-        "true_divide",
-    ]
-)
+ELEMENTWISE = frozenset({"copy", "floor_divide", *(name for row in ROWS for name in row.aliases)})
 """Packets of elementwise ops that torch does not tag as pointwise, in place or not."""
 
 ROW_BY_ROW = frozenset(["_log_softmax", "_softmax", "log_softmax", "softmax"])

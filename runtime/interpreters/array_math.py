@@ -16,25 +16,13 @@ from lamina.codegen.target import Target
 from lamina.codegen.vector_math import FUNCTIONS, build
 from lamina.codegen.vector_math.builder import Number, Operand, Shared, Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder, State
-from lamina.runtime.interpreters import special
-from lamina.runtime.interpreters.aten_ops.pointwise import sigmoid
+from lamina.dialects.elementwise import ROWS
+from lamina.runtime.interpreters import array_functions
 from lamina.runtime.interpreters.values import Array
 
 _DTYPES = {"float": np.float32, "double": np.float64, "i1": np.bool_, "i32": np.int32}
 _TYPES = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 
-_ELEMENTARY: dict[str, Callable[..., Any]] = {
-    "acos": np.arccos,
-    "cos": np.cos,
-    "erfc": special.erfc,
-    "exp": np.exp,
-    "log": np.log,
-    "log1p": np.log1p,
-    "pow": np.power,
-    "sigmoid": sigmoid,
-    "sin": np.sin,
-    "tan": np.tan,
-}
 _BINARY: dict[str, Callable[..., Any]] = {
     "fadd": np.add,
     "fsub": np.subtract,
@@ -53,12 +41,7 @@ _COMPARE: dict[str, Callable[..., Any]] = {
     "fcmp uno": lambda x, y: np.isnan(x) | np.isnan(y),
 }
 _INTRINSICS: dict[str, Callable[..., Any]] = {
-    "copysign": np.copysign,
-    "fabs": np.abs,
-    "floor": np.floor,
-    "roundeven": np.round,
-    "sqrt": np.sqrt,
-    "trunc": np.trunc,
+    row.intrinsic: array_functions.FUNCTIONS[row.name] for row in ROWS if row.intrinsic
 }
 
 
@@ -116,7 +99,7 @@ class ArrayBuilder(SpecialBuilder):
 
     def apply(self, stem: str, *operands: Value) -> Value:
         if stem in FUNCTIONS:
-            return self.value(_ELEMENTARY[stem](*map(self.array, operands)))
+            return self.value(array_functions.FUNCTIONS[stem](*map(self.array, operands)))
         return build(stem, self, *operands)
 
     def where_any(

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from lamina.dialects.elementwise import PRIMITIVES, ROWS, Elementwise
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.special import SpecialOp
-from lamina.runtime.interpreters import array_math
-from lamina.runtime.interpreters.aten_ops import pointwise
+from lamina.runtime.interpreters import array_functions, array_math
 from lamina.runtime.interpreters.values import numpy_dtype
 
 Compute = Callable[..., Any]
@@ -60,28 +60,21 @@ def _shift(compute: Compute) -> Compute:
     return lambda x, y: compute(x, np.where((y < 0) | (y >= 8 * x.dtype.itemsize), 0, y))
 
 
-BINARY: dict[str, Compute] = {
-    "arith.addf": np.add,
-    "arith.subf": np.subtract,
-    "arith.mulf": np.multiply,
-    "arith.divf": np.divide,
-    "arith.addi": np.add,
-    "arith.subi": np.subtract,
-    "arith.muli": np.multiply,
-    "arith.andi": np.bitwise_and,
-    "arith.ori": np.bitwise_or,
-    "arith.xori": np.bitwise_xor,
+def _ops_of(row: Elementwise) -> dict[str, Compute]:
+    """The ops of bodies that are one elementwise function."""
+    function = array_functions.FUNCTIONS.get(row.name)
+    if function is None:
+        return {}
+    ops: dict[str, Compute] = dict.fromkeys(row.loop_ops, function)
+    return ops | ({row.unsigned: _unsigned(function)} if row.unsigned else {})
+
+
+COMPUTE: dict[str, Compute] = {op: f for row in ROWS for op, f in _ops_of(row).items()} | {
     "arith.shli": _shift(np.left_shift),
     "arith.shrsi": _shift(np.right_shift),
     "arith.shrui": _shift(_unsigned(np.right_shift)),
-    "arith.maximumf": np.maximum,
-    "arith.minimumf": np.minimum,
     "arith.maxnumf": np.fmax,
     "arith.minnumf": np.fmin,
-    "arith.maxsi": np.maximum,
-    "arith.minsi": np.minimum,
-    "arith.maxui": _unsigned(np.maximum),
-    "arith.minui": _unsigned(np.minimum),
     "arith.divsi": _truncated_quotient,
     "arith.divui": _unsigned(lambda x, y: x // _nonzero(y)),
     "arith.floordivsi": lambda x, y: x // _nonzero(y),
@@ -89,46 +82,10 @@ BINARY: dict[str, Compute] = {
     "arith.ceildivui": _unsigned(lambda x, y: x // _nonzero(y) + (x % _nonzero(y) != 0)),
     "arith.remsi": lambda x, y: np.fmod(x, _nonzero(y)),
     "arith.remui": _unsigned(lambda x, y: x % _nonzero(y)),
-    "math.atan2": np.arctan2,
-    "math.powf": np.power,
-    "math.ipowi": lambda x, y: np.power(x, np.maximum(y, 0)),
-    "math.copysign": np.copysign,
-}
-
-UNARY: dict[str, Compute] = {
-    "arith.negf": np.negative,
-    "math.absf": np.abs,
-    "math.absi": np.abs,
-    "math.acos": np.arccos,
-    "math.acosh": np.arccosh,
-    "math.asin": np.arcsin,
-    "math.asinh": np.arcsinh,
-    "math.atan": np.arctan,
-    "math.atanh": np.arctanh,
-    "math.cbrt": np.cbrt,
-    "math.ceil": np.ceil,
-    "math.cos": np.cos,
-    "math.cosh": np.cosh,
     "math.ctpop": lambda x: np.bitwise_count(_without_sign(x)),
-    "math.erf": pointwise.UNARY["erf"],
-    "math.exp": np.exp,
-    "math.exp2": np.exp2,
-    "math.expm1": np.expm1,
-    "math.floor": np.floor,
-    "math.log": np.log,
-    "math.log10": np.log10,
-    "math.log1p": np.log1p,
-    "math.log2": np.log2,
-    "math.round": lambda x: np.trunc(x + np.copysign(np.asarray(0.5, x.dtype), x)),
-    "math.roundeven": np.round,
-    "math.rsqrt": lambda x: np.asarray(1.0, x.dtype) / np.sqrt(x),
-    "math.sin": np.sin,
-    "math.sinh": np.sinh,
-    "math.sqrt": np.sqrt,
-    "math.tan": np.tan,
-    "math.tanh": np.tanh,
-    "math.trunc": np.trunc,
+    "math.ipowi": lambda x, y: np.power(x, np.maximum(y, 0)),
 }
+"""Ops whose results have the type of their operands; those below mean what no function does."""
 
 CASTS = frozenset(
     {
@@ -146,13 +103,11 @@ CASTS = frozenset(
 )
 
 COMPARE: dict[str, Compute] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
+    name: array_functions.FUNCTIONS[name]
+    for name, row in PRIMITIVES.items()
+    if row.is_predicate and row.operands == 2
 }
+"""Relations by the predicates of `arith`, without what stands for signs and NaN."""
 
 VECTOR_FORMS = frozenset(
     {"loop.cmpi", "loop.cmpf", "loop.select"}
@@ -173,8 +128,8 @@ def evaluate(op: Operation, operands: list[Any]) -> Any:
         return constant(op)
     dtype = numpy_dtype(element_type(op.results[0].type))
     operands = [np.asarray(o) for o in operands]
-    if name in BINARY or name in UNARY:
-        made = (BINARY.get(name) or UNARY[name])(*operands)
+    if name in COMPUTE:
+        made = COMPUTE[name](*operands)
         return np.asarray(made).astype(dtype, copy=False)
     if name in CASTS:
         return _cast(name, element_type(op.operands[0].type), operands[0], dtype)

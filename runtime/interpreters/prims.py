@@ -10,11 +10,16 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
+from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.loop.special import BINARY as BINARY_FUNCTIONS
-from lamina.dialects.loop.special import UNARY as UNARY_FUNCTIONS
 from lamina.runtime.extern_kernels.binding import call_of
-from lamina.runtime.interpreters import array_math, philox, prims_order, prims_strided
+from lamina.runtime.interpreters import (
+    array_functions,
+    array_math,
+    philox,
+    prims_order,
+    prims_strided,
+)
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
@@ -25,76 +30,35 @@ from lamina.runtime.interpreters.values import Array, as_type, greatest, joined,
 Function = Callable[[Call], Any]
 
 
-def _truncated_div(x: Array, y: Array) -> Array:
-    return pointwise.divide(x, y, "trunc" if x.dtype.kind in "iu" else None)
-
-
-UNARY: dict[str, Callable[[Any], Any]] = pointwise.UNARY | {
-    "cbrt": np.cbrt,
-    "conj": np.conj,
-    "conj_physical": np.conj,
-    "imag": np.imag,
-    "isfinite": np.isfinite,
-    "real": np.real,
-    "signbit": np.signbit,
-    "clone": lambda x: x,
-    "view_of": lambda x: x,
-}
-"""On one tensor."""
-
-SPECIAL = (UNARY_FUNCTIONS | BINARY_FUNCTIONS) - UNARY.keys() - {"gcd"}
-"""Functions with a formula for arrays only."""
-
-
 def _complex(real: Array, imag: Array) -> Array:
     made = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
     made.real, made.imag = real, imag
     return made
 
 
-def _shift_left(x: Array, amount: Array) -> Array:
-    """0 for shifts by the width or more, or by negative amounts."""
-    fits = (amount >= 0) & (amount < x.dtype.itemsize * 8)
-    return np.where(fits, np.left_shift(x, np.where(fits, amount, 0)), 0).astype(x.dtype)
+def _functions_of(operands: int) -> dict[str, Callable[..., Any]]:
+    """The elementwise primitives of so many operands that are computed on arrays at once."""
+    return {
+        name: array_functions.FUNCTIONS[name]
+        for name, row in PRIMITIVES.items()
+        if row.operands == operands and name in array_functions.FUNCTIONS
+    }
 
 
-def _shift_right(x: Array, amount: Array) -> Array:
-    """The sign for shifts by the width or more, or by negative amounts."""
-    most = np.asarray(x.dtype.itemsize * 8 - 1, x.dtype)
-    fits = (amount >= 0) & (amount <= most)
-    shifted = np.right_shift(x, np.where(fits, amount, most))
-    return shifted if x.dtype.kind == "i" else np.where(fits, shifted, 0).astype(x.dtype)
-
-
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": np.add,
-    "complex": _complex,
-    "atan2": np.arctan2,
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "div": _truncated_div,
-    "eq": np.equal,
-    "fmax": np.fmax,
-    "fmin": np.fmin,
-    "fmod": np.fmod,
-    "gcd": np.gcd,
-    "ge": np.greater_equal,
-    "gt": np.greater,
-    "hypot": np.hypot,
-    "le": np.less_equal,
-    "lt": np.less,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "mul": np.multiply,
-    "ne": np.not_equal,
-    "pow": pointwise.power,
-    "remainder": pointwise.floor_mod,
-    "shift_left": _shift_left,
-    "shift_right_arithmetic": _shift_right,
-    "sub": np.subtract,
+UNARY: dict[str, Callable[[Any], Any]] = _functions_of(1) | {
+    "clone": lambda x: x,
+    "conj": np.conj,
+    "imag": np.imag,
+    "real": np.real,
+    "view_of": lambda x: x,
 }
+"""On one tensor."""
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = _functions_of(2) | {"complex": _complex}
 """On two tensors of one shape and dtype."""
+
+SPECIAL = {name for name, row in PRIMITIVES.items() if row.is_special} - UNARY.keys() - {"gcd"}
+"""Functions with a formula for arrays only."""
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "amax": greatest,

@@ -122,6 +122,7 @@ PROGRAMS: dict[str, Program] = {
     "nonzero of dynamic": (lambda x: torch.nonzero(x[x > -0.5] > 0.3), (X,)),
     # pointwise
     "product by a number": (lambda x: x[x > 0] * 2 + 1, (X,)),
+    "second names": (lambda x: x[x > 0].arctan().multiply(2).clip(0.1, 2).arctan2(x[x > 0]), (X,)),
     "log of what is left": (lambda x: torch.log(x[x > 0]), (X,)),
     "integer division": (lambda i: 7 // i[i > 0], (NUMBERS,)),
     "remainder": (lambda i: i[i > 0].remainder(i[i > 0]), (NUMBERS,)),

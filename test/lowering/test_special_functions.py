@@ -9,8 +9,6 @@ import pytest
 import torch
 
 import lamina
-from lamina.codegen import vector_math
-from lamina.dialects.loop import special
 from lamina.runtime.interpreters import run_module
 
 LAYERS = ("prims", "loop")
@@ -164,10 +162,3 @@ def test_large_shapes_of_the_incomplete_gamma_function() -> None:
     wanted = [3.34170606110118e-06, 0.691550475771497]
     np.testing.assert_allclose(got[:2].numpy(), wanted, rtol=1e-9)
     assert 0.3 < got[2] < 0.4
-
-
-def test_every_function_of_bodies_is_built() -> None:
-    known = vector_math.FUNCTIONS | vector_math.SPECIAL
-    for names, operands in ((special.UNARY, 1), (special.BINARY, 2)):
-        assert {name: known[name][1] for name in names} == dict.fromkeys(names, operands)
-    assert vector_math.SPECIAL.keys() <= special.UNARY | special.BINARY

@@ -98,3 +98,11 @@ func.func @region_writes_its_own(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4x
 // CHECK:           %s = aten.sin.default(%a)
 // CHECK-NEXT:      [[T:%\S+]] = aten.neg.default(%s)
 // CHECK-NEXT:      control.yield [[T]] : tensor<4xf32>
+
+// An elementwise op under a second name, which torch does not tag as pointwise.
+// CHECK-LABEL: @second_name_in_place
+func.func @second_name_in_place(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: aten.arctan.default(%x)
+  %0 = aten.arctan.out(%x, out = %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}

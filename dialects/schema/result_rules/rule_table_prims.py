@@ -1,21 +1,11 @@
-"""Rules of primitives: `module:function`, and the overloads whose results it gives."""
+"""Rules of primitives: `module:function`, and the primitives whose results it gives.
+
+Elementwise functions stand in `dialects/elementwise`.
+"""
 
 from __future__ import annotations
 
 PRIMS: dict[str, str] = {
-    "prims:elementwise": """
-        acos acosh add asin asinh atan atan2 atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e
-        bessel_j0 bessel_j1 bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil
-        conj_physical cos cosh digamma div erf erf_inv erfc erfcx exp exp2 expm1 floor fmax fmin
-        fmod gcd hypot igamma igammac lgamma log log10 log1p log2 maximum minimum mul ndtri neg
-        nextafter pow reciprocal remainder round rsqrt shift_left shift_right_arithmetic
-        shift_right_logical sigmoid sign sin sinh spherical_bessel_j0 sqrt sub tan tanh trunc zeta
-        airy_ai bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
-        scaled_modified_bessel_k0 scaled_modified_bessel_k1 chebyshev_polynomial_t
-        chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
-        hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p""",
-    "prims:comparison": "eq ge gt isfinite le lt ne signbit",
-    "prims:real_elementwise": "abs",
     "prims:frexp": "frexp",
     "prims:where": "where",
     "prims:same": "clone conj device_put fft_c2c fill view_of",
