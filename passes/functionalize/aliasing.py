@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.passes.functionalize.places import Place
+from lamina.passes.functionalize.places import Alias
 from lamina.passes.functionalize.view_chains import (
     CONVERSIONS,
     EVALUATION_IDENTITIES,
@@ -56,41 +56,41 @@ _LAST_FIRST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0
 
 
 def aliasing_of(
-    op: Operation, index: int, places: Mapping[SSAValue, Place]
+    op: Operation, index: int, aliases: Mapping[SSAValue, Alias]
 ) -> tuple[Aliasing, SSAValue | None]:
     """How result `index` of `op` shares memory, and with which operand."""
     if not op.name.startswith("aten.") or not op.operands:
         return Aliasing.NONE, None
     operand = op.operands[0]
-    place = places.get(operand)
-    if place is None:
+    alias = aliases.get(operand)
+    if alias is None:
         return Aliasing.NONE, None
     packet = op.name.removeprefix("aten.").partition(".")[0]
     if packet in RESHAPES:
-        return _of_reshape(op, packet, place, op.results[index]), operand
+        return _of_reshape(op, packet, alias, op.results[index]), operand
     if packet in CONVERSIONS:
         copies = _element(op.results[index]) != _element(operand) or _flag(op, "copy")
-        return (Aliasing.NONE if copies else _of_format(op, place)), operand
+        return (Aliasing.NONE if copies else _of_format(op, alias)), operand
     if packet in EVALUATION_IDENTITIES:
         return (Aliasing.NONE if _flag(op, "train") else Aliasing.VIEW), operand
     if packet in _LAZY:
-        return (Aliasing.NONE if _LAZY[packet](place) else Aliasing.VIEW), operand
+        return (Aliasing.NONE if _LAZY[packet](alias) else Aliasing.VIEW), operand
     if packet in _UNDECLARED:
         made = packet in _PRODUCTS and len(op.operands) > 1
         return (Aliasing.NONE if made else Aliasing.MAYBE), operand
     return (Aliasing.VIEW if _declares_view(op) else Aliasing.NONE), operand
 
 
-def _of_reshape(op: Operation, packet: str, place: Place, result: SSAValue) -> Aliasing:
+def _of_reshape(op: Operation, packet: str, alias: Alias, result: SSAValue) -> Aliasing:
     if packet in _SURE_VIEWS:
         return Aliasing.VIEW
-    layout = _layout(place)
+    layout = _layout(alias)
     if packet == "contiguous":
-        return _is_in_order(layout, place, memory_format(op))
+        return _is_in_order(layout, alias, memory_format(op))
     if packet == "ravel":  # a view of what `contiguous` gives
-        return _is_in_order(layout, place, None)
+        return _is_in_order(layout, alias, None)
     assert isinstance(result.type, TensorType)
-    if place.contiguous or result.type == place.value.type:
+    if alias.contiguous or result.type == alias.value.type:
         return Aliasing.VIEW
     if layout is None:
         return Aliasing.MAYBE
@@ -98,22 +98,22 @@ def _of_reshape(op: Operation, packet: str, place: Place, result: SSAValue) -> A
     return Aliasing.NONE if viewed is None else Aliasing.VIEW
 
 
-def _of_format(op: Operation, place: Place) -> Aliasing:
+def _of_format(op: Operation, alias: Alias) -> Aliasing:
     """A conversion to its own type copies for another memory format only."""
     wanted = memory_format(op)
-    if wanted is None or (wanted == "contiguous_format" and place.contiguous):
+    if wanted is None or (wanted == "contiguous_format" and alias.contiguous):
         return Aliasing.VIEW
-    if wanted in _LAST_FIRST and place.contiguous:
-        found = _is_in_order(_layout(place), place, wanted)
+    if wanted in _LAST_FIRST and alias.contiguous:
+        found = _is_in_order(_layout(alias), alias, wanted)
         # With one channel both formats are the same strides, and torch asks a tensor for its own.
         return Aliasing.NONE if found is Aliasing.NONE else Aliasing.MAYBE
     return Aliasing.MAYBE
 
 
-def _is_in_order(layout: Layout | None, place: Place, wanted: str | None) -> Aliasing:
+def _is_in_order(layout: Layout | None, alias: Alias, wanted: str | None) -> Aliasing:
     """A view if the elements lie in memory as `wanted` has them, row-major by default."""
     last_first = _LAST_FIRST.get(wanted or "")
-    if last_first is None and place.contiguous:
+    if last_first is None and alias.contiguous:
         return Aliasing.VIEW
     if layout is None:
         return Aliasing.MAYBE
@@ -133,12 +133,12 @@ def _is_in_order(layout: Layout | None, place: Place, wanted: str | None) -> Ali
     return Aliasing.VIEW if expected is not None and moved.is_at(expected) else Aliasing.NONE
 
 
-def _layout(place: Place) -> Layout | None:
+def _layout(alias: Alias) -> Layout | None:
     """Strides as they are: those of a storage that is surely row-major."""
-    whole = place.storage.value.type
-    if not place.storage.contiguous or not isinstance(whole, TensorType):
+    whole = alias.storage.value.type
+    if not alias.storage.contiguous or not isinstance(whole, TensorType):
         return None
-    return layout_of(whole, place.chain)
+    return layout_of(whole, alias.chain)
 
 
 def memory_format(op: Operation) -> str | None:
@@ -165,9 +165,9 @@ def _lazy_bits(chain: tuple[ViewStep, ...]) -> tuple[bool, bool]:
     return conjugate, negate
 
 
-_LAZY: dict[str, Callable[[Place], bool]] = {
-    "resolve_conj": lambda place: _lazy_bits(place.chain)[0],
-    "resolve_neg": lambda place: _lazy_bits(place.chain)[1],
+_LAZY: dict[str, Callable[[Alias], bool]] = {
+    "resolve_conj": lambda alias: _lazy_bits(alias.chain)[0],
+    "resolve_neg": lambda alias: _lazy_bits(alias.chain)[1],
 }
 """Ops that copy what is still to be conjugated or negated, and give back all else."""
 

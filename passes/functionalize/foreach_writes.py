@@ -9,13 +9,13 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functionalize.overlaps import Overlap, overlap_of, tensors_of
-from lamina.passes.functionalize.places import Place
+from lamina.passes.functionalize.places import Alias
 from lamina.passes.functionalize.view_chains import inserted
 from lamina.passes.refusal import unsupported
 
 
 def elements_in_turn(
-    op: SchemaOp, written: list[str], places: Mapping[SSAValue, Place]
+    op: SchemaOp, written: list[str], aliases: Mapping[SSAValue, Alias]
 ) -> list[SchemaOp]:
     """Ops for one list element each, in front of `op`, if an element meets what another writes.
 
@@ -24,20 +24,20 @@ def elements_in_turn(
     """
     if not op.name.startswith("aten._foreach_") or not op.overload_name.split(".")[0].endswith("_"):
         return []
-    if not _meet(op, written[0], places):
+    if not _meet(op, written[0], aliases):
         return []
     count = len(op.arg(written[0]))
     return [_element(op, number, count) for number in range(count)]
 
 
-def _meet(op: SchemaOp, written: str, places: Mapping[SSAValue, Place]) -> bool:
+def _meet(op: SchemaOp, written: str, aliases: Mapping[SSAValue, Alias]) -> bool:
     """Whether a tensor that is not of the same list element meets one that is written."""
     for argument in op.schema.args:
         of_each = isinstance(op.arg(argument.name), list)
         for i, target in enumerate(op.arg(written)):
             for j, operand in enumerate(tensors_of(op, argument.name)):
                 apart = not of_each or i != j
-                if apart and overlap_of(places[target], places[operand]) is not Overlap.NONE:
+                if apart and overlap_of(aliases[target], aliases[operand]) is not Overlap.NONE:
                     return True
     return False
 

@@ -1,8 +1,8 @@
 """`functionalize`: no op mutates or aliases; what the program mutated becomes extra results.
 
-One walk in program order. Every tensor value is a *place*: a storage and the chain of view ops that
-leads from the storage's whole tensor to it. An in-place op becomes its functional form; the new
-value is written back through the chain, and later reads of other places of that storage replay
+One walk in program order. Every tensor value is an *alias*: a storage and the chain of view ops
+that leads from the storage's whole tensor to it. An in-place op becomes its functional form; the
+new value is written back through the chain, and later reads of other aliases of that storage replay
 their chains on the new whole tensor. Where torch decides at run time whether an op copies (reshape
 of a tensor that may not be contiguous), the two tensors are marked, and reading one after the
 other was written is refused: the result would depend on strides.
@@ -48,17 +48,17 @@ from lamina.passes.functionalize.metadata_changes import (
     refuse_resizing,
 )
 from lamina.passes.functionalize.overlaps import refuse_overlaps
-from lamina.passes.functionalize.places import Place, Storage, is_contiguous_result
+from lamina.passes.functionalize.places import Alias, Storage, is_contiguous_result
 from lamina.passes.functionalize.view_chains import inserted
 from lamina.passes.refusal import unsupported
 
 IDENTITIES = frozenset(
     {"detach.default", "detach_.default", "alias.default", "lift.default", "positive.default"}
 )
-"""Ops that are their operand, as a value and as a place."""
+"""Ops that are their operand, as a value and as an alias."""
 
 COPIES = frozenset({"lift_fresh_copy.default", "lift_fresh.default"})
-"""Ops that are their operand as a value, but a place of their own."""
+"""Ops that are their operand as a value, but an alias of their own."""
 
 DROPPED = frozenset(
     {
@@ -104,19 +104,19 @@ def _functionalize_region(op: RegionOp, block: Block) -> None:
 
 
 class _Walk:
-    """Keys of `places` are values of the program as written; operands change when reached."""
+    """Keys of `aliases` are values of the program as written; operands change when reached."""
 
     def __init__(self, function: FuncOp | None, block: Block) -> None:
         self.function = function
         self.block = block
-        self.places: dict[SSAValue, Place] = {}
+        self.aliases: dict[SSAValue, Alias] = {}
         self.storages: list[Storage] = []
         self.replaced: list[Operation] = []
 
     def run(self) -> None:
         for argument in self.block.args:
             if isinstance(argument.type, TensorType):
-                self.places[argument] = self._fresh(argument, contiguous=True, argument=argument)
+                self.aliases[argument] = self._fresh(argument, contiguous=True, argument=argument)
         op = self.block.first_op
         while op is not None:
             following = op.next_op
@@ -126,10 +126,10 @@ class _Walk:
             op.detach()
             op.erase()
 
-    def _fresh(self, value: SSAValue, contiguous: bool, argument: SSAValue | None = None) -> Place:
+    def _fresh(self, value: SSAValue, contiguous: bool, argument: SSAValue | None = None) -> Alias:
         storage = Storage(value, argument, contiguous)
         self.storages.append(storage)
-        return Place(storage, (), value, 0, contiguous)
+        return Alias(storage, (), value, 0, contiguous)
 
     def _visit(self, op: Operation) -> None:
         if isinstance(op, RegionOp):
@@ -141,9 +141,9 @@ class _Walk:
         if name in DROPPED:
             self.replaced.append(op)
         elif name in IDENTITIES:
-            self._denotes(op, self.places[op.operands[0]])
+            self._denotes(op, self.aliases[op.operands[0]])
         elif name in COPIES:
-            source = self.places[op.operands[0]]
+            source = self.aliases[op.operands[0]]
             self._denotes(op, self._fresh(source.read(op), source.contiguous))
         elif name == "broadcast_tensors.default" and all(map(_is_static, op.results)):
             self._expand(op)
@@ -154,10 +154,10 @@ class _Walk:
         else:
             self._keep(op)
 
-    def _denotes(self, op: Operation, place: Place) -> None:
-        """`op` goes away; its results are that place."""
+    def _denotes(self, op: Operation, alias: Alias) -> None:
+        """`op` goes away; its results are that alias."""
         for result in op.results:
-            self.places[result] = place
+            self.aliases[result] = alias
         self.replaced.append(op)
 
     def _expand(self, op: Operation) -> None:
@@ -167,33 +167,33 @@ class _Walk:
             assert isinstance(result.type, TensorType)
             view = inserted(expand(operand, list(result.type.get_shape())), op)
             self._keep(view)
-            self.places[result] = self.places[view.results[0]]
+            self.aliases[result] = self.aliases[view.results[0]]
         self.replaced.append(op)
 
     def _read_operands(self, op: Operation) -> None:
-        """Each operand becomes the current value of its place."""
+        """Each operand becomes the current value of its alias."""
         for index, operand in enumerate(op.operands):
-            place = self.places.get(operand)
-            if place is not None:
-                value = place.read(op)
+            alias = self.aliases.get(operand)
+            if alias is not None:
+                value = alias.read(op)
                 if value is not operand:
                     op.operands[index] = value
 
     def _keep(self, op: Operation) -> None:
         """The op stays; its results are storages of their own, or views of an operand's."""
-        found = [aliasing_of(op, index, self.places) for index in range(len(op.results))]
-        contiguous = is_contiguous_result(op, self.places)
+        found = [aliasing_of(op, index, self.aliases) for index in range(len(op.results))]
+        contiguous = is_contiguous_result(op, self.aliases)
         self._read_operands(op)
         for index, (kind, operand) in enumerate(found):
             result = op.results[index]
             if not isinstance(result.type, TensorType):
                 continue
             if kind is Aliasing.VIEW and operand is not None:
-                self.places[result] = self.places[operand].viewed(op, index)
+                self.aliases[result] = self.aliases[operand].viewed(op, index)
                 continue
-            self.places[result] = self._fresh(result, contiguous and kind is Aliasing.NONE)
+            self.aliases[result] = self._fresh(result, contiguous and kind is Aliasing.NONE)
             if kind is Aliasing.MAYBE and operand is not None:
-                self.places[result].storage.may_share_with(self.places[operand].storage)
+                self.aliases[result].storage.may_share_with(self.aliases[operand].storage)
         if op.name == ReturnOp.name and self.function is not None:
             self._return_mutations(op, self.function)
 
@@ -201,8 +201,8 @@ class _Walk:
         """`as_strided` and its like, of anything but a contiguous tensor."""
         if not op.name.startswith("aten.as_strided"):
             return False
-        place = self.places.get(op.operands[0])
-        return place is not None and not place.contiguous
+        alias = self.aliases.get(op.operands[0])
+        return alias is not None and not alias.contiguous
 
     def _restride(self, op: Operation) -> None:
         assert isinstance(op, SchemaOp)
@@ -212,51 +212,51 @@ class _Walk:
                 "depends on the strides of a tensor that may not be contiguous",
                 "aten.as_strided.default",
             )
-        self._denotes(op, self.places[op.operands[0]].strided(op))
+        self._denotes(op, self.aliases[op.operands[0]].strided(op))
 
     def _mutate(self, op: Operation, written: list[str]) -> None:
         assert isinstance(op, SchemaOp)
         if is_metadata_change(op):
-            self._change_metadata(op, self.places[op.arg(written[0])])
+            self._change_metadata(op, self.aliases[op.arg(written[0])])
             return
-        if turns := elements_in_turn(op, written, self.places):
+        if turns := elements_in_turn(op, written, self.aliases):
             for element in turns:
                 self._mutate(element, written)
             self.replaced.append(op)
             return
-        refuse_overlaps(op, written, self.places)
+        refuse_overlaps(op, written, self.aliases)
         if not writes_one(op, written):
             self._mutate_several(op, written)
             return
-        place = self.places[op.arg(written[0])]
+        alias = self.aliases[op.arg(written[0])]
         self._read_operands(op)
-        place.write(functional_value(op, written[0]), op)
-        self._denotes(op, place)
+        alias.write(functional_value(op, written[0]), op)
+        self._denotes(op, alias)
 
     def _mutate_several(self, op: SchemaOp, written: list[str]) -> None:
         """Values are all computed before the first tensor is written, as torch's kernels do."""
-        places = [self.places[target] for target in written_values(op, written)]
+        aliases = [self.aliases[target] for target in written_values(op, written)]
         self._read_operands(op)
         news, results = functional_values(op, written)
-        for place, value in zip(places, news, strict=True):
-            place.write(value, op)
+        for alias, value in zip(aliases, news, strict=True):
+            alias.write(value, op)
         for result, value in zip(op.results, results, strict=True):
-            place = places[value] if isinstance(value, int) else self._fresh(value, False)
-            self.places[result] = place
+            alias = aliases[value] if isinstance(value, int) else self._fresh(value, False)
+            self.aliases[result] = alias
         self.replaced.append(op)
 
-    def _change_metadata(self, op: SchemaOp, place: Place) -> None:
+    def _change_metadata(self, op: SchemaOp, alias: Alias) -> None:
         """`transpose_` and its like: from now on the tensor object is another view."""
         if changes_nothing(op):
-            self._denotes(op, place)
+            self._denotes(op, alias)
             return
         refuse_resizing(op)
         self._read_operands(op)
         change = view_of_change(op)
-        if place.storage.argument is not None and not place.chain:
+        if alias.storage.argument is not None and not alias.chain:
             raise unsupported(op, "changes the shape of a function argument in place")
-        viewed = place.viewed(change, 0)
-        place.retired = f"its shape was changed in place by {op.name}"
+        viewed = alias.viewed(change, 0)
+        alias.retired = f"its shape was changed in place by {op.name}"
         self._denotes(op, viewed)
 
     def _return_mutations(self, op: Operation, function: FuncOp) -> None:

@@ -17,7 +17,7 @@ from lamina.dialects import aten
 from lamina.dialects.elementwise import ROWS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functionalize.functional_forms import functional_class
-from lamina.passes.functionalize.places import Place
+from lamina.passes.functionalize.places import Alias
 from lamina.passes.functionalize.running_statistics import updates_statistics
 from lamina.passes.functionalize.view_chains import ViewStep
 from lamina.passes.functionalize.view_layouts import layout_of
@@ -56,7 +56,7 @@ WRITES_LAST = frozenset(["instance_norm.default"])
 """Ops that compute in copies of what they write, and copy back at the end."""
 
 
-def refuse_overlaps(op: SchemaOp, written: list[str], places: Mapping[SSAValue, Place]) -> None:
+def refuse_overlaps(op: SchemaOp, written: list[str], aliases: Mapping[SSAValue, Alias]) -> None:
     """Raise UnsupportedError if `op` reads memory that it writes, in another way than in place.
 
     `written` names the arguments that it writes.
@@ -66,12 +66,12 @@ def refuse_overlaps(op: SchemaOp, written: list[str], places: Mapping[SSAValue, 
     targets = [entry for name in written for entry in tensors_of(op, name)]
     for number, target in enumerate(targets):
         for other in targets[:number]:
-            if overlap_of(places[other], places[target]) is not Overlap.NONE:
+            if overlap_of(aliases[other], aliases[target]) is not Overlap.NONE:
                 raise unsupported(op, "writes two tensors that share memory", "a clone() of one")
     for name in (a.name for a in op.schema.args if a.name not in written):
         for number, operand in enumerate(tensors_of(op, name)):
             for target in targets:
-                _check(op, written, (name, number), places[operand], places[target])
+                _check(op, written, (name, number), aliases[operand], aliases[target])
 
 
 def tensors_of(op: SchemaOp, name: str) -> list[SSAValue]:
@@ -82,7 +82,7 @@ def tensors_of(op: SchemaOp, name: str) -> list[SSAValue]:
 
 
 def _check(
-    op: SchemaOp, written: list[str], argument: tuple[str, int], operand: Place, target: Place
+    op: SchemaOp, written: list[str], argument: tuple[str, int], operand: Alias, target: Alias
 ) -> None:
     name, number = argument
     found = overlap_of(operand, target)
@@ -120,7 +120,7 @@ def _has_in_place_form(packet: str) -> bool:
     return any(known.startswith(f"{packet}_.") for known in aten.Aten.names)
 
 
-def overlap_of(operand: Place, target: Place) -> Overlap:
+def overlap_of(operand: Alias, target: Alias) -> Overlap:
     """How an operand shares memory with a target; SOME as well where that cannot be told."""
     if operand.storage is not target.storage:
         related = operand.storage.relatives and target.storage in operand.storage.family()

@@ -1,4 +1,4 @@
-"""Where tensors live while a program is functionalized: storages, and views of them."""
+"""Where tensors live while a program is functionalized: storages, and aliases of them by views."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Storage:
 
 
 @dataclass(eq=False)
-class Place:
+class Alias:
     """A tensor of the program: a storage seen through a chain of views.
 
     `value` is what it held when the storage had `version`.
@@ -198,15 +198,15 @@ class Place:
         self.storage.update(whole, writer)
         self.value, self.version = value, self.storage.version
 
-    def viewed(self, view: Operation, result_index: int) -> Place:
-        """The place of a result of view op `view` on this place."""
+    def viewed(self, view: Operation, result_index: int) -> Alias:
+        """The alias of a result of view op `view` on this alias."""
         step = ViewStep(view, result_index)
         contiguous = self.contiguous and step.keeps_contiguity()
         value = view.results[result_index]
-        return Place(self.storage, (*self.chain, step), value, self.version, contiguous)
+        return Alias(self.storage, (*self.chain, step), value, self.version, contiguous)
 
-    def strided(self, op: SchemaOp) -> Place:
-        """The place that `as_strided` makes of this one: of the storage, whatever the view.
+    def strided(self, op: SchemaOp) -> Alias:
+        """The alias that `as_strided` makes of this one: of the storage, whatever the view.
 
         Refused where strides are not known: of tensors that may not be contiguous, and where the
         start is the start of a view that may be anywhere.
@@ -228,10 +228,10 @@ class Place:
         made = op_class(self.storage.value, op.arg("size"), op.arg("stride"), start)
         inserted(made, op)
         step = ViewStep(made, 0)
-        return Place(self.storage, (step,), made.results[0], self.storage.version, False)
+        return Alias(self.storage, (step,), made.results[0], self.storage.version, False)
 
 
-def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> bool:
+def is_contiguous_result(op: Operation, aliases: Mapping[SSAValue, Alias]) -> bool:
     """Whether the results are surely contiguous if they are new tensors."""
     packet = op.name.removeprefix("aten.").partition(".")[0]
     if _is_channels_last(op):
@@ -242,7 +242,7 @@ def is_contiguous_result(op: Operation, places: Mapping[SSAValue, Place]) -> boo
     if not pointwise and packet not in CONTIGUITY_KEEPING:
         return False
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
-    return all(operand in places and places[operand].contiguous for operand in tensors)
+    return all(operand in aliases and aliases[operand].contiguous for operand in tensors)
 
 
 def _is_channels_last(op: Operation) -> bool:

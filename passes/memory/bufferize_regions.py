@@ -1,6 +1,6 @@
 """Control ops on memory: `scf.if`, `scf.while` and `scf.for` around kernel calls.
 
-What a control op gives has its place outside of it. Branches write it there. A loop keeps what it
+What a control op gives has its buffer outside of it. Branches write it there. A loop keeps what it
 carries there: its body writes the next values elsewhere, as it may still read the old ones, and
 they are copied at the end of each round. A scan reads and writes slices in place.
 """
@@ -47,39 +47,39 @@ class RegionBufferizer:
             case _:
                 raise AssertionError(op.name)
 
-    def _places(self, op: RegionOp, targets: Destinations) -> list[SSAValue]:
+    def _buffers(self, op: RegionOp, targets: Destinations) -> list[SSAValue]:
         return [targets.get(r) or self.allocate(r, op) for r in op.results]
 
     def _cond(self, op: CondOp, targets: Destinations) -> None:
-        places = self._places(op, targets)
+        buffers = self._buffers(op, targets)
         for block in op.blocks:
             _bind(block, op.inputs)
-            self.run(block, list(zip(_yielded(block), places, strict=True)))
+            self.run(block, list(zip(_yielded(block), buffers, strict=True)))
             _end(block, scf.YieldOp())
         predicate = _insert(op, _load(op, op.predicate))
         then, otherwise = (op.detach_region(region) for region in list(op.regions))
-        _finish(op, scf.IfOp(predicate, [], then, otherwise), places)
+        _finish(op, scf.IfOp(predicate, [], then, otherwise), buffers)
 
     def _while(self, op: WhileOp, targets: Destinations) -> None:
-        places = self._places(op, targets)
+        buffers = self._buffers(op, targets)
         test, body = op.blocks
-        _copy_before(op, op.starts, places)
+        _copy_before(op, op.starts, buffers)
         for block in (test, body):
-            _bind(block, [*places, *op.inputs])
+            _bind(block, [*buffers, *op.inputs])
         (verdict,) = _yielded(test)
         flag = self.allocate(verdict, _first(test))
         self.run(test, [(verdict, flag)])
         load = _load(test.last_op, flag)
         test.insert_ops_before(load, test.last_op)  # pyright: ignore - it ends in a yield
         _end(test, scf.ConditionOp(load[-1].results[0]))
-        self._advance(body, _yielded(body), places, [])
+        self._advance(body, _yielded(body), buffers, [])
         _before_end(body, PollOp(self.poll()))
         before, after = (op.detach_region(region) for region in list(op.regions))
-        _finish(op, scf.WhileOp([], [], before, after), places)
+        _finish(op, scf.WhileOp([], [], before, after), buffers)
 
     def _scan(self, op: ScanOp, targets: Destinations) -> None:
-        places = self._places(op, targets)
-        carried, stacks = places[: len(op.starts)], places[len(op.starts) :]
+        buffers = self._buffers(op, targets)
+        carried, stacks = buffers[: len(op.starts)], buffers[len(op.starts) :]
         _copy_before(op, op.starts, carried)
         (body,) = op.blocks
         index = body.insert_arg(IndexType(), 0)
@@ -95,21 +95,21 @@ class RegionBufferizer:
         for constant in (zero, end, one):
             _insert(op, [constant])
         loop = scf.ForOp(zero.result, end.result, one.result, [], op.detach_region(op.body_region))
-        _finish(op, loop, places)
+        _finish(op, loop, buffers)
 
     def _advance(
         self,
         body: Block,
         values: Sequence[SSAValue],
-        places: Sequence[SSAValue],
+        buffers: Sequence[SSAValue],
         others: Sequence[tuple[SSAValue, SSAValue]],
     ) -> None:
-        """Put a body in memory that ends by moving the next carried values to their places."""
+        """Put a body in memory that ends by moving the next carried values to their buffers."""
         first = _first(body)
         following = [self.allocate(value, first) for value in values]
         self.run(body, [*zip(values, following, strict=True), *others])
-        for source, place in zip(following, places, strict=True):
-            _before_end(body, memref.CopyOp(source, place))
+        for source, buffer in zip(following, buffers, strict=True):
+            _before_end(body, memref.CopyOp(source, buffer))
         _end(body, scf.YieldOp())
 
 
@@ -164,17 +164,17 @@ def _index(number: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(number, IndexType()))
 
 
-def _copy_before(op: RegionOp, sources: Sequence[SSAValue], places: Sequence[SSAValue]) -> None:
-    copies = [memref.CopyOp(s, p) for s, p in zip(sources, places, strict=True)]
+def _copy_before(op: RegionOp, sources: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> None:
+    copies = [memref.CopyOp(s, p) for s, p in zip(sources, buffers, strict=True)]
     if copies:
         block = op.parent
         assert block is not None
         block.insert_ops_before(copies, op)
 
 
-def _finish(op: RegionOp, made: Operation, places: Sequence[SSAValue]) -> None:
+def _finish(op: RegionOp, made: Operation, buffers: Sequence[SSAValue]) -> None:
     made.location = op.location
-    Rewriter.replace_op(op, made, list(places))
+    Rewriter.replace_op(op, made, list(buffers))
 
 
 __all__ = ["RegionBufferizer"]
