@@ -94,6 +94,7 @@ STAGES: tuple[Stage, ...] = (
             "elide-rounding",
             "outline-kernels",
             "inline-regions",
+            "bound-dims",
         ),
     ),
     Stage(

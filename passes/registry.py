@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "merge-siblings": "lamina.passes.fusion.merge_siblings:MergeSiblingsPass",
     "elide-rounding": "lamina.passes.numerics.elide_rounding:ElideRoundingPass",
     "outline-kernels": "lamina.passes.fusion.outline_kernels:OutlineKernelsPass",
+    "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
     # memory and schedules
     "bufferize": "lamina.passes.memory.bufferize:BufferizePass",

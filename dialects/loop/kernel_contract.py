@@ -17,6 +17,8 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
+from lamina.dialects.loop.bounds import BOUNDS
 from lamina.dialects.loop.contraction import PANEL, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
@@ -64,6 +66,19 @@ def verify_kernel(body: Iterable[Operation]) -> None:
             _verify_shared(one, other, memory)
     _verify_sums(nests)
     _verify_order(nests)
+    _verify_bounds(nests)
+
+
+def _verify_bounds(nests: Sequence[GenericOp]) -> None:
+    """Bounds are what the masks of the kernel give, on all of its nests that have any."""
+    if not any(BOUNDS in nest.attributes for nest in nests):
+        return
+    known = bounded_dims(nests)
+    for nest in nests:
+        wanted = bounds_of(nest, *known[nest]) if nest in known else None
+        if nest.attributes.get(BOUNDS) != wanted:
+            said = "has none" if wanted is None else f"would have {wanted}"
+            raise KernelFault(nest, f"its {BOUNDS} do not follow from the kernel: it {said}")
 
 
 def _verify_sums(nests: Sequence[GenericOp]) -> None:

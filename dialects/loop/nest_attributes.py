@@ -27,6 +27,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import PAIRS, flatten, forms_of, shape_of
+from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.pairs import is_same, verify_pairs
@@ -37,7 +38,7 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
-NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS)
+NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, BOUNDS)
 """The attributes that decide how a nest is scheduled."""
 
 
@@ -69,6 +70,20 @@ def verify_notes(op: GenericOp) -> None:
         not isinstance(op.attributes[REPACKED], UnitAttr) or PANEL not in op.attributes
     ):
         raise VerifyException(f"{op.name}: {REPACKED} stands alone, beside {PANEL}")
+    if BOUNDS in op.attributes:
+        _verify_bounds(op, op.attributes[BOUNDS])
+
+
+def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:
+    if not isinstance(bounds, BoundsAttr):
+        raise VerifyException(f"{op.name}: {BOUNDS} is a #loop.bounds, not {bounds}")
+    dim, rows = bounds.dim.value.data, rows_of(op)
+    if dim >= len(op.extents) or dim in rows:
+        raise VerifyException(f"{op.name}: {BOUNDS} are of d{dim}, no dimension beside its {ROWS}")
+    for bound in bounds.bounds(op.extents):
+        others = [d for d, _ in bound.form.terms if d not in rows]
+        if others:
+            raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its {ROWS}")
 
 
 def _verify_rows(op: GenericOp, rows: Attribute) -> None:

@@ -27,6 +27,7 @@ _LATE: dict[str, frozenset[State]] = {
     "outline-kernels": frozenset({State.TENSORS, State.KERNELS}),
     "outline-regions": frozenset({State.TENSORS, State.KERNELS}),
     "inline-regions": frozenset({State.TENSORS, State.KERNELS}),
+    "bound-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),

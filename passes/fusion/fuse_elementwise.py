@@ -32,6 +32,7 @@ from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide,
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.fusion.nest_inlining import inline
 from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for
+from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
@@ -230,6 +231,8 @@ def _decide(
 ) -> Decision:
     if MATERIALIZED in producer.attributes:
         return Decision(False, f"{MATERIALIZED}: it is stored to be read many times")
+    if not padded and override(producer) is None and masks_products(producer, op, value):
+        return Decision(True, "a product may leave out what a mask of positions does")
     said = decide(producer, op, value, rule.machine, padded=padded)
     return said if override(producer) else rule.bodies.bound(said, producer, op, value)
 

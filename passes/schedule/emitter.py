@@ -164,6 +164,13 @@ class Emitter:
         least = self.add(arith.MinSIOp(self.value(left), self.value(right)))
         return self._divided(least, self.divisor(left, right))
 
+    def most(self, left: Index, right: Index) -> Index:
+        """The larger of two indices."""
+        if isinstance(left, int) and isinstance(right, int):
+            return max(left, right)
+        most = self.add(arith.MaxSIOp(self.value(left), self.value(right)))
+        return self._divided(most, self.divisor(left, right))
+
     def linear(self, form: Linear, env: Mapping[int, Index]) -> Index:
         """The value of a linear form, given the value of every dimension in it."""
         total: Index = form.constant

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isqrt, prod
+from math import gcd, isqrt, prod
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
@@ -20,6 +20,7 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine
+from lamina.passes.schedule.edges import whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
@@ -90,7 +91,15 @@ def chain_block(extent: int, length: int) -> int:
 class ProductEmitter:
     """Emits the tiles of one contraction stage."""
 
-    def __init__(self, stage: Stage, shape: Contraction, memory: Memory, tile: Tile) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        shape: Contraction,
+        memory: Memory,
+        tile: Tile,
+        terms: tuple[Index, Index] | None = None,
+    ) -> None:
+        """All but `terms` of the only summed dimension are products with zeros."""
         self.stage = stage
         self.shape = shape
         self.memory = memory
@@ -111,6 +120,7 @@ class ProductEmitter:
             self.panel_stride = strides[len(outer)]
             self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
         self.element = self.left.element
+        self.terms = terms
 
     def block(
         self,
@@ -128,13 +138,14 @@ class ProductEmitter:
         The last tile is moved up to end at the block's end: its overlap is computed twice.
         """
         low, high = rows
+        start = self._zero_terms(emit, env, panel)
 
         def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             if isinstance(at, int) and isinstance(high, int):
-                start: Index = min(at, high - height)
+                first: Index = min(at, high - height)
             else:
-                start = inner.least(at, inner.minus(high, height))
-            self._tile(inner, env, row_dim, start, low, height, panel, masked=masked)
+                first = inner.least(at, inner.minus(high, height))
+            self._tile(inner, env, row_dim, first, low, height, panel, start, masked=masked)
             return values
 
         emit.loop(low, high, height, [], tile)
@@ -148,18 +159,51 @@ class ProductEmitter:
         first_row: Index,
         height: int,
         panel: Index,
+        start: list[SSAValue],
         *,
         masked: bool,
     ) -> None:
+        """One tile; the sums of each of its rows begin with `start`."""
         position = dict(env)
         position[LOCAL_ROW] = emit.minus(row, first_row)
         if row_dim is not None:
             position[row_dim] = row
-        zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
-        totals = self._sum(
-            emit, position, row_dim, height, panel, self.summed, [zero] * height * self.tile.vectors
-        )
+        totals = self._sum(emit, position, row_dim, height, panel, self.summed, start * height)
         self._store(emit, position, row_dim, height, panel, totals, masked=masked)
+
+    def _zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
+        """The sum of the products with zeros, a vector for each of the panel: the same in all rows.
+
+        It is 0, and NaN in columns where an element of the packed operand is no finite number.
+        """
+        zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
+        start = [zero] * self.tile.vectors
+        if self.terms is None or isinstance(self.element, IntegerType):
+            return start
+        dim = self.summed[0]
+        low, high = self.terms
+        ranges: list[tuple[Index, Index]] = [(0, low), (high, self.stage.extents[dim])]
+        for first, last in ranges:
+            step = gcd(SUM_UNROLL, emit.divisor(first, last))
+
+            def body(
+                inner: Emitter, at: Index, sums: list[SSAValue], step: int = step
+            ) -> list[SSAValue]:
+                made: list[SSAValue] = []
+                for copy in range(step):
+                    rows = self._panel_row(inner, {**env, dim: at}, dim, copy, panel)
+                    part = sums[copy * len(rows) : (copy + 1) * len(rows)]
+                    made += [
+                        self._multiply_add(inner, zero, *both)
+                        for both in zip(rows, part, strict=True)
+                    ]
+                return made
+
+            parts = emit.loop(first, last, step, [zero] * step * len(start), body)
+            for copy in range(step):
+                part = parts[copy * len(start) : (copy + 1) * len(start)]
+                start = [combine(emit, "add", *b) for b in zip(start, part, strict=True)]
+        return start
 
     def _sum(
         self,
@@ -188,11 +232,12 @@ class ProductEmitter:
         def block(inner: Emitter, low: Index, sums: list[SSAValue]) -> list[SSAValue]:
             return apart(inner, low, inner.plus(low, size), sums)
 
+        first, end = (0, extent) if self.terms is None else self.terms
         if not size:
-            return terms(emit, 0, extent, totals)
-        whole = extent - extent % size
-        totals = emit.loop(0, whole, size, totals, block)
-        return apart(emit, whole, extent, totals) if whole != extent else totals
+            return terms(emit, first, end, totals)
+        whole = whole_steps(emit, first, end, size)
+        totals = emit.loop(first, whole, size, totals, block)
+        return apart(emit, whole, end, totals) if whole != end else totals
 
     def _terms(
         self,
@@ -220,6 +265,8 @@ class ProductEmitter:
 
         extent = self.stage.extents[dim]
         count = count or chain_block(extent, prod(self.stage.extents[d] for d in rest))
+        if self.terms is not None:
+            count = emit.divisor(low, high)
         step = 1
         if not rest:
             while step < SUM_UNROLL and count % (step * 2) == 0:
@@ -238,20 +285,7 @@ class ProductEmitter:
         totals: list[SSAValue],
     ) -> list[SSAValue]:
         lanes, vectors = self.tile.lanes, self.tile.vectors
-        at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
-        for packed_dim, stride in self.packed_strides.items():
-            if packed_dim in env:
-                at = emit.plus(at, emit.times(env[packed_dim], stride))
-        at = emit.plus(at, copy * self.packed_strides[dim])
-        kind = VectorType(self.element, [lanes])
-        rows = [
-            emit.add(
-                vector.LoadOp(self.packed, [emit.value(emit.plus(at, v * lanes))], kind)
-                if lanes > 1
-                else memref.LoadOp.get(self.packed, [emit.value(emit.plus(at, v))])
-            )
-            for v in range(vectors)
-        ]
+        rows = self._panel_row(emit, env, dim, copy, panel)
         form = self.memory.layout(self.left)
         start = emit.plus(emit.linear(form, env), copy * form.coefficient(dim))
         step = form.coefficient(LOCAL_ROW)
@@ -264,6 +298,26 @@ class ProductEmitter:
             for v in range(vectors):
                 made.append(self._multiply_add(emit, factor, rows[v], totals[row * vectors + v]))
         return made
+
+    def _panel_row(
+        self, emit: Emitter, env: Env, dim: int, copy: int, panel: Index
+    ) -> list[SSAValue]:
+        """A row of the packed panel, `copy` positions of `dim` further, in vectors."""
+        lanes = self.tile.lanes
+        at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
+        for packed_dim, stride in self.packed_strides.items():
+            if packed_dim in env:
+                at = emit.plus(at, emit.times(env[packed_dim], stride))
+        at = emit.plus(at, copy * self.packed_strides[dim])
+        kind = VectorType(self.element, [lanes])
+        return [
+            emit.add(
+                vector.LoadOp(self.packed, [emit.value(emit.plus(at, v * lanes))], kind)
+                if lanes > 1
+                else memref.LoadOp.get(self.packed, [emit.value(emit.plus(at, v))])
+            )
+            for v in range(self.tile.vectors)
+        ]
 
     def _multiply_add(
         self, emit: Emitter, left: SSAValue, right: SSAValue, total: SSAValue

@@ -17,6 +17,7 @@ from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.cost.kernel_model import PRODUCT_ROWS, THREADS
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block
+from lamina.passes.schedule.bounded_block import BoundedBlock, balanced
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_product import TASKS, PanelProduct
@@ -61,7 +62,10 @@ def schedule_product_kernel(
         _loop_over_columns(stages[0], columns)
         extents, columns = extents[columns:], 0
     builder = PanelProduct if panel_mode else RowProduct
-    kernel = builder(stages, products, memory, target, outputs, blocked, rows, block, bits, scratch)
+    bounded = BoundedBlock.of(scratch.segments, products) if scratch and blocked else None
+    kernel = builder(
+        stages, products, memory, target, outputs, blocked, rows, block, bits, scratch, bounded
+    )
     splits = kernel.column_tasks(prod(extents) * blocks)
     wide, outer = extents[:columns], extents[columns:]
     count = prod(extents) * blocks * splits
@@ -75,6 +79,8 @@ def schedule_product_kernel(
             *at, split = inner.split(number, [*outer, blocks, *wide, splits])
             outer_at, block_number = at[: len(outer)], at[len(outer)]
             column_at = at[len(outer) + 1 :]
+        if bounded is not None:
+            block_number = balanced(inner, block_number, blocks)
         low = inner.times(block_number, block)
         high = inner.least(inner.plus(low, block), rows)
         if rows % block == 0:

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.block_scratch import BlockScratch
+from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.product import ProductEmitter, Tile, choose_tile
@@ -36,8 +37,10 @@ class ProductTask:
         block: int,
         bits: int,
         scratch: BlockScratch | None,
+        bounded: BoundedBlock | None = None,
     ) -> None:
-        """`scratch` is what whole rows are kept in, for tasks of whole rows."""
+        """`scratch` is what whole rows are kept in, for tasks of whole rows, and `bounded` says
+        which part of each is needed."""
         self.stages = stages
         self.products = products
         self.memory = memory
@@ -48,6 +51,7 @@ class ProductTask:
         self.block = block
         self.bits = bits
         self.scratch = scratch
+        self.bounded = bounded
 
     def column_tasks(self, others: int) -> int:
         """Into how many tasks the columns are divided, given the number of other tasks."""
@@ -78,10 +82,12 @@ class ProductTask:
         panels: tuple[Index, Index],
         after_panel: object = None,
         together: int = 1,
+        terms: tuple[Index, Index] | None = None,
     ) -> None:
         """All tiles of a product for a block of rows and a range of panels.
 
-        Panels that the task packs itself are packed so many `together`, which divide the range.
+        Panels that the task packs itself are packed so many `together`, which divide the range. All
+        terms but `terms` of the summed dimension are products with zeros.
         """
         shape = self.products[stage]
         assert shape.panel is not None
@@ -97,7 +103,9 @@ class ProductTask:
         packing: TileProduct | None = None
         if shape.pairs is None:
             ragged = ragged and not self._padded_scratch(stage)
-            tiles = self._register_tiles(emit, stage, env, row_dim, limits, smallest, block, extra)
+            tiles = self._register_tiles(
+                emit, stage, env, row_dim, limits, smallest, block, extra, terms
+            )
         else:
             product = TileProduct(stage, shape, self.memory, emit, together)
             packing = product if product.packs else None
@@ -160,6 +168,7 @@ class ProductTask:
         smallest: int,
         block: int,
         extra: list[int],
+        terms: tuple[Index, Index] | None,
     ) -> Callable[..., None]:
         """What emits the register tiles of a panel; its row operand may be copied in front."""
         shape = self.products[stage]
@@ -167,7 +176,7 @@ class ProductTask:
         tile = self.tile(shape, self.block if self.blocked else smallest)
         if tile.rows > smallest:
             tile = Tile(smallest, tile.vectors, tile.lanes)
-        emitter = ProductEmitter(stage, shape, self.memory, tile)
+        emitter = ProductEmitter(stage, shape, self.memory, tile, terms)
         panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
         summed = emitter.summed
         if not extra and needs_copy(

@@ -6,6 +6,7 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.product_task import ProductTask
@@ -36,14 +37,28 @@ class RowProduct(ProductTask):
             if self.blocked:
                 # Otherwise the tiled rows are inner dims, and have their strides already.
                 self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
+        bounded = self.bounded
+        limits = None
+        if bounded is not None:
+            limits = bounded.range(emit, envs[bounded.stage], rows)
         for segment in scratch.segments:
-            if segment[0] in self.products:
-                stage = segment[0]
-                shape = self.products[stage]
-                panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
-                self.product(emit, stage, envs[stage], rows, (0, panels))
+            stage = segment[0]
+            within = None if bounded is None or stage not in bounded.dims else limits
+            if stage not in self.products:
+                self._rows(emit, segment, envs, rows, within)
+                continue
+            shape = self.products[stage]
+            panels: tuple[Index, Index] = (
+                0,
+                -(-stage.extents[shape.inner_column] // (shape.panel or 1)),
+            )
+            if bounded is None or within is None:
+                self.product(emit, stage, envs[stage], rows, panels)
+            elif bounded.dims[stage] == shape.inner_column:
+                panels = bounded.panels(emit, within, shape.panel or 1)
+                self.product(emit, stage, envs[stage], rows, panels)
             else:
-                self._rows(emit, segment, envs, rows)
+                self.product(emit, stage, envs[stage], rows, panels, terms=within)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]
@@ -60,10 +75,13 @@ class RowProduct(ProductTask):
         segment: list[Stage],
         envs: dict[Stage, Env],
         rows: tuple[Index, Index],
+        bounds: tuple[Index, Index] | None = None,
     ) -> None:
+        """The stages of a segment for each row, positions `bounds` of their first dimension."""
         sweeps = build_sweeps(segment)
         plan_scratch(emit, sweeps, self.memory, self.outputs)
-        emitter = RowSegment(sweeps, self.memory, self.target, self.outputs)
+        kind = RowSegment if bounds is None else BoundedSegment
+        emitter = kind(sweeps, self.memory, self.target, self.outputs)
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             local = inner.minus(at, rows[0])
@@ -71,7 +89,7 @@ class RowProduct(ProductTask):
             if self.blocked:
                 for stage in segment:
                     row_envs[stage][stage.rows[-1]] = at
-            emitter.run(inner, row_envs)
+            emitter.run(inner, row_envs, bounds)
             return values
 
         emit.loop(*rows, 1, [], row)

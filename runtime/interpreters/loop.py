@@ -34,11 +34,13 @@ from lamina.dialects.loop import (
     YieldOp,
 )
 from lamina.dialects.loop.access import PAIRS, is_contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.loop_access import evaluate_expr, grids, indirect, read
 from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
+from lamina.runtime.interpreters.loop_bounds import bounded_dim, leave_out, outside
 from lamina.runtime.interpreters.values import is_floating, numpy_dtype
 
 CHUNK_POINTS = 1 << 22
@@ -193,9 +195,16 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     grid = grids(extents, 0, extents[0])
     operands: list[Any] = []
     spec: list[str] = []
+    left_out = outside(op, grid)
+    shape = Contraction.of(op) if left_out is not None else None
+    summed = None
+    if shape is not None and bounded_dim(op) in shape.summed:
+        summed = shape.a
     for value, index_map, pad in zip(inputs, op.read_maps, op.pad_values, strict=True):
         used = sorted(index_map.used_dims())
         gathered = np.asarray(read(value, index_map, pad, grid))
+        if left_out is not None and len(operands) == summed:
+            gathered = np.where(left_out, np.zeros_like(gathered), gathered)
         if PAIRS in op.attributes:  # half floats, widened in the body
             gathered = gathered.astype(np.float32)
         operands.append(gathered.reshape([extents[d] for d in used]))
@@ -207,7 +216,9 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     # What no operand varies along is the same everywhere, and summed as often as it is there.
     made = made * prod(e for d, e in enumerate(extents) if d not in kept | read_dims)
     full = made.reshape([e if d in kept & read_dims else 1 for d, e in enumerate(extents)])
-    full = np.broadcast_to(full, [e if d in kept else 1 for d, e in enumerate(extents)])
+    full = np.array(np.broadcast_to(full, [e if d in kept else 1 for d, e in enumerate(extents)]))
+    if left_out is not None and summed is None:
+        full[np.broadcast_to(left_out, full.shape)] = np.nan
     result = _initial("add", op.written_types[0])
     where = [evaluate_expr(e, grid) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()
@@ -219,20 +230,24 @@ def _initial(combiner: str, kind: Attribute) -> Any:
     """The result before anything is combined into it: what the combiner ignores."""
     assert isinstance(kind, TensorType | MemRefType)
     dtype = numpy_dtype(kind.element_type)
-    shape = kind.get_shape()
+    return np.full(kind.get_shape(), _identity(combiner, dtype), dtype)
+
+
+def _identity(combiner: str, dtype: Any) -> Any:
+    """The element that the combiner ignores."""
     if combiner in ("store", "add", "or"):
-        return np.zeros(shape, dtype)
+        return dtype.type(0)
     if combiner == "mul":
-        return np.ones(shape, dtype)
+        return dtype.type(1)
     if combiner == "and":
-        return np.array(np.invert(np.zeros(shape, dtype)))  # of rank 0 it is no array otherwise
+        return np.invert(np.zeros((), dtype))
     if is_floating(dtype):
-        return np.full(shape, -np.inf if combiner == "max" else np.inf, dtype)
+        return dtype.type(-np.inf if combiner == "max" else np.inf)
     if dtype.kind == "b":
-        return np.full(shape, combiner == "min", dtype)
+        return dtype.type(combiner == "min")
     bits = 8 * dtype.itemsize - (dtype.kind == "i")
     lowest = -(1 << bits) if dtype.kind == "i" else 0
-    return np.full(shape, lowest if combiner == "max" else (1 << bits) - 1, dtype)
+    return dtype.type(lowest if combiner == "max" else (1 << bits) - 1)
 
 
 def _run_chunk(
@@ -264,7 +279,11 @@ def _run_chunk(
                 values[inner.results[0]] = evaluate(inner, given)
     # All values before any write: what is written may be what was read.
     yielded = [np.array(np.broadcast_to(values[v], shape)) for v in op.yielded]
+    left_out = outside(op, grid)
     for number, full in enumerate(yielded):
+        if left_out is not None:
+            identity = _identity(op.combiner_names[number], full.dtype)
+            leave_out(op, number, full, identity, left_out)
         _write(results[number], full, op.combiner_names[number], op.write_maps[number], grid)
 
 

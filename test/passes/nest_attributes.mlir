@@ -98,3 +98,39 @@ func.func @pairs_of_f32(%a: tensor<20x64xf32>, %b: tensor<64x48xf32>) -> tensor<
   func.return %r : tensor<20x48xf32>
 }
 // CHECK: lamina.pairs stands, beside lamina.panel = 32, on a matrix product of bf16
+
+// -----
+
+func.func @bounds_of_rows(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<0, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (j)>>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.bounds are of d0, no dimension beside its lamina.rows
+
+// -----
+
+func.func @bounds_by_other_dimensions(%a: tensor<8x8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j, k) in [8, 8, 8] reads(%a[i, j, k] : tensor<8x8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j, k) -> (k)>, upper affine_map<(i, j, k) -> ()>>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.bounds vary with d2, not in its lamina.rows
+
+// -----
+
+func.func @bounds_that_no_mask_gives(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8xf32>) {
+    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (i + 1)>>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    loop.return %r : tensor<8xf32>
+  }
+  func.return %k : tensor<8xf32>
+}
+// CHECK: its lamina.bounds do not follow from the kernel: it has none

@@ -1,0 +1,360 @@
+"""Which dimensions of a kernel's nests have bounds: positions that a mask leaves without effect.
+
+The sums and maxima of a kernel are followed from the comparisons of positions that choose a mask:
+outside a bound, such as at keys after the query of a causal mask, a score is -inf, which no maximum
+heeds, its exponential is 0, and so is the weight by which a product multiplies. A nest has the
+bound where all that it gives is the identity of its reduction there, or is read by nests alone that
+have the bound themselves.
+
+Weights are followed as far as `e / sum(e)`, with e = exp(x - m) and m the maximum of x. In a row
+that has no number as its maximum, e is NaN at some position within the bounds, as there is always
+one, and so are all weights and sums, with or without what is outside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.body_ops import IndexOp
+from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.outside_values import (
+    Given,
+    Largest,
+    Number,
+    OutsideBody,
+    Positive,
+    Value,
+    Weight,
+)
+
+Bounded = dict[GenericOp, tuple[int, tuple[Bound, ...]]]
+"""For each nest that has any: the dimension, and its bounds as forms over the kernel's rows."""
+
+
+@dataclass
+class _Facts:
+    """What is known of the memory of a kernel, by what names it."""
+
+    rewritten: frozenset[SSAValue]
+    """What several nests write: nothing is known of it."""
+    outside: dict[SSAValue, dict[tuple[int, Bound], Value]] = field(default_factory=dict)
+    """What stands outside a bound of one axis."""
+    row: dict[SSAValue, Value] = field(default_factory=dict)
+    """What stands in each row, of results with one element a row."""
+
+
+def bounded_dims(nests: Sequence[GenericOp]) -> Bounded:
+    """The bounds of the nests of a kernel, the same for all nests that have any.
+
+    There are some only where a product sums over the dimension: elsewhere they would spare little.
+    """
+    if not any(isinstance(op, arith.CmpiOp) for nest in nests for op in nest.block.ops):
+        return {}
+    if not any(Contraction.of(nest) for nest in nests):
+        return {}
+    made = Counter(value for nest in nests for value in _written(nest))
+    facts = _Facts(frozenset(value for value, count in made.items() if count > 1))
+    found: dict[GenericOp, dict[int, set[Bound]]] = {}
+    for nest in nests:
+        found[nest] = _reduced(nest, facts)
+    for nest in reversed(nests):
+        for dim, bounds in _unread(nest, nests, found).items():
+            found[nest].setdefault(dim, set()).update(bounds)
+    return _agreed(found)
+
+
+def bounds_of(nest: GenericOp, dim: int, bounds: Iterable[Bound]) -> BoundsAttr:
+    """The attribute of a nest for bounds over the kernel's rows."""
+    rows = rows_of(nest)
+    own = [
+        Bound(b.is_upper, Linear.of({rows[p]: c for p, c in b.form.terms}, b.form.constant))
+        for b in bounds
+    ]
+    return BoundsAttr.of(dim, own, len(nest.extents))
+
+
+def noted_bounds(nest: GenericOp) -> tuple[Bound, ...]:
+    """The bounds that are noted on a nest, over the kernel's rows; none if there are none."""
+    noted = nest.attributes.get(BOUNDS)
+    if not isinstance(noted, BoundsAttr):
+        return ()
+    places = {d: p for p, d in enumerate(rows_of(nest))}
+    return tuple(
+        Bound(b.is_upper, Linear.of({places[d]: c for d, c in b.form.terms}, b.form.constant))
+        for b in noted.bounds(nest.extents)
+    )
+
+
+def _agreed(found: dict[GenericOp, dict[int, set[Bound]]]) -> Bounded:
+    """The bounds that all nests with any have, of one dimension each."""
+    some = {nest: dims for nest, dims in found.items() if any(dims.values())}
+    if any(len([b for b in dims.values() if b]) != 1 for dims in some.values()):
+        return {}
+    chosen = {nest: next((d, b) for d, b in dims.items() if b) for nest, dims in some.items()}
+    sums = [n for n, (d, _) in chosen.items() if (c := Contraction.of(n)) and d in c.summed]
+    if not sums:
+        return {}
+    common = set.intersection(*(bounds for _, bounds in chosen.values()))
+    order = sorted(common, key=lambda b: (b.is_upper, b.form.terms, b.form.constant))
+    if not order:
+        return {}
+    return {nest: (dim, tuple(order)) for nest, (dim, _) in chosen.items()}
+
+
+def _written(nest: GenericOp) -> tuple[SSAValue, ...]:
+    return tuple(nest.outs) or tuple(nest.res)
+
+
+def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
+    """Bounds outside of which a nest adds nothing to what it reduces; its results' facts."""
+    found: dict[int, set[Bound]] = {}
+    inner = [d for d in range(len(nest.extents)) if d not in rows_of(nest)]
+    body = OutsideBody(nest, facts.row)
+    shape = Contraction.of(nest)
+    for dim in inner:
+        for bound in _candidates(nest, dim, facts):
+            answers = _answers(nest, dim, bound)
+            given = body.outside(dim, answers, _reads_at(nest, dim, bound, facts))
+            if nest.is_pointwise:
+                _note(nest, dim, bound, given, facts)
+            elif shape is not None:
+                left = given.reads.get(shape.a)
+                if dim in shape.summed and isinstance(left, Weight | Number) and left.is_zero:
+                    found.setdefault(dim, set()).add(bound)
+            elif dim in nest.reduction_dims and _is_identity(nest, given.yielded):
+                found.setdefault(dim, set()).add(bound)
+                _note_sums(nest, dim, given.yielded, facts)
+    if nest.is_pointwise and not inner:
+        for value, known in zip(_written(nest), body.row(), strict=True):
+            if known is not None and value not in facts.rewritten:
+                facts.row[value] = known
+    return found
+
+
+def _is_identity(nest: GenericOp, yielded: Sequence[Value | None]) -> bool:
+    """Whether what the body gives leaves each reduction as it is.
+
+    Zeros in sums of numbers of any sign do not: a sum of nothing is -0.0.
+    """
+    for combiner, value in zip(nest.combiner_names, yielded, strict=True):
+        if combiner == "max" and isinstance(value, Number) and value.value == -inf:
+            continue
+        if combiner == "add" and isinstance(value, Weight) and value.is_exponential:
+            continue
+        return False
+    return True
+
+
+def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts: _Facts) -> None:
+    """Note what the results of a reduction over one dimension are in each row."""
+    rest = set(range(len(nest.extents))) - {dim, *rows_of(nest)}
+    if any(nest.extents[d] != 1 for d in rest):
+        return
+    pairs = zip(_written(nest), nest.combiner_names, yielded, strict=True)
+    for number, (memory, combiner, value) in enumerate(pairs):
+        if memory in facts.rewritten:
+            continue
+        if combiner == "max":
+            facts.row[memory] = Largest(nest, number, dim)
+        elif isinstance(value, Weight):
+            facts.row[memory] = Positive(value.of)
+
+
+def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) -> None:
+    """Note what stands in pointwise results outside a bound."""
+    for memory, index_map, value in zip(
+        _written(nest), nest.write_maps, given.yielded, strict=True
+    ):
+        forms = forms_of(index_map, nest.extents)
+        if value is None or forms is None or memory in facts.rewritten:
+            continue
+        axes = [a for a, form in enumerate(forms) if form.coefficient(dim)]
+        if len(axes) == 1 and forms[axes[0]] == Linear.dim(dim):
+            facts.outside.setdefault(memory, {})[axes[0], bound] = value
+
+
+def _candidates(nest: GenericOp, dim: int, facts: _Facts) -> list[Bound]:
+    """Bounds of a dimension that comparisons of the body set, or what it reads has."""
+    found: dict[Bound, None] = {}
+    for bound in comparisons(nest, dim).values():
+        found |= dict.fromkeys((bound, Bound(not bound.is_upper, bound.form)))
+    for number, value in enumerate(nest.inputs):
+        axis = _axis_along(nest, number, dim)
+        found |= {b: None for a, b in facts.outside.get(value, {}) if a == axis}
+    return list(found)
+
+
+def _reads_at(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[int, Value]:
+    """What the reads of a nest give outside a bound of one of its dimensions, where it is known."""
+    known: dict[int, Value] = {}
+    for number, value in enumerate(nest.inputs):
+        axis = _axis_along(nest, number, dim)
+        for (other_axis, other), made in facts.outside.get(value, {}).items():
+            if other_axis == axis and bound.outside_is_outside(other):
+                known[number] = made
+    return known
+
+
+def _axis_along(nest: GenericOp, number: int, dim: int) -> int | None:
+    """The axis of a read that a dimension alone walks, position by position."""
+    forms = forms_of(nest.read_maps[number], nest.extents)
+    if forms is None or nest.pad_values[number] is not None:
+        return None
+    axes = [a for a, form in enumerate(forms) if form.coefficient(dim)]
+    return axes[0] if len(axes) == 1 and forms[axes[0]] == Linear.dim(dim) else None
+
+
+def _unread(
+    nest: GenericOp, nests: Sequence[GenericOp], found: dict[GenericOp, dict[int, set[Bound]]]
+) -> dict[int, set[Bound]]:
+    """Bounds of the dimensions that a nest keeps outside of which nobody reads its results."""
+    whole: dict[int, set[Bound]] = {}
+    for place, (memory, index_map) in enumerate(zip(_written(nest), nest.write_maps, strict=True)):
+        own = _bounds_of_readers(nest, memory, index_map, nests, found)
+        whole = own if not place else {d: b & own[d] for d, b in whole.items() if d in own}
+    return whole
+
+
+def _bounds_of_readers(
+    nest: GenericOp,
+    memory: SSAValue,
+    index_map: object,
+    nests: Sequence[GenericOp],
+    found: dict[GenericOp, dict[int, set[Bound]]],
+) -> dict[int, set[Bound]]:
+    users = {use.operation for use in memory.uses} - {nest}
+    if memory in nest.inputs:
+        return {}
+    if not users or not isinstance(memory.owner, Operation) or not users <= set(nests):
+        return {}
+    forms = forms_of(index_map, nest.extents)  # pyright: ignore[reportArgumentType]
+    result: dict[int, set[Bound]] = {}
+    for axis, form in enumerate(forms or ()):
+        dims = [d for d, _ in form.terms if d not in rows_of(nest)]
+        if len(dims) != 1 or form != Linear.dim(dims[0]):
+            continue
+        common: set[Bound] | None = None
+        for reader in users:
+            assert isinstance(reader, GenericOp)
+            bounds = _read_within(reader, memory, axis, found[reader])
+            common = bounds if common is None else common & bounds
+        if common:
+            result[dims[0]] = common
+    return result
+
+
+def _read_within(
+    reader: GenericOp, memory: SSAValue, axis: int, bounds: dict[int, set[Bound]]
+) -> set[Bound]:
+    """The bounds within which a nest reads an axis of some memory, each time that it does."""
+    common: set[Bound] | None = None
+    if memory in reader.sources:
+        return set()
+    for number, value in enumerate(reader.inputs):
+        if value is memory:
+            along = [d for d in bounds if _axis_along(reader, number, d) == axis]
+            own = set.union(set(), *(bounds[d] for d in along))
+            common = own if common is None else common & own
+    return common or set()
+
+
+def _answers(nest: GenericOp, dim: int, bound: Bound) -> dict[SSAValue, bool]:
+    """The comparisons of a body that come out the same at all positions outside a bound."""
+    answers: dict[SSAValue, bool] = {}
+    for value, own in comparisons(nest, dim).items():
+        if bound.outside_is_outside(own):
+            answers[value] = False
+        elif bound.outside_is_inside(own):
+            answers[value] = True
+    return answers
+
+
+def comparisons(nest: GenericOp, dim: int) -> dict[SSAValue, Bound]:
+    """The comparisons in a body that are true just within a bound of `dim`, over kernel rows."""
+    places = {d: p for p, d in enumerate(rows_of(nest))}
+    forms: dict[SSAValue, Linear] = {}
+    found: dict[SSAValue, Bound] = {}
+    for op in nest.block.ops:
+        if isinstance(op, arith.CmpiOp):
+            left, right = forms.get(op.lhs), forms.get(op.rhs)
+            if left is not None and right is not None and _are_near(nest, left, right):
+                difference = left.add(right.scale(-1))
+                bound = _bound(op.predicate.value.data, difference, dim, places)
+                if bound is not None:
+                    found[op.result] = bound
+        elif (form := _form_of(op, forms)) is not None:
+            forms[op.results[0]] = form
+    return found
+
+
+_SLT, _SLE, _SGT, _SGE = range(2, 6)
+
+
+def _bound(predicate: int, difference: Linear, dim: int, places: dict[int, int]) -> Bound | None:
+    """The bound of `dim` within which `difference` compares with 0 so."""
+    step = difference.coefficient(dim)
+    rest = {d: c for d, c in difference.terms if d != dim}
+    if abs(step) != 1 or not rest.keys() <= places.keys() or not _SLT <= predicate <= _SGE:
+        return None
+    if predicate in (_SGT, _SGE):
+        step, difference = -step, difference.scale(-1)
+    # step * position + rest < 0, or <= 0
+    limit = 0 if predicate in (_SLT, _SGT) else 1
+    other = Linear.of(
+        {places[d]: c for d, c in difference.terms if d != dim}, difference.constant - limit
+    )
+    if step == 1:
+        return Bound(True, other.scale(-1))
+    return Bound(False, Linear(other.terms, other.constant + 1))
+
+
+_LARGEST = 1 << 30
+"""Positions below this are themselves in every type that they are converted to."""
+
+
+def _are_near(nest: GenericOp, *forms: Linear) -> bool:
+    """Whether numbers do not leave the range of the integers that hold them."""
+    return all(abs(end) < _LARGEST for form in forms for end in form.range(nest.extents))
+
+
+def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
+    """What an op of positions gives, if it is linear in them."""
+    match op:
+        case IndexOp():
+            return Linear.dim(op.dim.value.data)
+        case arith.ConstantOp():
+            number = getattr(op.value, "value", None)
+            data = getattr(number, "data", None)
+            if not isinstance(data, int) or abs(data) >= _LARGEST:
+                return None
+            return Linear((), data)
+        case arith.IndexCastOp() | arith.ExtSIOp():
+            kept = getattr(op.results[0].type, "bitwidth", 64) >= 32
+            return forms.get(op.operands[0]) if kept else None
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
+            left, right = forms.get(op.lhs), forms.get(op.rhs)
+            if left is None or right is None:
+                return None
+            if isinstance(op, arith.AddiOp):
+                return left.add(right)
+            if isinstance(op, arith.SubiOp):
+                return left.add(right.scale(-1))
+            if right.terms:
+                left, right = right, left
+            return None if right.terms or not right.constant else left.scale(right.constant)
+        case _:
+            return None
+
+
+__all__ = ["Bounded", "bounded_dims", "bounds_of", "comparisons", "noted_bounds"]

@@ -1,0 +1,59 @@
+"""Masks of positions, computed where they choose among the results of a product.
+
+Comparing positions again for each head costs more than reading one byte. But only where a kernel
+sees which positions a mask leaves out does it leave them out itself (`bound-dims`), and half a
+product with them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
+from lamina.dialects.loop.contraction import is_product
+from lamina.passes.cost.fusion_cost import body_cost, value_bytes
+
+FEW_OPS = 12
+"""Cost units of a body that takes no longer than what it spares of a product of some terms."""
+SMALL_SHARE = 16
+"""What a mask reads beside its positions, such as the lengths of a batch, is this much smaller."""
+NEAR_NESTS = 4
+"""Pointwise nests between a product and its mask that are looked through."""
+
+
+def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
+    """Whether a producer is a mask by two positions and more, and its reader reads a product."""
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.element_type != i1 or not producer.is_pointwise:
+        return False
+    wide = {
+        op.dim.value.data
+        for op in producer.block.ops
+        if isinstance(op, IndexOp) and producer.extents[op.dim.value.data] > 1
+    }
+    if len(wide) < 2 or not any(isinstance(op, arith.CmpiOp) for op in producer.block.ops):
+        return False
+    if producer.sources or body_cost(producer) > FEW_OPS:
+        return False
+    if sum(map(value_bytes, producer.inputs)) * SMALL_SHARE > prod(producer.extents):
+        return False
+    return any(_is_of_product(v, NEAR_NESTS) for v in reader.inputs if v is not value)
+
+
+def _is_of_product(value: SSAValue, nests: int) -> bool:
+    """Whether a value is a product, pointwise nests after it looked through."""
+    owner = value.owner
+    if isinstance(owner, ReshapeOp):
+        return _is_of_product(owner.source, nests)
+    if is_product(owner):
+        return True
+    if not isinstance(owner, GenericOp) or not owner.is_pointwise or not nests:
+        return False
+    return any(_is_of_product(v, nests - 1) for v in owner.inputs)
+
+
+__all__ = ["masks_products"]

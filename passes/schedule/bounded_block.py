@@ -1,0 +1,136 @@
+"""The positions of a bounded dimension (`lamina.bounds`) that a block of rows has to visit.
+
+A block runs each bounded stage from the least lower bound of its rows to the largest upper one, in
+whole panels. Each row has at least one position, masked or not: one that is masked throughout is
+NaN or what the program makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+
+from xdsl.dialects import arith
+
+from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
+from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.rows import build_sweeps
+from lamina.passes.schedule.stages import Stage
+
+
+@dataclass(frozen=True)
+class BoundedBlock:
+    """How the bounded stages of a kernel are run: their dimensions, bounds and the step."""
+
+    dims: Mapping[Stage, int]
+    """For each bounded stage its dimension."""
+    stage: Stage
+    """The one whose dimensions `bounds` are over."""
+    bounds: tuple[Bound, ...]
+    step: int
+    """What ranges begin and end at: whole panels of each product."""
+
+    @property
+    def extent(self) -> int:
+        """Positions of the dimension."""
+        return self.stage.extents[self.dims[self.stage]]
+
+    @staticmethod
+    def of(
+        segments: Sequence[Sequence[Stage]], products: Mapping[Stage, Contraction]
+    ) -> BoundedBlock | None:
+        """Of a kernel in segments, if each of its bounded stages can be run within its bounds."""
+        found = {s: b for part in segments for s in part if (b := _bounds(s)) is not None}
+        if not found:
+            return None
+        dims = {stage: attribute.dim.value.data for stage, attribute in found.items()}
+        steps = [_step(stage, dims[stage], products[stage]) for stage in found if stage in products]
+        if not steps or None in steps:
+            return None
+        for segment in segments:
+            if segment[0] not in products and not _walks_bounded(build_sweeps(segment), dims):
+                return None
+        stage, attribute = next(iter(found.items()))
+        return BoundedBlock(
+            dims, stage, attribute.bounds(stage.op.extents), lcm(*(s for s in steps if s))
+        )
+
+    def range(self, emit: Emitter, env: Env, rows: tuple[Index, Index]) -> tuple[Index, Index]:
+        """First position and end for rows `[low, high)` of the last row dimension."""
+        row = self.stage.rows[-1]
+        ends = {True: emit.minus(rows[1], 1), False: rows[0]}
+        low: Index = 0
+        high: Index = self.extent
+        for bound in self.bounds:
+            rises = bound.form.coefficient(row) > 0
+            at = emit.linear(bound.form, {**env, row: ends[rises == bound.is_upper]})
+            if bound.is_upper:
+                high = emit.least(high, at)
+            else:
+                low = emit.most(low, at)
+        low = emit.least(low, self.extent - 1)
+        high = emit.most(high, emit.plus(low, 1))
+        low = emit.times(emit.quotient(low, self.step), self.step)
+        high = emit.times(emit.quotient(emit.plus(high, self.step - 1), self.step), self.step)
+        return low, emit.least(high, self.extent)
+
+    def panels(self, emit: Emitter, limits: tuple[Index, Index], panel: int) -> tuple[Index, Index]:
+        """First panel and end of a range."""
+        low, high = limits
+        return emit.quotient(low, panel), emit.quotient(emit.plus(high, panel - 1), panel)
+
+
+def ends(emit: Emitter, stage: Stage, env: Env, bounds: tuple[Index, Index]) -> tuple[Index, Index]:
+    """First position and end of what is within the bounds of one row, in a range of positions."""
+    noted = _bounds(stage)
+    first, last = bounds
+    for bound in () if noted is None else noted.bounds(stage.op.extents):
+        at = emit.linear(bound.form, env)
+        if bound.is_upper:
+            last = emit.least(last, at)
+        else:
+            first = emit.most(first, at)
+    return emit.least(first, bounds[1]), emit.most(last, bounds[0])
+
+
+def balanced(emit: Emitter, number: Index, count: int) -> Index:
+    """Number `number` of `count` blocks, from both ends in turn.
+
+    Of later rows, more keys count under a causal mask: so each thread, which takes neighbouring
+    numbers, gets blocks of all lengths.
+    """
+    half, odd = emit.quotient(number, 2), emit.remainder(number, 2)
+    from_end = emit.minus(count - 1, half)
+    if isinstance(odd, int):
+        return from_end if odd else half
+    is_odd = emit.add(arith.CmpiOp(odd, emit.value(0), "ne"))
+    return emit.add(arith.SelectOp(is_odd, emit.value(from_end), emit.value(half)))
+
+
+def _bounds(stage: Stage) -> BoundsAttr | None:
+    found = stage.op.attributes.get(BOUNDS)
+    return found if isinstance(found, BoundsAttr) else None
+
+
+def _step(stage: Stage, dim: int, shape: Contraction) -> int | None:
+    """What ranges of a product's dimension are a multiple of; None if it cannot be cut."""
+    panel = shape.panel or 1
+    if dim == shape.inner_column:
+        return panel
+    wide = [d for d in shape.summed if stage.extents[d] != 1]
+    return panel if wide == [dim] and shape.pairs is None else None
+
+
+def _walks_bounded(sweeps: Sequence[Sweep], dims: Mapping[Stage, int]) -> bool:
+    """Whether each sweep with a nest goes along the bounded dimension first, or none does."""
+    wide = [sweep for sweep in sweeps if sweep.extents]
+    stages = [(sweep.order[s][0], dims.get(s)) for sweep in wide for s in sweep.stages]
+    if not any(dim is not None for _, dim in stages):
+        return True
+    return all(first == dim for first, dim in stages)
+
+
+__all__ = ["BoundedBlock", "balanced", "ends"]
