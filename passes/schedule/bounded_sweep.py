@@ -7,7 +7,6 @@ the vectors that these cut through ask for positions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, i1
