@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from lamina.dialects.elementwise import SECOND_NAMES
 from lamina.dialects.schema.grammar import Schema, parse_schema
 
 
@@ -18,17 +19,26 @@ def table_rows(text: str, *, default_suffix: bool) -> dict[str, str]:
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
-        name = line[line.index("::") + 2 : line.index("(")]
-        if "." not in name and default_suffix:
-            name += ".default"
-        rows[name] = line
+        name = _name_of(line)
+        rows[name if "." in name or not default_suffix else f"{name}.default"] = line
     return rows
 
 
+def _name_of(line: str) -> str:
+    return line[line.index("::") + 2 : line.index("(")]
+
+
 def schema_of(row: str) -> Schema:
-    """The schema of a line of a table."""
-    text, _, tags = row.partition("\t")
-    return parse_schema(text, frozenset(tags.split(",")) if tags else frozenset())
+    """The schema of a line of a table.
+
+    Second names of elementwise functions are tagged as pointwise, which torch leaves out.
+    """
+    text, _, given = row.partition("\t")
+    tags = frozenset(given.split(",")) if given else frozenset[str]()
+    name = _name_of(row)
+    if row.startswith("aten::") and {name, f"{name}.default"} & SECOND_NAMES.keys():
+        tags |= {"pointwise"}
+    return parse_schema(text, tags)
 
 
 @cache

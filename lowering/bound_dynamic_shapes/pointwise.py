@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
-from lamina.dialects.elementwise import FUNCTIONS, SECOND_NAMES
+from lamina.dialects.elementwise import FUNCTIONS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.table import bounds
@@ -144,7 +144,6 @@ def _numbers_made(
 
 
 @bounds(
-    *SECOND_NAMES,
     "_to_copy",
     "to.dtype",
     "to.device",

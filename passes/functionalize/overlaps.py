@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
-from lamina.dialects.elementwise import ROWS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.functionalize.functional_forms import functional_class
 from lamina.passes.functionalize.places import Alias
@@ -36,7 +35,7 @@ class Overlap(Enum):
     SOME = auto()
 
 
-ELEMENTWISE = frozenset({"copy", "floor_divide", *(name for row in ROWS for name in row.aliases)})
+ELEMENTWISE = frozenset({"copy", "floor_divide"})
 """Packets of elementwise ops that torch does not tag as pointwise, in place or not."""
 
 ROW_BY_ROW = frozenset(["_log_softmax", "_softmax", "log_softmax", "softmax"])

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects import aten, core_aten
+from lamina.dialects.elementwise import SECOND_NAMES
 from lamina.dialects.loop.rounding import is_half, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.values import encode
@@ -205,8 +206,8 @@ class WidenHalfFloatsPass(ModulePass):
 
 
 def _stem(op: SchemaOp) -> str:
-    """An op's name without its overload."""
-    return op.overload_name.partition(".")[0]
+    """An op's first name, without its overload."""
+    return SECOND_NAMES.get(op.overload_name, op.overload_name).partition(".")[0]
 
 
 def _element(value: SSAValue) -> Attribute | None:

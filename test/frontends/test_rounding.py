@@ -27,9 +27,13 @@ CHAINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "choices": lambda x, y: torch.where(x > 0.1, x * y, y - x) + functional.hardshrink(x, 0.3),
     "remainders": lambda x, y: torch.remainder(x, y) + torch.fmod(y, 0.3) + torch.frac(x * y),
     "quotients": lambda x, y: (
-        torch.div(x, y, rounding_mode="floor") - torch.div(x, y, rounding_mode="trunc")
+        torch.div(x, y, rounding_mode="floor") - torch.divide(x, y, rounding_mode="trunc")
     ),
     "steps": lambda x, y: torch.xlogy(x, y.abs()) + torch.logit(torch.sigmoid(x)),
+    "second_names": lambda x, y: (
+        torch.special.sinc(x) * torch.special.logit(torch.special.expit(y))
+        + torch.subtract(x, y, alpha=0.3).multiply(1.7)
+    ),
     "lerp": lambda x, y: torch.lerp(x, y, 0.3) * torch.lerp(x, y, x),
     "margins": lambda x, y: (
         functional.hinge_embedding_loss(x, torch.sign(y), margin=0.3, reduction="none")

@@ -69,6 +69,7 @@ def test_overloads_exist_and_are_lowered(row: Elementwise) -> None:
         args, wanted = aten.op(second).schema.args, aten.op(first).schema.args
         assert [(a.type, a.kwarg_only) for a in args] == [(a.type, a.kwarg_only) for a in wanted]
         assert RULES[second] == RULES[first]
+        assert "pointwise" in aten.op(second).schema.tags
         assert second in DECOMPOSITIONS.table()
 
 
