@@ -30,7 +30,8 @@ TARGET_PASSES = frozenset(
         "fuse-column-sums",
         "merge-small-kernels",
         "pack-contractions",
-        "schedule",
+        "pair-results",
+        "choose-schedule",
         "plan-scratch",
     }
 )
@@ -104,7 +105,9 @@ STAGES: tuple[Stage, ...] = (
             "elide-copies",
             "plan-memory",
             "split-domains",
-            "schedule",
+            "pair-results",
+            "choose-schedule",
+            "apply-schedule",
             "merge-parallel-regions",
             "plan-scratch",
             "verify-scheduled",

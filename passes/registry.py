@@ -53,7 +53,9 @@ PASSES: dict[str, str] = {
     "elide-copies": "lamina.passes.memory.elide_copies:ElideCopiesPass",
     "plan-memory": "lamina.passes.memory.plan_memory:PlanMemoryPass",
     "split-domains": "lamina.passes.loop.split_domains:SplitDomainsPass",
-    "schedule": "lamina.passes.schedule.schedule:SchedulePass",
+    "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
+    "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
+    "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"
     ),

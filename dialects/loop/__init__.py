@@ -16,6 +16,7 @@ from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
 from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
+from lamina.dialects.loop.schedules import SCHEDULES
 from lamina.dialects.loop.segment_reduce import SegmentReduceOp
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
@@ -50,7 +51,7 @@ Loop = Dialect(
         *TILE_OPS,
         *VECTOR_OPS,
     ],
-    [BoundsAttr],
+    [BoundsAttr, *SCHEDULES],
 )
 
 LONE_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import gcd
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS
 from lamina.dialects.loop.contraction import PANEL, Contraction
@@ -128,15 +129,37 @@ def _touched(nest: GenericOp) -> set[SSAValue]:
 
 def _verify_own_memory(nest: GenericOp) -> None:
     """A nest reads what it writes at the very element that it writes there, or not at all."""
-    writes = dict(zip(_written(nest), nest.write_maps, strict=True))
-    if len(writes) != len(nest.write_maps):
-        raise KernelFault(nest, "two of its results are the same memory")
+    writes: dict[SSAValue, AffineMap] = {}
+    shared: set[SSAValue] = set()
+    for value, index_map in zip(_written(nest), nest.write_maps, strict=True):
+        if value in writes:
+            if not _are_apart(nest, value, writes[value], index_map):
+                raise KernelFault(nest, "two of its results are the same memory")
+            shared.add(value)
+        writes[value] = index_map
+    if shared.intersection(nest.inputs):
+        raise KernelFault(nest, "it reads what two of its results are written to")
     reads = zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True)
     for value, index_map, pad in reads:
         if value in writes and (index_map != writes[value] or pad is not None):
             raise KernelFault(nest, "it reads elements that it writes at other points")
     if any(source in writes for source in nest.sources):
         raise KernelFault(nest, "it reads at computed indices what it writes")
+
+
+def _are_apart(nest: GenericOp, memory: SSAValue, one: AffineMap, other: AffineMap) -> bool:
+    """Whether two maps name no element in common, as those of the parts of complex numbers do.
+
+    Offsets sum(c_i d_i) + k and sum(c_i e_i) + l are equal only if gcd(c) divides l - k.
+    """
+    forms = forms_of(one, nest.extents), forms_of(other, nest.extents)
+    if forms[0] is None or forms[1] is None:
+        return False
+    left, right = (flatten(form, shape_of(memory)) for form in forms if form is not None)
+    if left.coefficients != right.coefficients:
+        return False
+    step, distance = gcd(*left.coefficients.values()), abs(left.constant - right.constant)
+    return distance % step != 0 if step else distance != 0
 
 
 def _verify_shared(one: GenericOp, other: GenericOp, memory: SSAValue) -> None:

@@ -31,6 +31,7 @@ from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.pairs import is_same, verify_pairs
+from lamina.dialects.loop.schedules import SCHEDULE, ScheduleAttr
 
 ROWS = "lamina.rows"
 """Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
@@ -38,7 +39,7 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
-NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, BOUNDS)
+NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, BOUNDS, SCHEDULE)
 """The attributes that decide how a nest is scheduled."""
 
 
@@ -62,6 +63,8 @@ def verify_notes(op: GenericOp) -> None:
         number = op.attributes[PART]
         if not isinstance(number, IntegerAttr) or number.type != i64 or number.value.data < 0:
             raise VerifyException(f"{op.name}: {PART} numbers a part, in an i64: not {number}")
+    if SCHEDULE in op.attributes:
+        _verify_schedule(op, op.attributes[SCHEDULE])
     if PAIRS in op.attributes:
         verify_pairs(op, op.attributes[PAIRS])
     elif PANEL in op.attributes:
@@ -84,6 +87,29 @@ def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:
         others = [d for d, _ in bound.form.terms if d not in rows]
         if others:
             raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its {ROWS}")
+
+
+def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
+    """What a nest alone shows of its schedule: each dimension, read and result that it names."""
+    if not isinstance(schedule, ScheduleAttr):
+        raise VerifyException(f"{op.name}: {SCHEDULE} is a #{ScheduleAttr.name}, not {schedule}")
+    data, rank = schedule.data, len(op.extents)
+    for name, dims in data.dims().items():
+        for dim in dims:
+            if dim >= rank:
+                raise VerifyException(
+                    f"{op.name}: {SCHEDULE}: {name} names d{dim} of a domain of {rank}"
+                )
+    counts = {
+        "cache_read": (data.cache_read, len(op.inputs), "reads"),
+        "prefetch": (data.prefetch, len(op.inputs), "reads"),
+        "nontemporal": (data.nontemporal, len(op.write_maps), "results"),
+    }
+    for name, (numbers, count, what) in counts.items():
+        if any(number >= count for number in numbers or ()):
+            raise VerifyException(
+                f"{op.name}: {SCHEDULE}: {name} = {list(numbers or ())} of {count} {what}"
+            )
 
 
 def _verify_rows(op: GenericOp, rows: Attribute) -> None:

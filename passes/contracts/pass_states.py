@@ -32,7 +32,9 @@ _LATE: dict[str, frozenset[State]] = {
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
-    "schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "pair-results": frozenset({State.BUFFERS, State.LOOPS}),
+    "choose-schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "apply-schedule": frozenset({State.BUFFERS, State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),
 }

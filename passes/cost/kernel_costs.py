@@ -17,7 +17,7 @@ from lamina.dialects.loop import GenericOp, SortOp
 from lamina.dialects.loop.access import PAIRS, shape_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
-from lamina.passes.schedule.lone_ops import lone_work
+from lamina.passes.cost.unstructured_cost import unstructured_work
 
 COST = "lamina.cost"
 """Attribute of scheduled kernels: bytes, flops and cost units of one call."""
@@ -51,7 +51,7 @@ def kernel_cost(function: func.FuncOp) -> KernelCost:
     return KernelCost(
         traffic=sum(map(_traffic, function.args)) + results,
         flops=sum(map(_flops, ops)),
-        units=sum(work(op) if isinstance(op, GenericOp) else lone_work(op) for op in ops),
+        units=sum(work(op) if isinstance(op, GenericOp) else unstructured_work(op) for op in ops),
     )
 
 

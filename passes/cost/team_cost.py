@@ -15,8 +15,8 @@ from lamina.codegen.roofline import CLOCK_HZ, Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.passes.cost.fusion_cost import work
 from lamina.passes.cost.kernel_costs import kernel_cost
+from lamina.passes.cost.unstructured_cost import unstructured_work
 from lamina.passes.regions.trip_counts import estimated_runs
-from lamina.passes.schedule.lone_ops import lone_work
 
 NANOSECONDS = "lamina.nanoseconds"
 """Attribute of scheduled kernels: the estimate for one call on one core."""
@@ -46,7 +46,7 @@ def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
     traffic = kernel_cost(function).traffic
     ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
     vector = sum(work(op) * max(1.0, _widest(op) / 32) for op in ops if isinstance(op, GenericOp))
-    scalar = sum(map(lone_work, ops))
+    scalar = sum(map(unstructured_work, ops))
     return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / CLOCK_HZ))
 
 

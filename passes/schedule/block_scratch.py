@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.memory import Sweep
-from lamina.passes.schedule.rows import build_sweeps
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
+from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 WAY_ELEMENTS = 512
 """Rows a multiple of this many elements apart would share sets of the nearest cache."""
@@ -72,7 +72,7 @@ def element_bytes(element: Attribute) -> int:
 
 def plan_block(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -> BlockScratch:
     """The scratch of a kernel whose tasks take blocks of whole rows."""
-    segments = _segments(stages, products)
+    segments = segments_of(stages, products)
     buffers = _buffers(segments, products)
     places: list[tuple[Attribute, int]] = []
     holders: list[RowBuffer] = []
@@ -95,7 +95,8 @@ def plan_block(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -
     return BlockScratch(tuple(segments), tuple(buffers), tuple(places))
 
 
-def _segments(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -> list[Segment]:
+def segments_of(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -> list[Segment]:
+    """The stages in segments: each product alone, what stands between products together."""
     segments: list[Segment] = []
     for stage in stages:
         if stage in products or not segments or segments[-1][0] in products:
@@ -144,7 +145,7 @@ def _may_follow(old: RowBuffer, new: RowBuffer, segments: list[Segment]) -> bool
     segment = segments[new.made]
     if new.writer not in segment or len(segment) == 1:
         return False  # a product reads its operand again for each panel
-    sweeps = build_sweeps(segment)
+    sweeps = scheduled_sweeps(segment)
     own = next(n for n, sweep in enumerate(sweeps) if new.writer in sweep.stages)
     if any(_reads(s, old) for sweep in sweeps[own + 1 :] for s in sweep.stages):
         return False

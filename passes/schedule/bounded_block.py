@@ -17,8 +17,8 @@ from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.rows import build_sweeps
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BoundedBlock:
         if not steps or None in steps:
             return None
         for segment in segments:
-            if segment[0] not in products and not _walks_bounded(build_sweeps(segment), dims):
+            if segment[0] not in products and not _walks_bounded(scheduled_sweeps(segment), dims):
                 return None
         stage, attribute = next(iter(found.items()))
         return BoundedBlock(

@@ -26,9 +26,9 @@ from lamina.passes.schedule.sweep import SweepEmitter
 class BoundedSegment(RowSegment):
     """The sweeps of a row, along a bounded dimension."""
 
-    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep, place: int) -> SweepEmitter:
-        divided = kind is SweepEmitter and place == 0 and len(sweep.extents) == 1
-        return super()._emitter(BoundedSweepEmitter if divided else kind, sweep, place)
+    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep) -> SweepEmitter:
+        divided = kind is SweepEmitter and sweep.place == 0 and len(sweep.extents) == 1
+        return super()._emitter(BoundedSweepEmitter if divided else kind, sweep)
 
 
 class BoundedSweepEmitter(SweepEmitter):

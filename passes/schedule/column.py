@@ -14,9 +14,6 @@ from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
-COLUMN_UNROLL = 4
-"""Vectors of neighbouring columns per pass over the reduced dimensions."""
-
 
 class ColumnEmitter(SweepEmitter):
     """Emits a single stage's reduction over the sweep's other dims, vectorized along `place`."""
@@ -25,8 +22,7 @@ class ColumnEmitter(SweepEmitter):
         self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
     ) -> None:
         low, high = ranges[self.place]
-        extent = self.sweep.extents[self.place]
-        unroll = max(1, min(COLUMN_UNROLL, extent // self.lanes))
+        unroll = self.unroll
         reduced = [p for p in range(len(ranges)) if p != self.place]
 
         def block(copies: int, mask_tail: bool) -> LoopBody:

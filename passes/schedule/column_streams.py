@@ -18,25 +18,24 @@ from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.edges import mask_below, whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
-from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
 
 Envs = dict[Stage, Env]
 Ranges = Sequence[tuple[Index, Index]]
-BLOCK = 2048
-"""Columns whose totals are kept at a time: 8 KiB of f32, a quarter of a usual nearest cache."""
-STREAMS = 4
-"""Rows that are added up together."""
-FAR_STREAMS = 8
-"""The same where the rows come from memory: more streams keep more lines on their way."""
-LEAST_LENGTH = 4
-"""Rows of a stream: shorter ones do not pay for writing the totals."""
 
 
 class ColumnStreamsEmitter(ColumnEmitter):
-    """Emits a reduction as `ColumnEmitter` does, in `streams` streams of rows."""
+    """Emits a reduction as `ColumnEmitter` does, in the streams of rows that `rfactor` asks for."""
 
-    streams = STREAMS
+    def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:
+        super().__init__(sweep, memory, outputs)
+        schedule = sweep.schedule
+        assert schedule.rfactor is not None
+        self.split, self.streams = schedule.rfactor.dim, schedule.rfactor.count
+        self.width = sweep.extents[self.place]
+        if schedule.tile is not None:
+            self.width = schedule.tile.count
 
     def run(self, emit: Emitter, envs: Envs, ranges: Ranges) -> None:
         low, high = ranges[self.place]
@@ -46,17 +45,17 @@ class ColumnStreamsEmitter(ColumnEmitter):
         ]
 
         def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
-            stop = inner.least(inner.plus(start, BLOCK), high)
+            stop = inner.least(inner.plus(start, self.width), high)
             self._clear(inner, totals, inner.minus(stop, start))
             self._add_rows(inner, envs, ranges, (start, stop), totals)
             self._write(inner, envs, (start, stop), totals)
             return values
 
-        emit.loop(low, high, BLOCK, [], block)
+        emit.loop(low, high, self.width, [], block)
 
     def _room(self) -> int:
         """Columns of the scratch for totals, in whole vectors."""
-        columns = min(BLOCK, self.sweep.extents[self.place])
+        columns = min(self.width, self.sweep.extents[self.place])
         return -(-columns // self.lanes) * self.lanes
 
     def _clear(self, emit: Emitter, totals: list[SSAValue], columns: Index) -> None:
@@ -76,15 +75,14 @@ class ColumnStreamsEmitter(ColumnEmitter):
         columns: tuple[Index, Index],
         totals: list[SSAValue],
     ) -> None:
-        """Loops over the reduced dimensions; the longest one is cut into streams."""
-        extents = self.sweep.extents
-        others = [p for p in range(len(ranges)) if p != self.place]
-        longest = max(others, key=lambda p: extents[p])
-        others.remove(longest)
+        """Loops over the reduced dimensions; one is cut into streams."""
+        (stage,) = self.sweep.stages
+        split = self.sweep.order[stage].index(self.split)
+        others = [p for p in range(len(ranges)) if p not in (self.place, split)]
 
         def nest(inner: Emitter, places: list[int], bound: Envs) -> None:
             if not places:
-                self._streams(inner, bound, longest, columns, totals)
+                self._streams(inner, bound, split, columns, totals)
                 return
 
             def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:

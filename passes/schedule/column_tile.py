@@ -10,72 +10,33 @@ compute some totals twice, so that only lines shorter than a vector need a mask.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
-from lamina.passes.cost.fusion_cost import body_cost
-from lamina.passes.schedule.column import COLUMN_UNROLL, ColumnEmitter
+from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweep import LIGHT_BODY
-
-ACCUMULATOR_SHARE = 2
-"""One register in so many holds a total; the others hold what is multiplied."""
-
-
-@dataclass(frozen=True)
-class ColumnTile:
-    """Vectors of a line, at `jam` positions of the dimension `jammed`."""
-
-    vectors: int
-    jammed: int
-    jam: int
-
-
-def choose_column_tile(
-    stage: Stage, column: int, outer: Sequence[int], memory: Memory, target: Target, lanes: int
-) -> ColumnTile | None:
-    """The tile of a reduction with vectors along `column`, one of the kept dims `outer` jammed.
-
-    None where nothing is left to jam, or the body is so long that it fills the pipeline alone. The
-    jammed dimension is the one along which the fewest vectors are read anew; of equals, the last.
-    """
-    wide = [d for d in outer if stage.extents[d] > 1]
-    if not wide or lanes == 1 or body_cost(stage.op) > LIGHT_BODY or stage.op.sources:
-        return None
-    streams = [memory.layout(r) for r in stage.reads if memory.layout(r).coefficient(column)]
-    jammed = min(reversed(wide), key=lambda d: sum(form.coefficient(d) != 0 for form in streams))
-    totals = len(stage.writes)
-    most = max(1, target.vector_registers // ACCUMULATOR_SHARE // totals)
-    across = -(-stage.extents[column] // lanes)
-    vectors = -(-across // -(-across // min(COLUMN_UNROLL, most)))
-    extent = stage.extents[jammed]
-    blocks = -(-extent // max(1, most // vectors))
-    return ColumnTile(vectors, jammed, -(-extent // blocks))
 
 
 class ColumnTileEmitter(ColumnEmitter):
-    """Emits a single stage's reduction over the sweep's other dims, in tiles of `tile`."""
-
-    tile: ColumnTile
+    """Emits a single stage's reduction over the sweep's other dims, `unroll` vectors by `jam`."""
 
     def run(
         self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
     ) -> None:
         (stage,) = self.sweep.stages
-        extent, columns = stage.extents[self.tile.jammed], self.sweep.extents[self.place]
+        jam = stage.schedule.jam
+        assert jam is not None
+        extent, columns = stage.extents[jam.dim], self.sweep.extents[self.place]
         steps, wide = self._steps(columns)
 
         def lines(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            first = self._moved_up(inner, at, extent, self.tile.jam)
+            first = self._moved_up(inner, at, extent, jam.count)
             bound = [
-                {stage: {**envs[stage], self.tile.jammed: inner.plus(first, j)}}
-                for j in range(self.tile.jam)
+                {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
             ]
 
             def block(deeper: Emitter, column: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -87,15 +48,15 @@ class ColumnTileEmitter(ColumnEmitter):
             inner.loop(0, columns, wide, [], block)
             return values
 
-        emit.loop(0, extent, self.tile.jam, [], lines)
+        emit.loop(0, extent, jam.count, [], lines)
 
     def _steps(self, columns: int) -> tuple[list[int], int]:
         """Where the vectors of a tile begin, and how many columns they cover."""
-        wide = self.tile.vectors * self.lanes
+        wide = self.unroll * self.lanes
         if columns >= wide:
             return list(range(0, wide, self.lanes)), wide
         last = max(0, columns - self.lanes)
-        return [min(n * self.lanes, last) for n in range(self.tile.vectors)], columns
+        return [min(n * self.lanes, last) for n in range(self.unroll)], columns
 
     @staticmethod
     def _moved_up(emit: Emitter, at: Index, extent: int, size: int) -> Index:

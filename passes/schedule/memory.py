@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 
@@ -18,8 +18,6 @@ Env = dict[int, Index]
 class Memory:
     """Where the kernel keeps its buffers: flat memrefs, scratch layouts, values in registers."""
 
-    forks: bool = True
-    """Whether the kernel may run on several threads."""
     flat: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """The rank-1 memref of each memref argument or scratch buffer."""
     scratch: dict[SSAValue, dict[int, int]] = field(default_factory=dict)
@@ -76,10 +74,29 @@ class Sweep:
         first = self.stages[0]
         return tuple(first.extents[d] for d in self.order[first])
 
+    @property
+    def schedule(self) -> NestSchedule:
+        """How its loops run: what its first stage says."""
+        return self.stages[0].schedule
 
-def sweep_lanes(stages: Sequence[Stage], extent: int, vector_lanes: int) -> int:
-    """Vector length: the target's, but no longer than the extent's next power of two."""
-    lanes = vector_lanes
-    while lanes > 1 and lanes // 2 >= extent:
-        lanes //= 2
-    return lanes
+    @property
+    def place(self) -> int:
+        """The place of the dimension that vectors run along in the nest's order."""
+        order, vectors = self.order[self.stages[0]], self.schedule.vectorize
+        if not order:
+            return 0
+        return len(order) - 1 if vectors is None else order.index(vectors.dim)
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector; 1 for scalars."""
+        vectors = self.schedule.vectorize
+        return 1 if vectors is None else vectors.count
+
+    @property
+    def kept(self) -> list[int]:
+        """Places of the dimensions that the sweep's reduction keeps, if it is one."""
+        stage = self.stages[0]
+        if stage.is_pointwise:
+            return []
+        return [p for p, d in enumerate(self.order[stage]) if d not in stage.reduced]

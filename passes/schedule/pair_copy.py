@@ -23,15 +23,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.schedules import PairTasks
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.transpose import turn
 
-CHUNK = 256
-"""Pairs of a task, at most: 16 KiB are written, and few tiles are divided among threads."""
 PAIR_ROW = 2 * TILE_COLUMNS
 
 
@@ -92,10 +92,19 @@ class PairCopy:
             return None
         return PairCopy(stage, read, across, along, (ends[0], ends[1]))
 
-    def schedule(self, emit: Emitter, memory: Memory, *, forks: bool) -> None:
-        """Emit the whole kernel; `forks` says whether several threads pay."""
+    @property
+    def pairs(self) -> int:
+        """Pairs of each place."""
+        return self.stage.extents[-3]
+
+    def schedule(self, emit: Emitter, memory: Memory, tasks: PairTasks) -> None:
+        """Emit the whole kernel as its schedule says."""
         *outer, tiles, pairs, _, _ = self.stage.extents
-        chunk = next(c for c in range(min(CHUNK, pairs), 0, -TILE_COLUMNS) if pairs % c == 0)
+        chunk = tasks.tile or pairs
+        if pairs % chunk or chunk % TILE_COLUMNS:
+            raise illegal(
+                self.stage.op, f"tile = {chunk}: a multiple of {TILE_COLUMNS} that divides {pairs}"
+            )
         step = TILE_COLUMNS if self.along == 1 else 1
         count = prod(outer) * tiles * (pairs // chunk)
 
@@ -115,7 +124,7 @@ class PairCopy:
             task(inner, number)
             return values
 
-        if forks and count > 1:
+        if tasks.parallel and count > 1:
             emit.parallel(count, task)
         else:
             emit.loop(0, count, 1, [], serial)

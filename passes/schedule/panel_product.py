@@ -8,17 +8,11 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.product_task import PANEL_START, ProductTask
-from lamina.passes.schedule.rows import RowSegment, build_sweeps, plan_scratch
+from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage, is_temporary
-
-TASKS = 16
-"""Tasks to aim for, so that any usual number of threads is kept busy."""
-
-
-PAIR_BYTES = 2
-"""Bytes of an element of a product in matrix tiles."""
+from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
 class PanelProduct(ProductTask):
@@ -26,20 +20,6 @@ class PanelProduct(ProductTask):
 
     def _shape(self) -> tuple[Stage, Contraction]:
         return next(iter(self.products.items()))
-
-    def column_tasks(self, others: int) -> int:
-        stage, shape = self._shape()
-        panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
-        wanted = max(1, -(-TASKS // others))
-        most = max(1, panels // wanted)
-        if shape.pairs is not None:
-            # Tiles are multiplied faster than the last-level cache delivers them.
-            kept = stage.extents[shape.inner_column] * shape.size(shape.summed) * PAIR_BYTES
-            most = max(1, min(most, panels * self.target.l2_bytes // 4 // kept))
-        for splits in range(wanted, panels + 1):
-            if panels % splits == 0 and panels // splits <= most:
-                return splits
-        return panels
 
     def task(
         self,
@@ -59,10 +39,15 @@ class PanelProduct(ProductTask):
         if not epilogue:
             self.product(emit, stage, envs[stage], rows, (first, last), together=each)
             return
-        self._panel_scratch(emit, stage, shape)
-        sweeps = build_sweeps(epilogue)
-        plan_scratch(emit, sweeps, self.memory, self.outputs)
-        segment = RowSegment(sweeps, self.memory, self.target, self.outputs)
+        write = stage.writes[0]
+        if lay_out_panel(stage, self.products, self.memory):
+            size = self.blocks.size * shape.panel
+            self.memory.flat[write.memory] = emit.add(
+                memref.AllocaOp.get(write.element, 64, [size])
+            )
+        sweeps = scheduled_sweeps(epilogue)
+        allocate_scratch(emit, sweeps, self.memory, self.outputs)
+        segment = RowSegment(sweeps, self.memory, self.outputs)
         columns = stage.extents[shape.inner_column]
 
         def after_panel(inner: Emitter, env: Env, start: Index) -> None:
@@ -74,7 +59,7 @@ class PanelProduct(ProductTask):
                 local = deeper.minus(at, rows[0])
                 extra = {LOCAL_ROW: local, PANEL_START: env[PANEL_START]}
                 row_envs = {s: {**envs[s], **extra} for s in epilogue}
-                if self.blocked:
+                if self.blocks.is_blocked:
                     for s in epilogue:
                         row_envs[s][s.rows[-1]] = at
                 segment.run(deeper, row_envs, (start, end))
@@ -84,18 +69,21 @@ class PanelProduct(ProductTask):
 
         self.product(emit, stage, envs[stage], rows, (first, last), after_panel, each)
 
-    def _panel_scratch(self, emit: Emitter, stage: Stage, shape: Contraction) -> None:
-        write = stage.writes[0]
-        if not is_temporary(write.memory):
-            return
-        assert shape.panel is not None
-        axis = next(a for a, f in enumerate(write.axes) if f.coefficient(shape.inner_column))
-        self.memory.scratch[write.memory] = {axis: 1}
-        self.memory.local_row[write.memory] = shape.panel
-        self.memory.shift[write.memory] = Linear(((PANEL_START, -1),))
-        self.memory.flat[write.memory] = emit.add(
-            memref.AllocaOp.get(write.element, 64, [self.block * shape.panel])
-        )
-
     def _padded_scratch(self, stage: Stage) -> bool:
         return stage.writes[0].memory in self.memory.local_row
+
+
+def lay_out_panel(stage: Stage, products: dict[Stage, Contraction], memory: Memory) -> bool:
+    """Set where a product's temporary result stands in the scratch of a panel; False if it is none.
+
+    That has rows of a panel's width, one for each row of the block.
+    """
+    write, shape = stage.writes[0], products[stage]
+    if not is_temporary(write.memory):
+        return False
+    assert shape.panel is not None
+    axis = next(a for a, f in enumerate(write.axes) if f.coefficient(shape.inner_column))
+    memory.scratch[write.memory] = {axis: 1}
+    memory.local_row[write.memory] = shape.panel
+    memory.shift[write.memory] = Linear(((PANEL_START, -1),))
+    return True

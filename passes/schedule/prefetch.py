@@ -12,29 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
-from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Body, below, choose, load, position
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.points import needed_for
 from lamina.passes.schedule.stages import Access, Stage
 
-AHEAD_BYTES = 1 << 14
-"""How far ahead to fetch: what memory delivers while one row of usual length is computed."""
 LINE_BYTES = 64
 """What one fetch brings, on x86-64 and AArch64."""
-LINES_AHEAD = 32
-"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
 INTO_L2 = 2
 """Locality of `loop.prefetch`: in the first level, rows to come would displace the one at hand."""
 
@@ -157,71 +151,46 @@ class RowPrefetch:
                 memory.flat[s.memory],
                 s.start(emit, memory, envs[s.stage]),
                 s.strides,
-                _bytes(s.element),
+                element_bytes(s.element),
             )
             for s in self.streams
         ]
 
 
-def plan_prefetch(
-    sweeps: Sequence[Sweep], place: dict[Sweep, int], memory: Memory, target: Target
-) -> RowPrefetch | None:
-    """What to fetch ahead in a kernel whose rows run through these sweeps; None if nothing pays.
-
-    `place` gives the vector dimension of each sweep that may fetch. Nothing is fetched if the
-    tensors fit the last-level cache, from which the hardware's own prefetching is faster, or if
-    the rows ahead would not fit the second-level cache.
-    """
-    for host in list(place)[1:]:
-        alike = [s for s in place if s.extents == host.extents and place[s] == place[host]]
-        if sweeps.index(alike[0]) >= sweeps.index(host) or _stores_results(host, memory):
-            continue
-        streams = _distinct(s for sweep in alike for s in _streams(sweep, place[host], memory))
-        row = sum(prod(host.extents) * _bytes(s.element) for s in streams)
-        whole = sum(byte_size(s.memory.type) for s in streams)  # pyright: ignore[reportArgumentType]
-        if not streams or whole <= target.l3_bytes:
-            continue
-        rows = -(-AHEAD_BYTES // row)
-        if (rows + 1) * row <= target.l2_bytes // 2:
-            return RowPrefetch(host, streams, rows)
+def fetch_rows(sweeps: Sequence[Sweep], memory: Memory) -> RowPrefetch | None:
+    """What the sweep with `prefetch_rows` fetches in a kernel whose rows run through these."""
+    for host in sweeps:
+        if (rows := host.schedule.prefetch_rows) is not None:
+            return RowPrefetch(host, streams_alike(host, sweeps, memory), rows)
     return None
 
 
-def fetch_along(
-    emit: Emitter, sweep: Sweep, place: int, memory: Memory, target: Target, envs: dict[Stage, Env]
-) -> list[Ahead]:
-    """What a pointwise sweep fetches ahead of its own walk along the vector dimension `place`.
+def streams_alike(host: Sweep, sweeps: Sequence[Sweep], memory: Memory) -> tuple[Stream, ...]:
+    """The contiguous reads of all sweeps that are walked as `host` is, each once."""
+    alike = [s for s in sweeps if is_plain(s) and s.extents == host.extents]
+    alike = [s for s in alike if s.place == host.place]
+    return _distinct(s for sweep in alike for s in _streams(sweep, host.place, memory))
 
-    Those are the reads of contiguous lines, if their tensors exceed the last-level cache together.
-    """
-    reads = {
-        (read.memory, stream.strides): stream
-        for stage in sweep.stages
-        for read in stage.reads
-        if (stream := Stream(sweep, stage, read)).strides[place] == 1
-        and read.memory not in memory.scratch
-        and byte_size(read.memory.type) > target.l2_bytes  # pyright: ignore[reportArgumentType]
-    }
-    whole = sum(byte_size(s.memory.type) for s in reads.values())  # pyright: ignore[reportArgumentType]
-    if whole <= target.l3_bytes:
-        return []
+
+def is_plain(sweep: Sweep) -> bool:
+    """Whether a sweep is one walk along vectors, neither turned nor with kept dimensions."""
+    return bool(sweep.extents) and sweep.schedule.transpose is None and not sweep.kept
+
+
+def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: dict[Stage, Env]) -> list[Ahead]:
+    """What a sweep fetches ahead of its own walk along the vectors, as its stages ask for."""
     found: list[Ahead] = []
-    for stream in reads.values():
-        size = _bytes(stream.element)
-        start = stream.start(emit, memory, envs[stream.stage])
-        start = emit.plus(start, LINES_AHEAD * LINE_BYTES // size)
-        found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
+    for stage in sweep.stages:
+        distance = stage.schedule.prefetch_bytes or LINE_BYTES
+        for number in stage.schedule.prefetch or ():
+            read = stage.reads[number]
+            stream = Stream(sweep, stage, read)
+            if read.memory in memory.scratch:
+                raise illegal(stage.op, f"prefetch: read {number} is made in the kernel")
+            size = element_bytes(stream.element)
+            start = emit.plus(stream.start(emit, memory, envs[stage]), distance // size)
+            found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
     return found
-
-
-def _stores_results(sweep: Sweep, memory: Memory) -> bool:
-    """Whether the sweep writes vectors to memory, which keeps the memory system busy as it is."""
-    return any(
-        write.memory not in memory.scratch
-        for stage in sweep.stages
-        if stage.is_pointwise
-        for write in stage.writes
-    )
 
 
 def _streams(sweep: Sweep, place: int, memory: Memory) -> Iterator[Stream]:
@@ -279,5 +248,6 @@ def _distinct(streams: Iterator[Stream]) -> tuple[Stream, ...]:
     return tuple(kept.values())
 
 
-def _bytes(element: Attribute) -> int:
+def element_bytes(element: Attribute) -> int:
+    """Bytes of one element; booleans take one."""
     return max(1, getattr(element, "bitwidth", 64) // 8)

@@ -15,7 +15,6 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.body import broadcast
@@ -52,24 +51,6 @@ class Tile:
         return self.vectors * self.lanes
 
 
-def choose_tile(panel: int, element_bits: int, rows: int, target: Target) -> Tile:
-    """The tile for a panel width and a block of `rows` rows.
-
-    Cost of a height: vector operations per row of result, counting the rows that a partly filled
-    last tile computes twice and the loads of the panel that every tile repeats.
-    """
-    lanes = min(panel, target.lanes(element_bits))
-    vectors = panel // lanes
-    limit = max(1, (target.vector_registers - vectors - 2) // vectors)
-    best, best_cost = 1, float("inf")
-    for height in range(1, min(limit, rows) + 1):
-        tiles = -(-rows // height)
-        cost = tiles * (height * vectors + 0.75 * vectors + 0.25 * height)
-        if cost < best_cost or (cost == best_cost and height > best):
-            best, best_cost = height, cost
-    return Tile(best, vectors, lanes)
-
-
 def chain_block(extent: int, length: int) -> int:
     """Positions of a summed dimension that get a sum of their own; 0 for all in one.
 
@@ -86,6 +67,11 @@ def chain_block(extent: int, length: int) -> int:
     near = range(wanted * 4 // 3, wanted * 2 // 3, -1)
     divisors = [size for size in near if extent % size == 0]
     return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
+
+
+def summed_dims(stage: Stage, shape: Contraction) -> tuple[int, ...]:
+    """The summed dimensions that have several positions, at least one of them."""
+    return tuple(d for d in shape.summed if stage.extents[d] != 1) or shape.summed[:1]
 
 
 class ProductEmitter:
@@ -105,7 +91,7 @@ class ProductEmitter:
         self.memory = memory
         self.tile = tile
         self.column = shape.inner_column
-        self.summed = tuple(d for d in shape.summed if stage.extents[d] != 1) or shape.summed[:1]
+        self.summed = summed_dims(stage, shape)
         self.left = stage.reads[shape.a]
         packed = stage.reads[shape.b]
         self.packed = memory.flat[packed.memory]

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.product import ProductEmitter, Tile, choose_tile
-from lamina.passes.schedule.row_operand import copy_rows, needs_copy
+from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.row_operand import copy_rows
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.tile_product import TileProduct
 
 PANEL_START = -2
 """Pseudo-dimension of panel scratch: the first column of the panel at hand."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the last rows of the kernel are divided: `size` of `rows` a task, if they are at all."""
+
+    is_blocked: bool
+    rows: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        """Blocks there are."""
+        return -(-self.rows // self.size)
+
+    @property
+    def fewest(self) -> int:
+        """Rows of the smallest block."""
+        return self.rows % self.size or self.size
 
 
 class ProductTask:
@@ -30,12 +50,8 @@ class ProductTask:
         stages: list[Stage],
         products: dict[Stage, Contraction],
         memory: Memory,
-        target: Target,
         outputs: set[SSAValue],
-        blocked: bool,
-        rows: int,
-        block: int,
-        bits: int,
+        blocks: Blocks,
         scratch: BlockScratch | None,
         bounded: BoundedBlock | None = None,
     ) -> None:
@@ -44,18 +60,10 @@ class ProductTask:
         self.stages = stages
         self.products = products
         self.memory = memory
-        self.target = target
         self.outputs = outputs
-        self.blocked = blocked
-        self.rows = rows
-        self.block = block
-        self.bits = bits
+        self.blocks = blocks
         self.scratch = scratch
         self.bounded = bounded
-
-    def column_tasks(self, others: int) -> int:
-        """Into how many tasks the columns are divided, given the number of other tasks."""
-        return 1
 
     def task(
         self,
@@ -67,11 +75,6 @@ class ProductTask:
     ) -> None:
         """Emit one task: rows `[low, high)` and the `split`-th of `splits` column ranges."""
         raise AssertionError("abstract")
-
-    def tile(self, shape: Contraction, rows: int) -> Tile:
-        """The register tile of a product for blocks of that many rows."""
-        assert shape.panel is not None
-        return choose_tile(shape.panel, self.bits, rows, self.target)
 
     def product(
         self,
@@ -91,12 +94,11 @@ class ProductTask:
         """
         shape = self.products[stage]
         assert shape.panel is not None
-        row_dim, limits, extra = self._tiled_rows(stage, shape, rows)
-        low, high = limits
-        smallest = high - low if isinstance(low, int) and isinstance(high, int) else self.block
-        if self.rows % self.block and row_dim is not None and self.blocked:
-            smallest = min(smallest, self.rows % self.block)
-        block = self.block if self.blocked or row_dim is None else stage.extents[row_dim]
+        row_dim, smallest, extra = rows_of_tiles(stage, shape, self.blocks)
+        limits = rows if self.blocks.is_blocked else (0, smallest)
+        block = self.blocks.size
+        if not self.blocks.is_blocked and row_dim is not None:
+            block = stage.extents[row_dim]
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
         ragged = columns % shape.panel != 0
@@ -171,18 +173,15 @@ class ProductTask:
         terms: tuple[Index, Index] | None,
     ) -> Callable[..., None]:
         """What emits the register tiles of a panel; its row operand may be copied in front."""
-        shape = self.products[stage]
-        assert shape.panel is not None
-        tile = self.tile(shape, self.block if self.blocked else smallest)
-        if tile.rows > smallest:
-            tile = Tile(smallest, tile.vectors, tile.lanes)
+        shape, schedule = self.products[stage], stage.schedule
+        tile = tile_of(stage, shape, row_dim, smallest)
         emitter = ProductEmitter(stage, shape, self.memory, tile, terms)
-        panel_count = -(-stage.extents[shape.inner_column] // shape.panel)
-        summed = emitter.summed
-        if not extra and needs_copy(
-            stage, emitter.left, row_dim, summed, self.memory, panel_count, block
-        ):
-            assert row_dim is not None
+        if schedule.cache_read:
+            if extra or row_dim is None or schedule.cache_read != (shape.a,):
+                raise illegal(
+                    stage.op,
+                    f"cache_read: of a product whose rows are one dimension, read {shape.a} may be",
+                )
             emitter.left = copy_rows(
                 emit,
                 stage,
@@ -190,31 +189,52 @@ class ProductTask:
                 self.memory,
                 env,
                 row_dim,
-                summed,
+                emitter.summed,
                 limits,
                 block,
-                self.target,
+                tile.lanes,
             )
         return partial(emitter.block, row_dim=row_dim, rows=limits, height=tile.rows)
-
-    def _tiled_rows(
-        self, stage: Stage, shape: Contraction, rows: tuple[Index, Index]
-    ) -> tuple[int | None, tuple[Index, Index], list[int]]:
-        """The tiled row dimension with its range, and the dims to loop over around the tiles."""
-        free = [
-            d
-            for d in (*shape.batch, *shape.rows, *shape.columns[:-1])
-            if d not in stage.rows and stage.extents[d] != 1
-        ]
-        if self.blocked:
-            return stage.rows[-1], rows, free
-        inner_rows = [d for d in shape.rows if d in free]
-        if not inner_rows:
-            return None, (0, 1), free
-        tiled = inner_rows[-1]
-        free.remove(tiled)
-        return tiled, (0, stage.extents[tiled]), free
 
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
         return False
+
+
+def rows_of_tiles(
+    stage: Stage, shape: Contraction, blocks: Blocks
+) -> tuple[int | None, int, list[int]]:
+    """The tiled row dimension, if there is one, the fewest rows, and the dims to loop over."""
+    free = [
+        d
+        for d in (*shape.batch, *shape.rows, *shape.columns[:-1])
+        if d not in stage.rows and stage.extents[d] != 1
+    ]
+    if blocks.is_blocked:
+        return stage.rows[-1], blocks.fewest, free
+    inner_rows = [d for d in shape.rows if d in free]
+    if not inner_rows:
+        return None, 1, free
+    tiled = inner_rows[-1]
+    free.remove(tiled)
+    return tiled, stage.extents[tiled], free
+
+
+def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> Tile:
+    """The register tile that the schedule asks for; a row of scalars where it does not."""
+    schedule, panel = stage.schedule, shape.panel or 1
+    column = shape.inner_column
+    lanes = 1 if schedule.vectorize is None else schedule.vectorize.count
+    vectors = panel // lanes
+    if schedule.vectorize is not None and schedule.vectorize.dim != column:
+        raise illegal(stage.op, f"vectorize: vectors of this product run along d{column}")
+    if panel % lanes or schedule.unroll not in (None, vectors):
+        raise illegal(
+            stage.op, f"vectorize, unroll: {schedule.unroll} x {lanes} is no panel of {panel}"
+        )
+    if schedule.jam is None:
+        return Tile(1, vectors, lanes)
+    if schedule.jam.dim != row or schedule.jam.count > fewest:
+        where = "no dimension" if row is None else f"d{row} x {fewest} at most"
+        raise illegal(stage.op, f"jam: tiles of this product go along {where}")
+    return Tile(schedule.jam.count, vectors, lanes)

@@ -13,7 +13,6 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
@@ -21,35 +20,8 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 
-WAY_BYTES = 2048
-"""Row strides that are multiples of this share at most two cache sets per way."""
-MIN_PANELS = 4
-"""With fewer panels than this the copy is not read often enough to pay."""
 ROW_PADDING_BYTES = 64
 """What is left free between rows of a copy, so that they share no sets of the nearest cache."""
-COPY_BYTES = 1 << 19
-"""A larger copy has left the caches before its next panel, and would not fit the stack."""
-
-
-def needs_copy(
-    stage: Stage,
-    access: Access,
-    row_dim: int | None,
-    summed: tuple[int, ...],
-    memory: Memory,
-    panels: int,
-    block: int,
-) -> bool:
-    """Whether a block of `block` rows of the operand should be copied before its product."""
-    if access.memory in memory.scratch or row_dim is None or panels < MIN_PANELS:
-        return False
-    size = getattr(access.element, "bitwidth", 32) // 8
-    row_bytes = prod(stage.extents[d] for d in summed) * size + ROW_PADDING_BYTES
-    if block * row_bytes > COPY_BYTES:
-        return False
-    if access.stride(summed[-1]) != 1:
-        return True
-    return (access.stride(row_dim) * size) % WAY_BYTES == 0
 
 
 def copy_rows(
@@ -62,9 +34,12 @@ def copy_rows(
     summed: tuple[int, ...],
     rows: tuple[Index, Index],
     block: int,
-    target: Target,
+    lanes: int,
 ) -> Access:
-    """Copy rows `[low, high)` of the operand into scratch; returns the access to the copy."""
+    """Copy rows `[low, high)` of the operand into scratch, `lanes` elements at a time.
+
+    Returns the access to the copy.
+    """
     extents = [stage.extents[d] for d in summed]
     bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     length = prod(extents)
@@ -77,7 +52,7 @@ def copy_rows(
         step *= extent
     form = Linear.of(offset)
     source = memory.flat[access.memory]
-    lanes = min(target.lanes(bits), max(1, extents[-1]))
+    lanes = min(lanes, max(1, extents[-1]))
     while lanes & (lanes - 1):
         lanes &= lanes - 1
 

@@ -10,8 +10,9 @@ from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.product_task import ProductTask
-from lamina.passes.schedule.rows import RowSegment, build_sweeps, plan_scratch
+from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
 class RowProduct(ProductTask):
@@ -28,13 +29,13 @@ class RowProduct(ProductTask):
         scratch = self.scratch
         assert scratch is not None
         places = [
-            emit.add(memref.AllocaOp.get(element, 64, [self.block * row]))
+            emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
             for element, row in scratch.places
         ]
         for buffer in scratch.buffers:
             self.memory.scratch[buffer.memory] = buffer.strides
             self.memory.flat[buffer.memory] = places[buffer.place]
-            if self.blocked:
+            if self.blocks.is_blocked:
                 # Otherwise the tiled rows are inner dims, and have their strides already.
                 self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
         bounded = self.bounded
@@ -78,15 +79,15 @@ class RowProduct(ProductTask):
         bounds: tuple[Index, Index] | None = None,
     ) -> None:
         """The stages of a segment for each row, positions `bounds` of their first dimension."""
-        sweeps = build_sweeps(segment)
-        plan_scratch(emit, sweeps, self.memory, self.outputs)
+        sweeps = scheduled_sweeps(segment)
+        allocate_scratch(emit, sweeps, self.memory, self.outputs)
         kind = RowSegment if bounds is None else BoundedSegment
-        emitter = kind(sweeps, self.memory, self.target, self.outputs)
+        emitter = kind(sweeps, self.memory, self.outputs)
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             local = inner.minus(at, rows[0])
             row_envs = {s: {**envs[s], LOCAL_ROW: local} for s in segment}
-            if self.blocked:
+            if self.blocks.is_blocked:
                 for stage in segment:
                     row_envs[stage][stage.rows[-1]] = at
             emitter.run(inner, row_envs, bounds)

@@ -8,44 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
-from lamina.passes.cost.fusion_cost import body_cost
-from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweep import LIGHT_BODY, SweepEmitter
-
-STREAMS = (4, 2)
-"""Rows at once, the first number that divides their count; more streams gain little."""
-LEAST_TASKS = 16
-"""Groups of rows that must be left, for any usual number of threads to share."""
-VECTORS = 2
-"""Vectors of each row a step: a whole line or more, and accumulators enough for any latency."""
+from lamina.passes.schedule.sweep import SweepEmitter
 
 
-def row_streams(sweeps: Sequence[Sweep], rows: int, target: Target, outputs: set[SSAValue]) -> int:
-    """How many rows to run at once; 1 if the kernel does more than reduce them, or reads little.
-
-    One sweep must reduce along one dimension, and all others do arithmetic on its totals: rows that
-    are walked again would push each other out of the nearest cache.
-    """
-    first, *rest = sweeps
-    if any(sweep.extents for sweep in rest) or not _only_reduces(first, rest, outputs):
-        return 1
-    read = {r.memory for s in first.stages for r in s.reads}
-    if sum(_bytes(memory) for memory in read) <= target.l2_bytes:
-        return 1
-    if sum(body_cost(s.op) for s in first.stages) > LIGHT_BODY:
-        return 1
-    return next((n for n in STREAMS if rows % n == 0 and rows // n >= LEAST_TASKS), 1)
-
-
-def _only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -> bool:
+def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -> bool:
     """Whether the sweep ends in totals, and nothing else of it is needed after it."""
     pointwise = [s for s in sweep.stages if s.is_pointwise]
     totals = [s for s in sweep.stages if not s.is_pointwise]
@@ -57,10 +29,6 @@ def _only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -
     needed = {r.memory for s in others for r in s.reads} | outputs
     needed |= {source for s in others for source in s.op.sources}
     return not any(w.memory in needed for s in pointwise for w in s.writes)
-
-
-def _bytes(memory: SSAValue) -> int:
-    return byte_size(memory.type) if isinstance(memory.type, MemRefType) else 0
 
 
 class RowStreamsEmitter(SweepEmitter):
@@ -80,14 +48,14 @@ class RowStreamsEmitter(SweepEmitter):
         ) -> list[SSAValue]:
             at = inner.plus(index, copy * self.lanes)
             for number, (envs, body) in enumerate(zip(rows, prepared, strict=True)):
-                low = (number * VECTORS + copy) * count
+                low = (number * self.unroll + copy) * count
                 part = values[low : low + count]
                 made = self._step(inner, envs, body, at, mask, part)
                 values = [*values[:low], *made, *values[low + count :]]
             return values
 
         def wide(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            for copy in range(VECTORS):
+            for copy in range(self.unroll):
                 values = step(inner, index, values, None, copy)
             return values
 
@@ -97,14 +65,14 @@ class RowStreamsEmitter(SweepEmitter):
         def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
             return step(inner, index, values, mask_below(inner, extent, index, self.lanes), 0)
 
-        width = self.lanes * VECTORS
-        carried = start * (len(rows) * VECTORS)
+        width = self.lanes * self.unroll
+        carried = start * (len(rows) * self.unroll)
         middle, end = extent - extent % width, extent - extent % self.lanes
         carried = emit.loop(0, middle, width, carried, wide)
         carried = emit.loop(middle, end, self.lanes, carried, single)
         if self.lanes > 1:
             carried = emit.loop(end, extent, self.lanes, carried, masked)
-        each = VECTORS * count
+        each = self.unroll * count
         return [carried[row * each : (row + 1) * each] for row in range(len(rows))]
 
     def finish(self, emit: Emitter, envs: dict[Stage, Env], accumulators: list[SSAValue]) -> None:

@@ -12,36 +12,40 @@ from math import prod
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Region, SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.schedules import By, NestSchedule
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory, Sweep
-from lamina.passes.schedule.rows import RowSegment, build_sweeps, outputs_of, plan_scratch
+from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.sweeps import allocate_scratch, outputs_of, scheduled_sweeps
+
+CLEARING_UNROLL = 2
+"""Vectors of totals that are cleared in a step."""
 
 
 def schedule_row_sums(
-    emit: Emitter, stages: list[Stage], memory: Memory, target: Target, *, forks: bool
+    emit: Emitter, stages: list[Stage], memory: Memory, *, parallel: bool
 ) -> None:
     """Emit the kernel; rows in front of those that some stage sums over are tasks."""
     outputs = outputs_of(stages)
     tasks = _task_rows(stages)
-    sweeps = build_sweeps(stages)
+    sweeps = scheduled_sweeps(stages)
     first = [stages[0].extents[d] for d in stages[0].rows[:tasks]]
-    turns = [stages[0].extents[d] for d in stages[0].rows[tasks:]]
-    segment = RowSumsSegment(sweeps, memory, target, outputs)
+    turns = turn_rows(stages)
+    segment = RowSumsSegment(sweeps, memory, outputs)
 
     def task(inner: Emitter, number: Index) -> None:
-        plan_scratch(inner, sweeps, memory, outputs)
+        allocate_scratch(inner, sweeps, memory, outputs)
         position = inner.split(number, first)
-        _clear(inner, stages, [*position, *[0] * len(turns)], memory, target)
+        _clear(inner, sweeps, [*position, *[0] * len(turns)], memory)
 
         def row(deeper: Emitter, turn: Index, values: list[SSAValue]) -> list[SSAValue]:
             later = None
-            if (fetch := segment.prefetch()) is not None and fetch.rows < prod(turns):
+            if (fetch := segment.prefetch()) is not None:
                 last = deeper.least(deeper.plus(turn, fetch.rows), prod(turns) - 1)
                 later = _envs(stages, [*position, *deeper.split(last, turns)])
             at = _envs(stages, [*position, *deeper.split(turn, turns)])
@@ -50,7 +54,7 @@ def schedule_row_sums(
 
         inner.loop(0, prod(turns), 1, [], row)
 
-    if forks and prod(first) > 1:
+    if parallel and prod(first) > 1:
         emit.parallel(prod(first), task)
         return
 
@@ -72,28 +76,35 @@ def _task_rows(stages: Sequence[Stage]) -> int:
     )
 
 
+def turn_rows(stages: Sequence[Stage]) -> list[int]:
+    """Extents of the rows that a task takes in turn: from the first one that is summed over on."""
+    return [stages[0].extents[d] for d in stages[0].rows[_task_rows(stages) :]]
+
+
 def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> dict[Stage, Env]:
     return {s: dict(zip(s.rows, position, strict=True)) for s in stages}
 
 
 def _clear(
-    emit: Emitter,
-    stages: Sequence[Stage],
-    position: Sequence[Index],
-    memory: Memory,
-    target: Target,
+    emit: Emitter, sweeps: Sequence[Sweep], position: Sequence[Index], memory: Memory
 ) -> None:
     """Set the totals of a task to what leaves everything else as it is."""
-    for stage in stages:
-        if stage.totals:
-            cleared = _clearing(stage)
-            sweep = Sweep([cleared], {cleared: cleared.inner})
-            outputs = {w.memory for w in stage.writes}
-            RowSegment([sweep], memory, target, outputs).run(emit, _envs([cleared], position))
+    for sweep in sweeps:
+        for stage in sweep.stages:
+            if stage.totals:
+                cleared = _clearing(stage, sweep)
+                alone = Sweep([cleared], {cleared: sweep.order[stage]})
+                outputs = {w.memory for w in stage.writes}
+                RowSegment([alone], memory, outputs).run(emit, _envs([cleared], position))
 
 
-def _clearing(stage: Stage) -> Stage:
-    """A stage that stores the identities of the totals where `stage` adds to them."""
+def _clearing(stage: Stage, sweep: Sweep) -> Stage:
+    """A stage that stores the identities of the totals where `stage` adds to them.
+
+    It walks them as the sweep does.
+    """
+    vectors = By(sweep.order[stage][sweep.place], sweep.lanes) if sweep.extents else None
+    schedule = NestSchedule(vectorize=vectors, unroll=CLEARING_UNROLL)
     body = Block()
     constants = [
         arith.ConstantOp(identity_value(combiner, write.element))  # pyright: ignore
@@ -119,14 +130,15 @@ def _clearing(stage: Stage) -> Stage:
         stage.writes,
         stage.combiners,
         stage.reduced,
+        schedule=schedule,
     )
 
 
 class RowSumsSegment(RowSegment):
     """The sweeps of a row, some stages of which add to totals."""
 
-    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep, place: int) -> SweepEmitter:
-        return super()._emitter(RowSumsEmitter if kind is SweepEmitter else kind, sweep, place)
+    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep) -> SweepEmitter:
+        return super()._emitter(RowSumsEmitter if kind is SweepEmitter else kind, sweep)
 
 
 class RowSumsEmitter(SweepEmitter):

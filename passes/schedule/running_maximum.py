@@ -28,12 +28,8 @@ from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
-BLOCK = 8
-"""Vectors whose maximum is compared with `top` at once: few enough to stay in registers."""
 SUMS = 2
 """Independent sums of each lane."""
-LEAST_ROW = 1024
-"""Elements from which on a row's second walk costs more than blocks and their ends."""
 MARGIN = 0.6931471805599453
 """How far `top` rises above what raised it, so that slowly rising values do not raise it each time.
 More would cost digits of x - top. It is ln 2, so that the largest terms are halves, which add up
@@ -57,14 +53,16 @@ class Normalizer:
         return self.largest.stages[0], self.total.stages[0]
 
 
-def normalizer(largest: Sweep, total: Sweep) -> Normalizer | None:
+def normalizer(largest: Sweep, total: Sweep | None = None) -> Normalizer | None:
     """The two sweeps as one walk, if the second sums e^(v - m) and m is the maximum of v."""
+    if total is None:
+        return None
     if len(largest.stages) != 1 or len(total.stages) != 1 or len(largest.extents) != 1:
         return None
     first, second = largest.stages[0], total.stages[0]
     if first.combiners != ("max",) or second.combiners != ("add",):
         return None
-    if largest.extents != total.extents or largest.extents[0] < LEAST_ROW:
+    if largest.extents != total.extents or largest.lanes < 2:
         return None
     if len(first.rows) != len(second.rows) or _has_places(first) or _has_places(second):
         return None
@@ -156,9 +154,11 @@ class NormalizerEmitter(SweepEmitter):
 
         start = [LEAST[element.bitwidth], -inf, *[0.0] * SUMS]  # pyright: ignore
         state = [emit.splat(number_attribute(n, element), self.lanes) for n in start]
-        wide = self.lanes * BLOCK
+        tile = self.sweep.schedule.tile
+        block = 1 if tile is None else max(1, tile.count // self.lanes)
+        wide = self.lanes * block
         middle, end = extent - extent % wide, extent - extent % self.lanes
-        state = emit.loop(0, middle, wide, state, over(BLOCK, None))
+        state = emit.loop(0, middle, wide, state, over(block, None))
         state = emit.loop(middle, end, self.lanes, state, over(1, None))
         return emit.loop(end, extent, self.lanes, state, over(1, extent))
 

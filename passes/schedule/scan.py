@@ -13,19 +13,14 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import ScanOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.points import Point, in_tasks, needed_for
 
-LINES = (4, 2)
-"""Lines at once, the first number that divides their count: an add takes about four cycles."""
-NEIGHBOURS = (8, 4, 2)
-"""The same where lines lie side by side, so that more of them share the cache lines they touch."""
-LEAST_TASKS = 16
-"""Groups of lines that must be left, for any usual number of threads to share."""
 
-
-def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> None:
+def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: UnstructuredTasks) -> None:
     """Emit a loop over the other dimensions' points around the loop that hands values on."""
     extents, along = op.extents, op.dim
     if 0 in extents:
@@ -37,8 +32,9 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> Non
     carried = op.block.args[len(op.inputs) + len(op.sources) :]
 
     lines = prod(others)
-    choices = LINES if along == len(extents) - 1 else NEIGHBOURS
-    together = next((n for n in choices if lines % n == 0 and lines // n >= LEAST_TASKS), 1)
+    together = tasks.jam or 1
+    if lines % together:
+        raise illegal(op, f"jam = {together}: it divides the {lines} lines")
     count = len(op.starts)
 
     def group(inner: Emitter, number: Index) -> None:
@@ -62,4 +58,4 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, forks: bool) -> Non
         starts = [inner.constant(s) for s in op.starts] * together
         inner.loop(0, extents[along], 1, starts, step)
 
-    in_tasks(emit, lines // together, forks, group)
+    in_tasks(emit, lines // together, bool(tasks.parallel), group)

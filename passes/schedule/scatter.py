@@ -10,6 +10,7 @@ from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.body import below
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Memory
@@ -28,8 +29,11 @@ COLUMN_TASKS = 16
 """Tasks that a later distinct dimension is cut into."""
 
 
-def schedule_scatter(emit: Emitter, op: ScatterOp, memory: Memory, forks: bool) -> None:
+def schedule_scatter(
+    emit: Emitter, op: ScatterOp, memory: Memory, tasks: UnstructuredTasks
+) -> None:
     """Emit the copy and the nest; the target of each point is checked."""
+    forks = bool(tasks.parallel)
     out = memory.flat[op.outs[0]]
     copy_elements(emit, memory.flat[op.into], out, elements(op.into))
     if 0 in op.extents:

@@ -15,16 +15,17 @@ from xdsl.dialects import arith, cf, memref
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop import IndexOp, ReadOp, SegmentReduceOp
 from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.points import in_tasks, needed_for, over_points
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
@@ -32,17 +33,15 @@ from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 ROWS_AHEAD = 16
 """How many positions ahead rows of tables are fetched, past the end of a segment: where it ends is
 mispredicted, and what the processor has begun to read is thrown away."""
-REGISTER_SHARE = 2
-"""Half of the vector registers hold what is carried: the rest is left to rows and the body."""
 
 
 def schedule_segments(
-    emit: Emitter, op: SegmentReduceOp, memory: Memory, forks: bool, target: Target
+    emit: Emitter, op: SegmentReduceOp, memory: Memory, tasks: UnstructuredTasks
 ) -> None:
     """Emit a task for each segment; its bounds are checked."""
     if 0 in op.kept_extents:
         return
-    plan = _Plan.of(op, target)
+    plan = _Plan.of(op, tasks)
     middle: list[tuple[Index, Index]] = [(0, extent) for extent in op.extents[2:-1]]
 
     def segment(inner: Emitter, number: Index) -> None:
@@ -53,7 +52,7 @@ def schedule_segments(
 
         over_points(inner, middle, line)
 
-    in_tasks(emit, op.extents[0], forks, segment)
+    in_tasks(emit, op.extents[0], bool(tasks.parallel), segment)
 
 
 def _bounds(
@@ -89,62 +88,54 @@ class _Plan:
     """Reads of tables whose rows are fetched ahead."""
 
     @staticmethod
-    def of(op: SegmentReduceOp, target: Target) -> _Plan:
+    def of(op: SegmentReduceOp, tasks: UnstructuredTasks) -> _Plan:
+        """What the schedule asks for."""
         if len(op.extents) == 2:
             return _Plan(1, 1, frozenset())
-        varying = _varying(op)
-        width = op.extents[-1]
-        kinds = [str(v.type) for v in op.yielded] + [str(v.type) for v in op.block.args]
-        lanes = target.lanes(64 if "f64" in kinds else 32)
-        while lanes > 1 and lanes // 2 >= width:
-            lanes //= 2
-        carried = sum(v in varying for v in _carried(op))
-        most = max(1, target.vector_registers // REGISTER_SHARE // max(1, carried))
-        whole = -(-width // lanes)
-        blocks = -(-whole // most)
-        fetched = tuple(_fetched(op, varying, target))
-        return _Plan(lanes, -(-whole // blocks), varying, fetched)
+        lanes = tasks.lanes or 1
+        if lanes.bit_count() != 1:
+            raise illegal(op, f"lanes = {lanes}: a power of 2")
+        wanted, found = tasks.prefetch or (), list(fetchable(op))
+        if set(wanted) - {number for number, _ in found}:
+            raise illegal(op, f"prefetch: of its tables, {sorted(n for n, _ in found)} may be")
+        fetched = tuple(read for number, read in found if number in wanted)
+        return _Plan(lanes, tasks.unroll or 1, varying_values(op), fetched)
 
 
 _Fetched = tuple[ReadOp, Sequence[SSAValue], list[Operation]]
 """A read of a row of a table: its indices but the last, and the ops that compute them."""
 
 
-def _fetched(
-    op: SegmentReduceOp, varying: frozenset[SSAValue], target: Target
-) -> Iterator[_Fetched]:
-    """Reads along rows of tables beyond the nearest cache, whose places the position alone says."""
-    arguments = op.block.args[len(op.inputs) :]
-    sources: dict[SSAValue, SSAValue] = dict(zip(arguments, op.sources, strict=False))
-    carried = set(_carried(op))
+def fetchable(op: SegmentReduceOp) -> Iterator[tuple[int, _Fetched]]:
+    """Tables whose rows are read along, by number, with a read whose place the position says."""
+    varying = varying_values(op)
+    arguments = list(op.block.args[len(op.inputs) :])
+    carried = set(carried_arguments(op))
     for read in op.block.ops:
         if not isinstance(read, ReadOp) or not isinstance(read.indices[-1].owner, IndexOp):
             continue
         *fixed, last = read.indices
         ops = needed_for(op, fixed)
         taken = {v for inner in ops for v in inner.operands} | set(fixed)
-        kind = sources[read.source].type
-        assert isinstance(kind, MemRefType)
         if (
-            byte_size(kind) > target.l1d_bytes
-            and last in varying
+            last in varying
             and not taken & (carried | varying)
             and not any(isinstance(inner, ReadOp) for inner in ops)
         ):
-            yield read, fixed, ops
+            yield arguments.index(read.source), (read, fixed, ops)  # pyright: ignore
 
 
-def _carried(op: SegmentReduceOp) -> Sequence[SSAValue]:
+def carried_arguments(op: SegmentReduceOp) -> Sequence[SSAValue]:
     return op.block.args[len(op.inputs) + len(op.sources) :]
 
 
-def _varying(op: SegmentReduceOp) -> frozenset[SSAValue]:
+def varying_values(op: SegmentReduceOp) -> frozenset[SSAValue]:
     """Values that depend on the last dimension, also by what a position hands to the next.
 
     Results always do: they are written in vectors.
     """
     last = len(op.extents) - 1
-    carried = _carried(op)
+    carried = carried_arguments(op)
     found: set[SSAValue] = set(carried[: len(op.outs)])
     for argument, index_map in zip(op.block.args, op.read_maps, strict=False):
         forms = forms_of(index_map, op.extents)
@@ -196,7 +187,7 @@ class _Line:
         masks: list[SSAValue | None] = [None] * vectors
         if cut:
             masks[-1] = mask_below(emit, op.extents[-1], columns[-1], plan.lanes)
-        carried = _carried(op)
+        carried = carried_arguments(op)
         starts: list[SSAValue] = []
         for argument, start in zip(carried, op.starts, strict=True):
             if argument in plan.varying:
@@ -230,7 +221,7 @@ class _Line:
     ) -> list[SSAValue]:
         """What one position hands on, from what it gets: each carried value's vectors in turn."""
         op, plan = self.op, self.plan
-        carried, vectors = _carried(op), len(columns)
+        carried, vectors = carried_arguments(op), len(columns)
         ops = needed_for(op, op.yielded)
         body = Body(plan.lanes)
         flat = dict(self.memory.flat)

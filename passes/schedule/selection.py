@@ -14,12 +14,11 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.merge_sort import Load, emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, block_lanes, carried_if
+from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, carried_if
 
 DIGIT_BITS = 11
 """A table of 2,048 counters stays in a first-level cache; f32 has three such digits."""
@@ -35,7 +34,7 @@ def emit_selection(
     work: Pairs,
     length: int,
     window: tuple[int, int],
-    target: Target,
+    lanes: int,
 ) -> None:
     """Put elements `start` to `start + count` of the sorted row into the results."""
     start, count = window
@@ -44,7 +43,7 @@ def emit_selection(
     if count == 1:
         results.store(emit, 0, key, place)
         return
-    _collect(emit, digits, work, length, key, equals, block_lanes(keys, target))
+    _collect(emit, digits, work, length, key, equals, lanes)
     other = work.from_(emit, length)
     emit_merge_sort(emit, work.load, results, other, count, most=count, down=keys.down)
 

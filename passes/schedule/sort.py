@@ -10,25 +10,23 @@ from __future__ import annotations
 
 from math import prod
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop import SortOp
 from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import in_tasks
 from lamina.passes.schedule.ranks import emit_by_rank
 from lamina.passes.schedule.selection import emit_selection
-from lamina.passes.schedule.top import emit_top, is_few
+from lamina.passes.schedule.top import emit_top, has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 
-RANKED = 32
-"""Elements of a row whose ranks are counted faster than others are sorted out."""
 
-
-def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, forks: bool, target: Target) -> None:
-    """Emit a task for each row."""
+def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: UnstructuredTasks) -> None:
+    """Emit a task for each row, by the algorithm of its schedule: a merge sort by default."""
     *rows, length = shape_of(op.input)
     if length == 0 or 0 in rows:
         return
@@ -36,9 +34,11 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, forks: bool, target
     kept, worked = (length, length) if window is None else (window[1], length + window[1])
 
     count = prod(rows)
-    top = TopOfRows.of(memory.flat[op.input], count, length, window or (0, length), target)
-    if top is not None:
-        lanes = top.lanes
+    parallel, lanes = bool(tasks.parallel), tasks.lanes or 1
+    algorithm = tasks.algorithm or ("merge" if window is None else "selection")
+    _verify_algorithm(op, algorithm, lanes)
+    if algorithm == "rows":
+        top = TopOfRows.of(length, window or (0, length), lanes)
 
         def rows_of_lanes(inner: Emitter, number: Index) -> None:
             # The last ones may be those of the task before too, which finds the same.
@@ -47,7 +47,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, forks: bool, target
             keys = Keys(memory.flat[op.input], inner.times(first, length), down)
             top.emit(inner, keys, Pairs(flat[0], flat[1], inner.times(first, kept)))
 
-        in_tasks(emit, -(-count // lanes), forks, rows_of_lanes)
+        in_tasks(emit, -(-count // lanes), parallel, rows_of_lanes)
         return
 
     def row(inner: Emitter, number: Index) -> None:
@@ -57,11 +57,31 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, forks: bool, target
         work = Pairs(flat[2], flat[3], inner.times(number, worked))
         if window is None:
             emit_merge_sort(inner, keys.load, results, work, length, most=length, down=down)
-        elif length <= RANKED:
+        elif algorithm == "rank":
             emit_by_rank(inner, keys, results, length, window)
-        elif window[0] == 0 and is_few(window[1], length):
-            emit_top(inner, keys, results, length, window[1], target)
+        elif algorithm == "insertion":
+            emit_top(inner, keys, results, length, window[1], lanes)
         else:
-            emit_selection(inner, keys, results, work, length, window, target)
+            emit_selection(inner, keys, results, work, length, window, lanes)
 
-    in_tasks(emit, count, forks, row)
+    in_tasks(emit, count, parallel, row)
+
+
+def _verify_algorithm(op: SortOp, algorithm: str, lanes: int) -> None:
+    """Raises InputError for an algorithm that does not give what the op wants."""
+    *rows, length = shape_of(op.input)
+    window = op.window
+    fits = TopOfRows.fits(op.input, length, window or (0, length))
+    legal = {
+        "merge": window is None,
+        "rank": window is not None,
+        "selection": window is not None,
+        "insertion": window is not None and window[0] == 0,
+        "rows": fits and 2 <= lanes <= prod(rows),
+    }
+    if not legal[algorithm]:
+        known = ", ".join(name for name, fits in legal.items() if fits)
+        raise illegal(op, f"algorithm = {algorithm}, lanes = {lanes}: here it may be {known}")
+    element = op.input.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    if lanes.bit_count() != 1 or (lanes > 1 and not has_vectors(element)):
+        raise illegal(op, f"lanes = {lanes}: a power of 2, and 1 for {element}")

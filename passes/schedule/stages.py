@@ -14,6 +14,7 @@ from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
+from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
@@ -55,6 +56,8 @@ class Stage:
     """Dimensions whose position the body asks for."""
     totals: tuple[str, ...] = ()
     """Combiners by which a nest that sums over rows adds what each row stores to its results."""
+    schedule: NestSchedule = field(default_factory=NestSchedule)
+    """How its loops run, as far as that is decided."""
 
     @property
     def inner_extents(self) -> tuple[int, ...]:
@@ -102,7 +105,25 @@ def _stage(op: GenericOp) -> Stage:
     if summed_rows(op):
         totals, combiners = combiners, ("store",) * len(combiners)
         reduced -= set(rows)
-    return Stage(op, op.extents, rows, inner, reads, writes, combiners, reduced, indexed, totals)
+    return Stage(
+        op,
+        op.extents,
+        rows,
+        inner,
+        reads,
+        writes,
+        combiners,
+        reduced,
+        indexed,
+        totals,
+        schedule_of(op),
+    )
+
+
+def schedule_of(op: GenericOp) -> NestSchedule:
+    """What a nest's attribute says of its loops."""
+    attribute = op.attributes.get(SCHEDULE)
+    return attribute.data if isinstance(attribute, ScheduleAttr) else NestSchedule()
 
 
 def _check_reductions(op: GenericOp) -> None:

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
-from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.schedule.body import (
     Body,
     Lane,
@@ -28,15 +27,10 @@ from lamina.passes.schedule.edges import aligned_start, mask_below, whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
+from lamina.passes.schedule.pair_results import stores_pairs
 from lamina.passes.schedule.prefetch import Ahead
-from lamina.passes.schedule.result_pairs import stores_pairs
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import store_pairs
-
-REDUCTION_UNROLL = 4
-"""Independent accumulators: an add takes about four cycles and one can start each cycle."""
-LIGHT_BODY = 12
-"""Bodies cheaper than this are unrolled; heavier ones fill the pipeline on their own."""
 
 LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
@@ -45,18 +39,11 @@ LONG_SUM = 8
 class SweepEmitter:
     """Emits one sweep for one row; `env` gives the position of every row dimension per stage."""
 
-    def __init__(
-        self,
-        sweep: Sweep,
-        memory: Memory,
-        vector_place: int,
-        lanes: int,
-        outputs: set[SSAValue],
-    ) -> None:
+    def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:
         self.sweep = sweep
         self.memory = memory
-        self.place = vector_place
-        self.lanes = lanes
+        self.place = sweep.place
+        self.lanes = sweep.lanes
         self.outputs = outputs
         self.ahead: Sequence[Ahead] = ()
         """What to fetch at each position for a later row."""
@@ -66,11 +53,8 @@ class SweepEmitter:
             for number, combiner in enumerate(stage.combiners)
             if combiner != "store"
         ]
-        cost = sum(body_cost(s.op) for s in sweep.stages)
         self._past_caches = True
-        self.unroll = 1
-        if cost <= LIGHT_BODY:
-            self.unroll = REDUCTION_UNROLL if self.reductions else 2
+        self.unroll = sweep.schedule.unroll or 1
 
     # The nest
 

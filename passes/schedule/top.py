@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
 from typing import TypeGuard
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -16,7 +15,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerAttr,
     IntegerType,
-    MemRefType,
     Signedness,
     VectorType,
     i1,
@@ -24,35 +22,19 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop.vector_arith import CmpfOp, CmpiOp
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
 
-LOOK_COST = 3
-"""What finding an element by its digits costs for each element of the row, in moves of a kept one:
-6 ns and 2 ns, measured on rows of 2,000 and 50,000."""
-
 BLOCK_VECTORS = 4
 """Vectors that are compared before the branch: it costs as much as they do."""
 
 
-def is_few(count: int, length: int) -> bool:
-    """Whether keeping the first `count` in order is cheaper than finding them by their digits.
-
-    In a row without order, element n goes before the last kept one with probability count / n, and
-    moves as many at most.
-    """
-    insertions = count * (1 + log(length / count))
-    return insertions * count <= LOOK_COST * length
-
-
 def emit_top(
-    emit: Emitter, keys: Keys, results: Pairs, length: int, count: int, target: Target
+    emit: Emitter, keys: Keys, results: Pairs, length: int, count: int, lanes: int
 ) -> None:
     """Put the first `count` elements of the sorted row into the results."""
-    lanes = block_lanes(keys, target)
     cell = emit.add(memref.AllocaOp.get(i64, 64, [1]))
     _Top(keys, results, count, lanes, cell).run(emit, length)
 
@@ -172,14 +154,6 @@ def _compared(emit: Emitter, values: SSAValue, limits: SSAValue, direction: str)
     return emit.add(made)
 
 
-def block_lanes(keys: Keys, target: Target) -> int:
-    """Lanes of the vectors that keys are compared in; 1 for types that have none."""
-    kind = keys.memory.type
-    assert isinstance(kind, MemRefType)
-    element = kind.element_type
-    return target.lanes(element.bitwidth) if _has_vectors(element) else 1
-
-
 def carried_if(
     emit: Emitter,
     condition: SSAValue,
@@ -195,7 +169,7 @@ def carried_if(
     return list(either.results)
 
 
-def _has_vectors(kind: Attribute) -> TypeGuard[AnyFloat | IntegerType]:
+def has_vectors(kind: Attribute) -> TypeGuard[AnyFloat | IntegerType]:
     """Whether elements of this type are compared as vectors: floats and signed integers."""
     if isinstance(kind, IntegerType):
         return kind != i1 and kind.signedness.data == Signedness.SIGNLESS

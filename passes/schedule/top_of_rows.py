@@ -12,7 +12,6 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop.vector_arith import CmpfOp, ExtSIOp, SelectOp
 from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
@@ -21,9 +20,6 @@ from lamina.passes.schedule.points import over_points
 
 MOST_KEPT = 64
 """Numbers kept of each row: what vectors do not fit into registers is in the nearest cache."""
-MOST_STEPS = 1 << 11
-"""Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
-ways take some 2 us for rows of a few hundred elements."""
 PLACE_BITS = 32
 """Bits of the place of an element in its row, below its key."""
 LARGEST_PLACE = (1 << PLACE_BITS) - 1
@@ -41,22 +37,21 @@ class TopOfRows:
     window: tuple[int, int]
 
     @staticmethod
-    def of(
-        keys: SSAValue, rows: int, length: int, window: tuple[int, int], target: Target
-    ) -> TopOfRows | None:
-        """None where there are too few rows, or too much of each to keep."""
-        kind = keys.type
-        assert isinstance(kind, MemRefType)
-        lanes = target.lanes(64)
-        if kind.element_type not in (f32, i32) or lanes < 2 or rows < lanes:
-            return None
+    def of(length: int, window: tuple[int, int], lanes: int) -> TopOfRows:
+        """For a window of rows of that length, so many rows at once."""
         start, count = window
         # A single element may be nearer to the end of the order.
         from_end = count == 1 and start > length - 1 - start
         kept = length - start if from_end else start + count
-        if kept > MOST_KEPT or kept * length > MOST_STEPS * lanes:
-            return None
         return TopOfRows(lanes, length, kept, from_end, window)
+
+    @staticmethod
+    def fits(keys: SSAValue, length: int, window: tuple[int, int]) -> bool:
+        """Whether keys and places are one number, and few enough are kept."""
+        kind = keys.type
+        assert isinstance(kind, MemRefType)
+        kept = TopOfRows.of(length, window, 1).kept
+        return kind.element_type in (f32, i32) and kept <= MOST_KEPT
 
     def emit(self, emit: Emitter, keys: Keys, results: Pairs) -> None:
         """The rows from `keys.base` on, as many as there are lanes; results of each in turn."""

@@ -18,12 +18,6 @@ from lamina.passes.schedule.prefetch import INTO_L2
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
-BLOCK_TILES = 8
-"""Tiles side by side: eight lines of each row that is read are next to one another."""
-TILES_AHEAD = 2
-"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
-which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
-
 
 def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
     """Reads that are contiguous along `across` while the nest is vectorized along `along`."""
@@ -34,37 +28,17 @@ def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
     ]
 
 
-def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:
-    """The dimension to tile together with `along`, or None if no read gains from it.
-
-    Both must fill at least half a tile: a smaller one leaves most of each register empty.
-    """
-    if 2 * stage.extents[along] < lanes or lanes < 2:
-        return None
-    for dim in dims:
-        if dim != along and 2 * stage.extents[dim] >= lanes and turned_reads(stage, dim, along):
-            return dim
-    return None
-
-
 class TransposeEmitter(SweepEmitter):
     """Emits a sweep over (across, along) in square tiles, the last ones partly filled.
 
     A range of `across` begins at a whole tile, and ends at one or at the end of the dimension.
     """
 
-    def __init__(
-        self,
-        sweep: Sweep,
-        memory: Memory,
-        lanes: int,
-        outputs: set[SSAValue],
-        *,
-        fetches: bool = False,
-    ) -> None:
-        """`fetches` says whether tiles to come are fetched: what is read exceeds the caches."""
-        super().__init__(sweep, memory, 1, lanes, outputs)
-        self.fetches = fetches
+    def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:
+        super().__init__(sweep, memory, outputs)
+        schedule = sweep.schedule
+        self.ahead_tiles = schedule.prefetch_tiles or 0
+        self.block = sweep.extents[0] if schedule.tile is None else schedule.tile.count
 
     def run(self, emit: Emitter, envs: dict[Stage, Env], ranges: list[tuple[Index, Index]]) -> None:
         """Emit the tiles of the ranges."""
@@ -73,7 +47,7 @@ class TransposeEmitter(SweepEmitter):
         whole = emit.least(high, extent - extent % self.lanes)
 
         def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
-            stop = inner.least(inner.plus(start, self.lanes * BLOCK_TILES), whole)
+            stop = inner.least(inner.plus(start, self.block), whole)
             self._along(inner, envs, (start, stop), self.lanes)
             return values
 
@@ -81,7 +55,7 @@ class TransposeEmitter(SweepEmitter):
             self._along(inner, envs, (start, inner.plus(start, 1)), extent % self.lanes)
             return values
 
-        emit.loop(low, whole, self.lanes * BLOCK_TILES, [], block)
+        emit.loop(low, whole, self.block, [], block)
         if extent % self.lanes:
             tail = extent - extent % self.lanes
             emit.loop(tail, high, self.lanes, [], rest)
@@ -145,12 +119,12 @@ class TransposeEmitter(SweepEmitter):
         along: Index,
     ) -> None:
         """Fetch one row of a tile to come of each read that is not turned."""
-        for stage in self.sweep.stages if self.fetches else ():
+        for stage in self.sweep.stages if self.ahead_tiles else ():
             second = self.sweep.order[stage][1]
             for access, argument in self._arguments(stage):
                 straight = self.memory.layout(access).coefficient(second) == 1
                 if straight and argument not in turned[stage] and access.pad is None:
-                    later = emit.plus(along, TILES_AHEAD * self.lanes)
+                    later = emit.plus(along, self.ahead_tiles * self.lanes)
                     self._fetch(emit, access, {**envs[stage], second: later}, 0)
 
     def _fetch(self, emit: Emitter, access: Access, env: Env, offset: int) -> None:
@@ -178,7 +152,7 @@ class TransposeEmitter(SweepEmitter):
             load(emit, flat, access.element, emit.plus(start, i * step), 1, self.lanes, mask).value
             for i in range(count)
         ]
-        for i in range(count if self.fetches else 0):
+        for i in range(count if self.ahead_tiles else 0):
             self._fetch(emit, access, env, (i + self.lanes) * step)
         return turn(emit, rows + rows[:1] * (self.lanes - count))
 

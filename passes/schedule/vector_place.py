@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamina.passes.schedule.memory import Sweep
-from lamina.passes.schedule.result_pairs import has_pairs
+from lamina.passes.schedule.pair_results import has_pairs
 
 STRIDE_SCORES = {0: 1, 1: 3, 2: 0}
 """How well a read suits vectors by its stride: of two vectors every other element is chosen."""

@@ -37,10 +37,13 @@ def test_one_name_to_keep_is_a_name(keep: str | tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("schedul", "no pass is called 'schedul'; nearest: schedule"),
-        ("schedule{foo=1}", "pass 'schedule': .*foo.* not found in expected arguments"),
-        ("schedule{target=1}", "pass 'schedule': Incompatible types"),
-        ("schedule{target=", "'schedule{target=' is no pass with options"),
+        ("choose-schedul", "no pass is called 'choose-schedul'; nearest: choose-schedule"),
+        (
+            "choose-schedule{foo=1}",
+            "pass 'choose-schedule': .*foo.* not found in expected arguments",
+        ),
+        ("choose-schedule{target=1}", "pass 'choose-schedule': Incompatible types"),
+        ("choose-schedule{target=", "'choose-schedule{target=' is no pass with options"),
         ("convert-aten-to-core-aten{keep=aten.geluu}", "there is no op aten.geluu"),
     ],
 )

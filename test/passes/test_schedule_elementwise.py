@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import lamina
+import lamina.passes.schedule.choose_schedule as choose_schedule
 import lamina.passes.schedule.edges as edges
-import lamina.passes.schedule.schedule as schedule
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, UnsupportedError
 
@@ -297,7 +297,9 @@ def test_rows_stored_past_the_caches(
         body,
     )
     array = sample((rows, length - 3), element)
-    monkeypatch.setattr(schedule, "streamed_arguments", lambda *_: {"kernel_0": frozenset({1})})
+    monkeypatch.setattr(
+        choose_schedule, "streamed_arguments", lambda *_: {"kernel_0": frozenset({1})}
+    )
     monkeypatch.setattr(edges, "LEAST_RUN", 0)
     compiled = lamina.compile(build.text(*padded), target=target, cache=False)
     expected = np.pad(2 * array, ((0, 0), (1, 2)), constant_values=1)

@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import lamina
-import lamina.passes.schedule.lone_ops as lone_ops
-import lamina.passes.schedule.product_kernel as product_kernel
-import lamina.passes.schedule.row_kernel as row_kernel
+import lamina.passes.schedule.choose_products as choose_products
+import lamina.passes.schedule.choose_rows as choose_rows
+import lamina.passes.schedule.choose_schedule as choose_schedule
+import lamina.passes.schedule.choose_unstructured as choose_unstructured
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
@@ -70,7 +71,7 @@ def eager_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that could run on several threads does, however small it is."""
     for cost in ("FORK", "BARRIER"):
         monkeypatch.setattr(team_cost, cost, 0)
-    for module in (row_kernel, product_kernel, lone_ops):
+    for module in (choose_rows, choose_products, choose_schedule, choose_unstructured):
         monkeypatch.setattr(module, "PARALLEL_WORK", 0)
 
 

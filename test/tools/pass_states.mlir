@@ -1,16 +1,16 @@
 // A pass is refused on a program in a state that it is not for, by a message.
 // RUN: lamina-opt %s --from loop --to fused -o %t.fused.mlir
 // RUN: lamina-opt %t.fused.mlir --from fused --to scheduled -o %t.scheduled.mlir
-// RUN: not lamina-opt %s -p schedule 2>&1 | filecheck %s --check-prefix TENSORS
-// RUN: not lamina-opt %t.fused.mlir -p schedule 2>&1 | filecheck %s --check-prefix KERNELS
+// RUN: not lamina-opt %s -p choose-schedule 2>&1 | filecheck %s --check-prefix TENSORS
+// RUN: not lamina-opt %t.fused.mlir -p choose-schedule 2>&1 | filecheck %s --check-prefix KERNELS
 // RUN: not lamina-opt %t.fused.mlir -p 'cse,fuse-kernels' 2>&1 | filecheck %s --check-prefix FUSE
 // RUN: not lamina-opt %s -p 'fuse-kernels,outline-kernels,plan-memory' 2>&1 | filecheck %s --check-prefix SECOND
 // RUN: not lamina-opt %t.scheduled.mlir -p bufferize 2>&1 | filecheck %s --check-prefix LOOPS
 // RUN: lamina-opt %t.scheduled.mlir -p cse | filecheck %s --check-prefix FOREIGN
 
-// TENSORS: schedule: the program is ops on tensors by now; the pass takes kernels on buffers or explicit loops
+// TENSORS: choose-schedule: the program is ops on tensors by now; the pass takes kernels on buffers or explicit loops
 // TENSORS-NOT: internal error
-// KERNELS: schedule: the program is kernels that are functions on tensors by now; the pass takes kernels on buffers or explicit loops
+// KERNELS: choose-schedule: the program is kernels that are functions on tensors by now; the pass takes kernels on buffers or explicit loops
 // KERNELS-NOT: internal error
 // FUSE: fuse-kernels: the program is kernels that are functions on tensors by now; the pass takes ops on tensors
 // SECOND: plan-memory: the program is kernels that are functions on tensors by now; the pass takes kernels on buffers or explicit loops

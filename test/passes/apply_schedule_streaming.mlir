@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v4"},choose-schedule{target="x86-64-v4"},apply-schedule' --split-input-file | filecheck %s
 
 // The call touches more than the last-level cache, and nobody reads the result again.
 func.func @main(%x: memref<4194304xf32>, %y: memref<4194304xf32>) attributes {lamina.entry} {

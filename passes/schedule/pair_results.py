@@ -1,4 +1,4 @@
-"""Nests over the two parts of complex numbers, as nests that give both parts at each point.
+"""`pair-results`: nests over the two parts of complex numbers give both parts at each point.
 
 Parts lie side by side in memory, so the last dimension of a nest that writes them has an extent of
 two: vectors along it have two lanes. Along the dimension in front of it both parts are vectors, and
@@ -7,17 +7,25 @@ two shuffles make what is stored of them.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.loop.segments import array64
+from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
@@ -29,9 +37,24 @@ MOST_OPS = 64
 """Ops of a body that is written twice."""
 
 
-def paired(nests: list[GenericOp], lanes: int) -> list[GenericOp]:
-    """The nests of a kernel, those that write two parts side by side replaced (in place)."""
-    return [_paired(nest, nests, lanes) for nest in nests]
+@dataclass(frozen=True)
+class PairResultsPass(ModulePass):
+    """Give both parts of complex results at each point, where vectors of `target` gain by it."""
+
+    name = "pair-results"
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lanes = Target.parse(self.target).lanes(32)
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp) or KERNEL not in function.attributes:
+                continue
+            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            nests = [nest for nest in nests if 0 not in nest.extents]
+            if not any(PANEL in nest.attributes for nest in nests):
+                for number, nest in enumerate(nests):
+                    nests[number] = _paired(nest, nests, lanes)
 
 
 def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:

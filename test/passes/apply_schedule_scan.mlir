@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Four rows at once, so that four chains of additions overlap; two threads or more share the groups.
 func.func private @rows(%x: memref<1024x64xf32>, %y: memref<1024x64xf32>) attributes {lamina.kernel} {

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Little work stays with one thread, and what fills whole vectors needs no mask.
 func.func private @little(%x: memref<16x64xf32>, %y: memref<16xf32>) attributes {lamina.kernel} {

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // The first few: vectors are compared with the last one kept, and elements looked at where any goes before it.
 func.func private @few(%x: memref<4x5000xf32>, %v: memref<4x5xf32>, %p: memref<4x5xi64>, %w: memref<4x5005xf32>, %q: memref<4x5005xi64>) attributes {lamina.kernel} {

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' | filecheck %s
 
 // A row's single value that is read beyond its edge stands in memory, where positions can be tested.
 func.func private @pads(%x: memref<3x5xf32>, %y: memref<3x5xf32>) attributes {lamina.kernel} {

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Two vectors a step, then single ones, then a masked rest that is not read past its end.
 func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {

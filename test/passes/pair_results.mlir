@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Parts of complex numbers: vectors of each, shuffled into what is stored; the last ones are masked.
 func.func private @complex(%a: memref<20x100xf32>, %b: memref<100xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {

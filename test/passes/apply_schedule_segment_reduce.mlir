@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Sums of rows that a list names: the sums of 20 columns stay in three vectors, the last one masked, and one check
 // of the row serves all three. A table in the nearest cache is not fetched ahead.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v4"},choose-schedule{target="x86-64-v4"},apply-schedule' --split-input-file | filecheck %s
 
 // The second sweep over a row finds it in the cache, and fetches what lies two rows (16 KiB) ahead.
 func.func private @norm(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) attributes {lamina.kernel} {

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v4"},choose-schedule{target="x86-64-v4"},apply-schedule' --split-input-file | filecheck %s
 
 // A maximum and the sum of exponentials less it are one walk, in blocks of eight vectors; a second
 // and a third follow only for rows without a positive sum.

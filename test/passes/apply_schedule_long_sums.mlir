@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
 
 // Each step of the outermost loop starts from zero and is added to the total.
 func.func private @long(%x: memref<4x16xf32>, %s: memref<1xf32>) attributes {lamina.kernel} {

@@ -1,0 +1,396 @@
+"""Schedules as attributes: how the loops of a kernel and of its nests are run.
+
+    loop.generic ... attributes {lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 4>}
+    func.func private @kernel ... attributes {lamina.schedule = [#loop.rows<parallel, tile = 512>]}
+
+`choose-schedule` writes them, `apply-schedule` carries them out. A clause that does not stand is
+open for the one, and off for the other. Each class below is an attribute, each of its fields a
+clause; docs/schedules.md is made from them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, TypeVar, cast
+
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+SCHEDULE = "lamina.schedule"
+"""Attribute of a nest, a `#loop.schedule`; and of a kernel, an array with one for each part."""
+
+MOST = 1 << 20
+"""No clause asks for more copies, lanes or rows than this: code grows with them."""
+
+
+@dataclass(frozen=True)
+class By:
+    """So many positions of a dimension; prints as `d1 x 16`."""
+
+    dim: int
+    count: int
+
+
+def _flag(parser: AttrParser) -> bool:
+    return parser.parse_optional_punctuation("=") is None or parser.parse_boolean()
+
+
+def _number(parser: AttrParser) -> int:
+    parser.parse_punctuation("=")
+    return parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+
+def _dim(parser: AttrParser) -> int:
+    name = parser.parse_identifier("a dimension, such as d0,")
+    if not (name[:1] == "d" and name[1:].isdecimal()):
+        parser.raise_error(f"'{name}' is no dimension, such as d0")
+    return int(name[1:])
+
+
+def _one_dim(parser: AttrParser) -> int:
+    parser.parse_punctuation("=")
+    return _dim(parser)
+
+
+def _by(parser: AttrParser) -> By:
+    dim = _one_dim(parser)
+    parser.parse_keyword("x")
+    return By(dim, parser.parse_integer(allow_boolean=False, allow_negative=False))
+
+
+def _dims(parser: AttrParser) -> tuple[int, ...]:
+    parser.parse_punctuation("=")
+    square = AttrParser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, lambda: _dim(parser)))
+
+
+def _numbers(parser: AttrParser) -> tuple[int, ...]:
+    parser.parse_punctuation("=")
+    square = AttrParser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, lambda: parser.parse_integer(False)))
+
+
+def _word(parser: AttrParser) -> str:
+    parser.parse_punctuation("=")
+    return parser.parse_identifier()
+
+
+def _listed(prefix: str) -> Callable[[Any], str]:
+    return lambda values: f"[{', '.join(f'{prefix}{v}' for v in values)}]"
+
+
+@dataclass(frozen=True)
+class ClauseKind:
+    """What stands behind a clause's name: how it is written, read and printed."""
+
+    form: str
+    parse: Callable[[AttrParser], Any]
+    text: Callable[[Any], str]
+
+
+FLAG = ClauseKind("", _flag, lambda value: "" if value else " = false")
+NUMBER = ClauseKind(" = 4", _number, lambda value: f" = {value}")
+DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
+BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
+DIMS = ClauseKind(" = [d0, d1]", _dims, lambda value: f" = {_listed('d')(value)}")
+NUMBERS = ClauseKind(" = [0, 1]", _numbers, lambda value: f" = {_listed('')(value)}")
+WORD = ClauseKind(" = word", _word, lambda value: f" = {value}")
+
+
+def clause(kind: ClauseKind, meaning: str, words: tuple[str, ...] = ()) -> Any:
+    """A field of a schedule: `meaning` goes to the docs; `words` are those that it may be."""
+    return field(default=None, metadata={"kind": kind, "meaning": meaning, "words": words})
+
+
+@dataclass(frozen=True)
+class Clauses(ABC):
+    """What a schedule says; None for what it leaves open."""
+
+    attribute_name: ClassVar[str]
+
+    def text(self) -> str:
+        """The clauses as they are printed."""
+        said = ((f, getattr(self, f.name)) for f in fields(self))
+        return ", ".join(
+            f"{f.name}{f.metadata['kind'].text(value)}" for f, value in said if value is not None
+        )
+
+    @classmethod
+    def parsed(cls, parser: AttrParser) -> dict[str, Any]:
+        """Reads clauses in any order, each once."""
+        known = {f.name: f for f in fields(cls)}
+        said: dict[str, Any] = {}
+        while (name := parser.parse_optional_identifier()) is not None:
+            if name not in known:
+                parser.raise_error(
+                    f"#{cls.attribute_name} has no clause '{name}'; it has {', '.join(known)}"
+                )
+            if name in said:
+                parser.raise_error(f"#{cls.attribute_name} says '{name}' twice")
+            said[name] = known[name].metadata["kind"].parse(parser)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        return said
+
+    def verify(self) -> None:
+        """Raises VerifyException for numbers that no schedule has."""
+        for entry in fields(self):
+            value, words = getattr(self, entry.name), entry.metadata["words"]
+            where = f"#{self.attribute_name}: {entry.name}"
+            count = value.count if isinstance(value, By) else value
+            counts = entry.metadata["kind"] in (NUMBER, BY) and value is not None
+            if counts and not 1 <= count <= MOST:
+                raise VerifyException(f"{where} = {count} is not between 1 and {MOST}")
+            if isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
+                raise VerifyException(f"{where} names one twice")
+            if words and value is not None and value not in words:
+                raise VerifyException(f"{where} = {value} is none of {', '.join(words)}")
+
+    def completed_by(self, chosen: Clauses) -> Any:
+        """These clauses, and those of `chosen` where these leave them open."""
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(chosen, **{k: v for k, v in own.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class NestSchedule(Clauses):
+    """The loops of one nest within a task of its kernel.
+
+    Dimensions are those of the nest's domain; rows that every access walks as one are the last of
+    them. Of nests that share their loops, the first one's clauses count for all.
+    """
+
+    attribute_name = "loop.schedule"
+
+    compute_with: bool | None = clause(
+        FLAG,
+        "The nest shares the loops of the one in front of it; what that makes stays in registers.",
+    )
+    order: tuple[int, ...] | None = clause(
+        DIMS,
+        "The loops, outermost first; by default those of the domain. Vectors are innermost.",
+    )
+    vectorize: By | None = clause(
+        BY, "The dimension along which vectors run, and their lanes; the tail is masked."
+    )
+    unroll: int | None = clause(
+        NUMBER,
+        "Vectors in one step of the innermost loop; of a reduction each has accumulators.",
+    )
+    jam: By | None = clause(
+        BY,
+        "Unroll-and-jam: positions of another kept dimension (of a product: its rows) whose totals "
+        "are computed side by side.",
+    )
+    tile: By | None = clause(
+        BY,
+        "Positions of a dimension that are done before those behind them, to stay in a cache.",
+    )
+    rfactor: By | None = clause(
+        BY,
+        "A reduced dimension is split into so many parts, far apart, which are reduced together.",
+    )
+    transpose: int | None = clause(
+        DIM,
+        "Reads are contiguous along this dimension: square tiles are transposed in registers.",
+    )
+    online: bool | None = clause(
+        FLAG,
+        "Online softmax: the maximum that this nest makes and the sum of exponentials of the next "
+        "nest are one walk.",
+    )
+    cache_read: tuple[int, ...] | None = clause(
+        NUMBERS, "Reads that are copied into scratch of the task first."
+    )
+    prefetch: tuple[int, ...] | None = clause(
+        NUMBERS, "Reads whose lines are fetched ahead along the vectors, `prefetch_bytes` ahead."
+    )
+    prefetch_bytes: int | None = clause(NUMBER, "How far ahead `prefetch` asks, in bytes.")
+    prefetch_rows: int | None = clause(
+        NUMBER, "While a row is walked here, lines of the row so many rows ahead are fetched."
+    )
+    prefetch_tiles: int | None = clause(NUMBER, "With `transpose`: tiles ahead that are fetched.")
+    nontemporal: tuple[int, ...] | None = clause(
+        NUMBERS, "Results whose vectors are stored past the caches."
+    )
+
+    def verify(self) -> None:
+        """Raises VerifyException for numbers that no schedule has."""
+        super().verify()
+        if self.vectorize is not None and self.vectorize.count.bit_count() != 1:
+            raise VerifyException(
+                f"#{self.attribute_name}: vectorize = d{self.vectorize.dim} x "
+                f"{self.vectorize.count}: lanes are a power of 2"
+            )
+
+    def dims(self) -> dict[str, tuple[int, ...]]:
+        """The dimensions that each clause names."""
+        named: dict[str, tuple[int, ...]] = {}
+        for entry in fields(self):
+            value, kind = getattr(self, entry.name), entry.metadata["kind"]
+            if value is None:
+                continue
+            if kind is BY:
+                named[entry.name] = (value.dim,)
+            elif kind is DIM:
+                named[entry.name] = (value,)
+            elif kind is DIMS:
+                named[entry.name] = value
+        return named
+
+
+@dataclass(frozen=True)
+class RowTasks(Clauses):
+    """A part without packed products: each task runs every nest for one row, or for part of one.
+
+    Rows are the places of a nest's `lamina.rows`, those that every access walks as one joined.
+    """
+
+    attribute_name = "loop.rows"
+
+    parallel: bool | None = clause(FLAG, "Tasks are divided among threads.")
+    inner: tuple[int, ...] | None = clause(
+        NUMBERS, "Rows that are loops of the task, outermost first, instead of tasks."
+    )
+    tile: int | None = clause(
+        NUMBER, "Positions of the first loop of the task that one task takes; by default all."
+    )
+    jam: int | None = clause(NUMBER, "Rows, far apart, that a task reduces side by side.")
+
+
+@dataclass(frozen=True)
+class ProductTasks(Clauses):
+    """A part around packed products: a task is a block of rows by a range of columns."""
+
+    attribute_name = "loop.products"
+
+    parallel: bool | None = clause(FLAG, "Tasks are divided among threads.")
+    compute_at: str | None = clause(
+        WORD,
+        "Where what follows a product is computed: for each `panel` of it, or for a `block` of "
+        "whole rows.",
+        ("panel", "block"),
+    )
+    block: int | None = clause(NUMBER, "Rows of a task.")
+    columns: int | None = clause(NUMBER, "Ranges into which the panels are divided, each a task.")
+    outer_columns: str | None = clause(
+        WORD,
+        "Columns outside the panels: `tasks` of their own, or `loops` of a task.",
+        ("tasks", "loops"),
+    )
+    order: str | None = clause(
+        WORD,
+        "Which tasks are neighbours, and so with one thread: those of the same `rows`, or of the "
+        "same `columns`.",
+        ("rows", "columns"),
+    )
+
+
+@dataclass(frozen=True)
+class PairTasks(Clauses):
+    """A part that packs pairs for matrix tiles."""
+
+    attribute_name = "loop.pairs"
+
+    parallel: bool | None = clause(FLAG, "Tasks are divided among threads.")
+    tile: int | None = clause(NUMBER, "Pairs of a task.")
+
+
+@dataclass(frozen=True)
+class UnstructuredTasks(Clauses):
+    """A kernel that is one scatter, scan, sort or reduction of segments."""
+
+    attribute_name = "loop.unstructured"
+
+    parallel: bool | None = clause(FLAG, "Tasks are divided among threads.")
+    algorithm: str | None = clause(
+        WORD,
+        "How a row is sorted: by `merge`; each element by its `rank`; the first ones by "
+        "`insertion`, or in registers for several `rows` at once; a window by `selection`.",
+        ("merge", "rank", "insertion", "rows", "selection"),
+    )
+    lanes: int | None = clause(NUMBER, "Elements of a vector; 1 for scalars.")
+    jam: int | None = clause(NUMBER, "Lines that are scanned side by side.")
+    unroll: int | None = clause(NUMBER, "Vectors of columns that a segment is reduced for at once.")
+    prefetch: tuple[int, ...] | None = clause(
+        NUMBERS, "Tables whose rows are fetched ahead, past the segment's end."
+    )
+
+
+ClausesT = TypeVar("ClausesT", bound=Clauses)
+
+
+class _Schedule(Data[ClausesT], ABC):
+    """What all schedules share: printing, reading and verifying clauses."""
+
+    kind: ClassVar[type[Clauses]]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        with parser.in_angle_brackets():
+            return cls.kind(**cls.kind.parsed(parser))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.text())
+
+    def verify(self) -> None:
+        self.data.verify()
+
+
+@irdl_attr_definition
+class ScheduleAttr(_Schedule[NestSchedule]):
+    """The schedule of one nest."""
+
+    name = "loop.schedule"
+    kind = NestSchedule
+
+
+@irdl_attr_definition
+class RowTasksAttr(_Schedule[RowTasks]):
+    """The schedule of a part without packed products."""
+
+    name = "loop.rows"
+    kind = RowTasks
+
+
+@irdl_attr_definition
+class ProductTasksAttr(_Schedule[ProductTasks]):
+    """The schedule of a part around packed products."""
+
+    name = "loop.products"
+    kind = ProductTasks
+
+
+@irdl_attr_definition
+class PairTasksAttr(_Schedule[PairTasks]):
+    """The schedule of a part that packs pairs."""
+
+    name = "loop.pairs"
+    kind = PairTasks
+
+
+@irdl_attr_definition
+class UnstructuredTasksAttr(_Schedule[UnstructuredTasks]):
+    """The schedule of a kernel that is one unstructured op."""
+
+    name = "loop.unstructured"
+    kind = UnstructuredTasks
+
+
+SCHEDULES: tuple[type[Attribute], ...] = (
+    ScheduleAttr,
+    RowTasksAttr,
+    ProductTasksAttr,
+    PairTasksAttr,
+    UnstructuredTasksAttr,
+)
+"""The attributes of the dialect that are schedules."""
+
+PART_SCHEDULES = (RowTasksAttr, ProductTasksAttr, PairTasksAttr, UnstructuredTasksAttr)
+"""Those of a kernel's parts."""

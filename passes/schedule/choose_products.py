@@ -1,0 +1,256 @@
+"""Tasks, register tiles and copies of kernels around packed matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from lamina.codegen.target import STACK_BYTES, Target
+from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.pairs import is_packed_in_tasks
+from lamina.dialects.loop.schedules import By, ProductTasks
+from lamina.dialects.loop.tiles import TILE_ROWS
+from lamina.passes.cost.kernel_model import PRODUCT_ROWS, THREADS
+from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
+from lamina.passes.schedule.bounded_block import BoundedBlock
+from lamina.passes.schedule.choose_rows import PARALLEL_WORK, work
+from lamina.passes.schedule.choose_sweeps import (
+    SweepSurroundings,
+    choose_fetch_along,
+    choose_sweeps,
+    decide,
+    group_sweeps,
+)
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.panel_product import lay_out_panel
+from lamina.passes.schedule.product import summed_dims
+from lamina.passes.schedule.product_kernel import (
+    Products,
+    blocks_of,
+    computes_at_panels,
+    has_blocked_rows,
+    loop_over_columns,
+    order_rows,
+    outer_extents,
+    products_of,
+)
+from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
+from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
+
+PANEL_MODE_ROWS = 64
+"""Rows of a task: a panel is read again from the caches for them."""
+PACKED_MODE_ROWS = 256
+"""Rows of a task whose columns are in pairs, which it may have to pack itself: with 64, products of
+512 rows took a tenth longer."""
+ROW_MODE_ROWS = 32
+"""The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
+HALF_BITS = 16
+"""Width of half floats."""
+LEAST_BLOCK = 8
+"""Rows that share what is read of a panel, however long they are."""
+TASKS = 16
+"""Tasks to aim for, so that any usual number of threads is kept busy."""
+PAIR_BYTES = 2
+"""Bytes of an element of a product in matrix tiles."""
+WAY_BYTES = 2048
+"""Row strides that are multiples of this share at most two cache sets per way."""
+MIN_PANELS = 4
+"""With fewer panels than this a copy of the rows is not read often enough to pay."""
+COPY_BYTES = 1 << 19
+"""A larger copy has left the caches before its next panel, and would not fit the stack."""
+
+
+def choose_products(
+    stages: list[Stage], given: ProductTasks, target: Target, *, forks: bool
+) -> ProductTasks:
+    """The schedule of the part, and those of its stages (in place); what is given stays."""
+    forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
+    products = products_of(stages)
+    columns = order_rows(stages, products)
+    panel_mode = computes_at_panels(stages, products, given)
+    compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
+    tasks = given.completed_by(ProductTasks(parallel=forks, compute_at=compute_at))
+    segments = [s for s in segments_of(stages, products) if s[0] not in products]
+    for segment in segments:
+        group_sweeps(segment)
+    scratch = None if panel_mode else plan_block(stages, products)
+    if has_blocked_rows(stages, products):
+        block = _block_rows(stages, products, target, scratch)
+        tasks = tasks.completed_by(ProductTasks(block=block))
+    extents, blocks = outer_extents(stages, products), blocks_of(stages, products, tasks)
+    if tasks.outer_columns is None and len(stages) == 1:
+        apart = columns and not _has_tasks(products, prod(extents[columns:]) * blocks.count)
+        chosen = None if not columns else "tasks" if apart else "loops"
+        tasks = tasks.completed_by(ProductTasks(outer_columns=chosen))
+    if tasks.outer_columns == "loops":
+        loop_over_columns(stages, columns)
+        extents = extents[columns:]
+    if panel_mode:
+        splits = _column_tasks(products, prod(extents) * blocks.count, target)
+        order = "columns" if _shares_columns(products) else None
+        tasks = tasks.completed_by(ProductTasks(columns=splits, order=order))
+    memory = Memory(flat=flat_arguments(stages))
+    if scratch is not None:
+        for buffer in scratch.buffers:
+            memory.scratch[buffer.memory] = buffer.strides
+            memory.flat[buffer.memory] = buffer.memory
+    else:
+        lay_out_panel(next(iter(products)), products, memory)
+    for stage, shape in products.items():
+        if shape.pairs is None:
+            _choose_tile(stage, shape, blocks, memory, target)
+    bounded = None
+    if scratch is not None and blocks.is_blocked:
+        bounded = BoundedBlock.of(scratch.segments, products)
+    outputs = outputs_of(stages)
+    for segment in segments:
+        divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)
+        around = SweepSurroundings(memory, target, whole=not divided)
+        sweeps = group_sweeps(segment)
+        lay_out_scratch(sweeps, memory, outputs)
+        choose_sweeps(sweeps, around)
+        if len(sweeps) == 1:
+            choose_fetch_along(sweeps[0], around)
+    return tasks
+
+
+def _choose_tile(
+    stage: Stage, shape: Contraction, blocks: Blocks, memory: Memory, target: Target
+) -> None:
+    """The register tile of a product, and whether its rows are copied first."""
+    assert shape.panel is not None
+    row, fewest, extra = rows_of_tiles(stage, shape, blocks)
+    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    lanes = min(shape.panel, target.lanes(bits))
+    vectors = shape.panel // lanes
+    height = tile_height(lanes, vectors, blocks.size if blocks.is_blocked else fewest, target)
+    height = min(height, fewest)
+    decide(stage, vectorize=By(shape.inner_column, lanes), unroll=vectors)
+    if row is not None:
+        decide(stage, jam=By(row, height))
+        block = blocks.size if blocks.is_blocked else stage.extents[row]
+        if not extra and _gains_copy(stage, shape, row, memory, block):
+            decide(stage, cache_read=(shape.a,))
+
+
+def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
+    """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
+
+    Cost of a height: vector operations per row of result, counting the rows that a partly filled
+    last tile computes twice and the loads of the panel that every tile repeats.
+    """
+    limit = max(1, (target.vector_registers - vectors - 2) // vectors)
+    best, best_cost = 1, float("inf")
+    for height in range(1, min(limit, rows) + 1):
+        tiles = -(-rows // height)
+        cost = tiles * (height * vectors + 0.75 * vectors + 0.25 * height)
+        if cost < best_cost or (cost == best_cost and height > best):
+            best, best_cost = height, cost
+    return best
+
+
+def _gains_copy(stage: Stage, shape: Contraction, row: int, memory: Memory, block: int) -> bool:
+    """Whether a block of `block` rows of the operand should be copied before its product."""
+    access, summed = stage.reads[shape.a], summed_dims(stage, shape)
+    panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
+    if access.memory in memory.scratch or panels < MIN_PANELS:
+        return False
+    size = getattr(access.element, "bitwidth", 32) // 8
+    row_bytes = prod(stage.extents[d] for d in summed) * size + ROW_PADDING_BYTES
+    if block * row_bytes > COPY_BYTES:
+        return False
+    if access.stride(summed[-1]) != 1:
+        return True
+    return (access.stride(row) * size) % WAY_BYTES == 0
+
+
+def _shares_columns(products: Products) -> bool:
+    """Whether threads should divide the columns: then each reads only the panels it packed itself.
+
+    Worth it where the panels are made in the same call, or are read as they are, and are the
+    larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
+    """
+    stage, shape = next(iter(products.items()))
+    as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
+    if REPACKED not in stage.op.attributes and not as_they_are:
+        return False
+    return shape.size(shape.columns) > shape.size(shape.rows)
+
+
+def _has_tasks(products: Products, others: int) -> bool:
+    """Whether a product has tasks enough without its outer columns.
+
+    It is better to walk those within a task, which keeps the block of rows near.
+    """
+    stage, shape = next(iter(products.items()))
+    return others * -(-stage.extents[shape.inner_column] // (shape.panel or 1)) >= TASKS
+
+
+def _column_tasks(products: Products, others: int, target: Target) -> int | None:
+    """Into how many tasks the panels are divided, given the number of other tasks."""
+    stage, shape = next(iter(products.items()))
+    panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
+    wanted = max(1, -(-TASKS // others))
+    most = max(1, panels // wanted)
+    if shape.pairs is not None:
+        # Tiles are multiplied faster than the last-level cache delivers them.
+        kept = stage.extents[shape.inner_column] * shape.size(shape.summed) * PAIR_BYTES
+        most = max(1, min(most, panels * target.l2_bytes // 4 // kept))
+    for splits in range(wanted, panels + 1):
+        if panels % splits == 0 and panels // splits <= most:
+            return splits if splits > 1 else None
+    return panels if panels > 1 else None
+
+
+def _shared_rows(rows: int) -> int:
+    """Rows of a task that takes whole rows: fewer where threads would find no work."""
+    return max(PRODUCT_ROWS, min(ROW_MODE_ROWS, -(-rows // THREADS)))
+
+
+def _block_rows(
+    stages: list[Stage],
+    products: Mapping[Stage, Contraction],
+    target: Target,
+    scratch: BlockScratch | None,
+) -> int:
+    """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
+
+    Some of the stack is left for what else a task keeps. Without `scratch`, tasks go panel by
+    panel.
+    """
+    all_rows = [stages[0].extents[d] for d in stages[0].rows]
+    rows, most = all_rows[-1], PANEL_MODE_ROWS
+    if scratch is not None:
+        most = _shared_rows(prod(all_rows))
+    elif any(shape.pairs == shape.b for shape in products.values()):
+        most = PACKED_MODE_ROWS
+    bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
+    sums = (
+        shape.size(shape.summed) * (bits if shape.pairs is None else HALF_BITS) // 8
+        for shape in products.values()
+    )
+    read = max(sums)
+    kept = 0 if scratch is None else scratch.row_bytes
+    room = min(target.l2_bytes // 2, STACK_BYTES // 4 * 3)
+    fitting = room // max(1, read if scratch is None else max(read, kept))
+    wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
+    blocks = -(-rows // wanted)
+    block = -(-rows // blocks)
+    step, smallest = 1, min(rows, TILE_ROWS)
+    if any(shape.pairs is not None for shape in products.values()):
+        step = TILE_ROWS
+        block = -(-block // step) * step
+    else:
+        smallest = min(_height(c, bits, block, target) for c in products.values())
+    # The last block must hold one whole tile, which may overlap its neighbour otherwise.
+    while rows % block and rows % block < smallest:
+        block += step
+    return min(block, rows)
+
+
+def _height(shape: Contraction, bits: int, rows: int, target: Target) -> int:
+    panel = shape.panel or 1
+    lanes = min(panel, target.lanes(bits))
+    return tile_height(lanes, panel // lanes, rows, target)

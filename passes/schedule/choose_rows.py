@@ -1,0 +1,230 @@
+"""What a task of a kernel without packed products is: which rows, how much of them, how many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop.schedules import RowTasks
+from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.choose_sweeps import (
+    BLOCK_TILES,
+    COLUMN_UNROLL,
+    LIGHT_BODY,
+    SweepSurroundings,
+    choose_fetch_along,
+    choose_prefetch,
+    choose_sweeps,
+    decide,
+    group_sweeps,
+    transposed_dim,
+    widest_bits,
+)
+from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.row_kernel import keeps_columns_apart, take_inner
+from lamina.passes.schedule.row_streams import only_reduces
+from lamina.passes.schedule.row_sums import turn_rows
+from lamina.passes.schedule.stages import Stage, collapse_rows
+from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
+from lamina.passes.schedule.vector_place import vector_place
+
+PARALLEL_WORK = 1 << 14
+"""Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
+CHUNK_WORK = 1 << 14
+"""Cost units per task, at least, where one long dimension is all there is to divide."""
+LEAST_CHUNK, MOST_CHUNK = 1024, 8192
+"""Elements per task, whatever they cost: long runs of memory, and tasks for everybody."""
+WHOLE_LINES = 64
+"""Elements that tasks are a multiple of: whole cache lines of any type."""
+ENOUGH_TASKS = 64
+"""Tasks that any usual number of threads shares evenly: a dimension is cut into no more."""
+COLUMN_TASKS = 16
+"""Tasks to aim for where neighbouring columns are reduced together."""
+COLUMN_SCRATCH_BYTES = 1 << 18
+"""What a task may keep for its columns between nests: a quarter of the usual second-level cache."""
+ROW_STREAMS = (4, 2)
+"""Rows at once, the first number that divides their count; more streams gain little."""
+LEAST_STREAM_TASKS = 16
+"""Groups of rows that must be left, for any usual number of threads to share."""
+STREAM_VECTORS = 2
+"""Vectors of each row a step: a whole line or more, and accumulators enough for any latency."""
+
+
+def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: bool) -> RowTasks:
+    """The schedule of the part, and those of its stages (in place); what is given stays."""
+    outputs = outputs_of(stages)
+    forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
+    tasks = given.completed_by(RowTasks(parallel=forks))
+    collapse_rows(stages)
+    memory = Memory(flat=flat_arguments(stages))
+    if any(s.totals for s in stages):
+        sweeps = group_sweeps(stages)
+        lay_out_scratch(sweeps, memory, outputs)
+        around = SweepSurroundings(memory, target)
+        choose_sweeps(sweeps, around)
+        _choose_fetches(sweeps, prod(turn_rows(stages)), around)
+        return tasks
+    is_popped = all(not s.inner for s in stages)
+    most = 0
+    if given.inner is not None:
+        take_inner(stages, given.inner)
+    elif is_popped and stages[0].rows:
+        tasks = tasks.completed_by(RowTasks(inner=_pop_rows(stages, target)))
+    elif not is_popped and (most := _columns_in(stages, target, outputs)):
+        tasks = tasks.completed_by(RowTasks(inner=(len(stages[0].rows) - 1,)))
+    if given.inner is None:
+        take_inner(stages, tasks.inner or ())
+    rows = prod(stages[0].extents[d] for d in stages[0].rows)
+    if tasks.tile is None and tasks.inner:
+        tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
+    length = stages[0].inner_extents[0] if tasks.tile is not None else 0
+    whole = tasks.tile is None or tasks.tile >= length
+    sweeps = group_sweeps(stages)
+    lay_out_scratch(sweeps, memory, outputs, None if whole or is_popped else tasks.tile)
+    around = SweepSurroundings(memory, target, whole)
+    if tasks.jam is None and not is_popped and whole:
+        tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))
+    if (tasks.jam or 1) > 1:
+        decide(sweeps[0].stages[0], unroll=STREAM_VECTORS)
+    choose_sweeps(sweeps, around)
+    if (tasks.jam or 1) == 1:
+        _choose_fetches(sweeps, rows if whole else 0, around)
+    return tasks
+
+
+def _choose_fetches(sweeps: list[Sweep], rows: int, around: SweepSurroundings) -> None:
+    if len(sweeps) == 1:
+        choose_fetch_along(sweeps[0], around)
+    else:
+        choose_prefetch(sweeps, rows, around)
+
+
+def _pop_rows(stages: list[Stage], target: Target) -> tuple[int, ...]:
+    """The place of the row that vectorizes best, the loop of every task.
+
+    A lone stage that reads along another dimension keeps that one inner too, in front, to be
+    transposed in tiles.
+    """
+    rows = stages[0].rows
+    place = vector_place(Sweep(stages, {s: s.rows for s in stages}))
+    if (given := stages[0].schedule.vectorize) is not None and given.dim in rows:
+        place = rows.index(given.dim)
+    if len(stages) == 1:
+        lanes = target.lanes(widest_bits(stages))
+        across = transposed_dim(stages[0], rows, rows[place], lanes)
+        if across is not None:
+            return (rows.index(across), place)
+    return (place,)
+
+
+def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: bool) -> int | None:
+    """Positions of the first loop that a task takes; None for all of them.
+
+    `most` is how many columns there may be for the scratch of a task; 0 if columns are no matter.
+    """
+    length, lanes = stages[0].inner_extents[0], target.lanes(widest_bits(stages))
+    width = length
+    if most:
+        width = min(most, _column_width(length, lanes, COLUMN_TASKS // rows if forks else 1))
+    elif rows >= ENOUGH_TASKS:
+        return None
+    elif len(stages[0].inner) > 1:
+        width = _tiles_width(length, lanes, -(-ENOUGH_TASKS // rows))
+    elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
+        width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
+    return width if width < length else None
+
+
+def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> int:
+    """Whether the last row dimension is to be the first loop of a task: reductions run across it.
+
+    A reduction whose operand is contiguous along a row dimension would gather one column at a
+    time; neighbouring columns in the lanes of vectors read whole cache lines. Returns how many
+    columns a task may take, for its scratch to stay within limits; 0 leaves all as it is.
+    """
+    if not stages[0].rows:
+        return 0
+    extent = stages[0].extents[stages[0].rows[-1]]
+    lanes = target.lanes(widest_bits(stages))
+    if 2 * extent < lanes:
+        return 0
+    for stage in stages:
+        order = (stage.rows[-1], *stage.inner)
+        if stage.inner and vector_place(Sweep([stage], {stage: order})) != 0:
+            return 0
+    kept = sum(_kept_bytes(s, outputs) for s in stages)
+    most = extent
+    if kept > COLUMN_SCRATCH_BYTES:
+        most = COLUMN_SCRATCH_BYTES * extent // kept // lanes * lanes
+        if most == 0 or not all(keeps_columns_apart(s, s.rows[-1], outputs) for s in stages):
+            return 0
+    return most
+
+
+def _kept_bytes(stage: Stage, outputs: set[SSAValue]) -> int:
+    """Scratch for what a stage hands on, once its last row dimension is an inner one."""
+    total = 0
+    for write in stage.writes:
+        if write.memory not in outputs:
+            dims = {d for form in write.axes for d, _ in form.terms} - set(stage.rows[:-1])
+            bits = getattr(write.element, "bitwidth", 64)
+            total += prod(stage.extents[d] for d in dims) * max(1, bits // 8)
+    return total
+
+
+def _column_width(columns: int, lanes: int, tasks: int) -> int:
+    """Columns per task: whole blocks of the vectors that are reduced together."""
+    block = lanes * COLUMN_UNROLL
+    return -(-columns // max(1, tasks) // block) * block if columns > block else columns
+
+
+def _chunk_width(length: int, cost: int) -> int:
+    """Elements per task of a row whose elements cost so many units each.
+
+    Few tasks are a power of two of equal ones: two, four or eight threads share them evenly.
+    """
+    least = max(LEAST_CHUNK, min(MOST_CHUNK, CHUNK_WORK // cost))
+    chunks = length // least
+    if chunks < 2:
+        return length
+    if chunks < ENOUGH_TASKS:
+        chunks = 1 << chunks.bit_length() - 1
+    else:
+        chunks = max(ENOUGH_TASKS, length // MOST_CHUNK)
+    return -(-length // chunks // WHOLE_LINES) * WHOLE_LINES
+
+
+def _tiles_width(length: int, lanes: int, tasks: int) -> int:
+    """Rows of tiles per task, in whole blocks of tiles."""
+    block = lanes * BLOCK_TILES
+    return -(-length // (tasks * block)) * block
+
+
+def _row_streams(
+    sweeps: Sequence[Sweep], rows: int, target: Target, outputs: set[SSAValue]
+) -> int | None:
+    """How many rows to run at once; None if the kernel does more than reduce them, or reads little.
+
+    One sweep must reduce along one dimension, and all others do arithmetic on its totals: rows that
+    are walked again would push each other out of the nearest cache.
+    """
+    first, *rest = sweeps
+    if any(sweep.extents for sweep in rest) or not only_reduces(first, rest, outputs):
+        return None
+    read = {r.memory for s in first.stages for r in s.reads}
+    if sum(byte_size(m.type) for m in read if isinstance(m.type, MemRefType)) <= target.l2_bytes:
+        return None
+    if sum(body_cost(s.op) for s in first.stages) > LIGHT_BODY:
+        return None
+    fitting = (n for n in ROW_STREAMS if rows % n == 0 and rows // n >= LEAST_STREAM_TASKS)
+    return next(fitting, None)
+
+
+def work(stages: Sequence[Stage]) -> int:
+    """Cost units of the kernel: iteration points times what the body costs."""
+    return sum(s.points * (1 + body_cost(s.op)) for s in stages)

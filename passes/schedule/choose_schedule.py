@@ -1,0 +1,139 @@
+"""`choose-schedule`: decides how each kernel and each of its nests runs, as attributes.
+
+A schedule that stands in the text wins; a part of one is completed. `apply-schedule` carries out
+what stands there. Each class of kernel has a file: `choose_rows`, `choose_products`,
+`choose_unstructured`; what is common to the sweeps of rows is in `choose_sweeps`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop.schedules import (
+    SCHEDULE,
+    NestSchedule,
+    PairTasks,
+    PairTasksAttr,
+    ProductTasksAttr,
+    ScheduleAttr,
+    UnstructuredTasksAttr,
+)
+from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.passes.cost.kernel_costs import COST, kernel_cost
+from lamina.passes.cost.team_cost import (
+    NANOSECONDS,
+    kernel_nanoseconds,
+    program_nanoseconds,
+    team_pays,
+)
+from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.schedule.choose_products import choose_products
+from lamina.passes.schedule.choose_rows import PARALLEL_WORK, choose_rows, work
+from lamina.passes.schedule.choose_sweeps import decide, widest_bits
+from lamina.passes.schedule.choose_unstructured import choose_unstructured
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.pair_copy import PairCopy
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.streaming import streamed_arguments
+
+PAIR_CHUNK = 256
+"""Pairs of a task, at most: 16 KiB are written, and few tiles are divided among threads."""
+
+
+@dataclass(frozen=True)
+class ChooseSchedulePass(ModulePass):
+    """Choose the schedule of every kernel for a target (a name that `Target.parse` knows)."""
+
+    name = "choose-schedule"
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.parse(self.target)
+        machine = Roofline.of(target)
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        kernels = [function for function in functions if KERNEL in function.attributes]
+        for function in kernels:
+            verify_kernel_function(function)
+            function.attributes[COST] = kernel_cost(function).attribute()
+            estimate = kernel_nanoseconds(function, machine)
+            function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
+        forks = team_pays(program_nanoseconds(functions), 0)
+        streamed = streamed_arguments(op, target)
+        for function in kernels:
+            past = streamed.get(function.sym_name.data, frozenset())
+            choose_kernel(function, target, forks=forks, streamed=past)
+
+
+def choose_kernel(
+    function: func.FuncOp,
+    target: Target,
+    *,
+    forks: bool = True,
+    streamed: frozenset[int] = frozenset(),
+) -> None:
+    """Write the schedule of one bufferized kernel function.
+
+    Without `forks` it runs on the calling thread alone. The arguments whose numbers are in
+    `streamed` are written past the caches.
+    """
+    parts = parts_of(function)
+    if not parts:
+        return
+    past = frozenset(function.body.block.args[n] for n in streamed)
+    chosen = [
+        part.kind(_choose(part, given, target, forks=forks))
+        for part, given in zip(parts, schedules_of(function, parts), strict=True)
+    ]
+    function.attributes[SCHEDULE] = ArrayAttr(chosen)
+    for part in parts:
+        for stage in part.stages:
+            _choose_stores(stage, past)
+            _verify_lanes(stage, target)
+            if stage.schedule != NestSchedule():
+                stage.op.attributes[SCHEDULE] = ScheduleAttr(stage.schedule)
+
+
+def _choose(part: Part, given: Any, target: Target, *, forks: bool) -> Any:
+    if part.op is not None:
+        return choose_unstructured(part.op, given, target, forks=forks)
+    if part.kind is ProductTasksAttr:
+        return choose_products(part.stages, given, target, forks=forks)
+    if part.pairs is not None:
+        return _choose_pairs(part.pairs, given, forks=forks)
+    return choose_rows(part.stages, given, target, forks=forks)
+
+
+def _choose_pairs(pairs: PairCopy, given: PairTasks, *, forks: bool) -> PairTasks:
+    sizes = range(min(PAIR_CHUNK, pairs.pairs), 0, -TILE_COLUMNS)
+    tile = next(size for size in sizes if pairs.pairs % size == 0)
+    parallel = forks and work([pairs.stage]) >= PARALLEL_WORK
+    return given.completed_by(PairTasks(parallel=parallel, tile=tile))
+
+
+def _choose_stores(stage: Stage, past: frozenset[SSAValue]) -> None:
+    results = tuple(n for n, out in enumerate(stage.op.outs) if out in past)
+    if results and stage.schedule.nontemporal is None:
+        decide(stage, nontemporal=results)
+
+
+def _verify_lanes(stage: Stage, target: Target) -> None:
+    """Raises InputError for vectors of more lanes than the target has."""
+    vectors, most = stage.schedule.vectorize, target.lanes(widest_bits([stage]))
+    if vectors is not None and vectors.count > most:
+        raise illegal(
+            stage.op, f"vectorize: {vectors.count} lanes; target {target.name} has {most}"
+        )
+
+
+__all__ = ["ChooseSchedulePass", "PairTasksAttr", "UnstructuredTasksAttr", "choose_kernel"]

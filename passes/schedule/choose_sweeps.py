@@ -1,0 +1,297 @@
+"""How the sweeps of a row run: which stages share one, vectors, unrolling, what is fetched ahead.
+
+Each function decides one clause of a nest's schedule (see `dialects/loop/schedules.py`); what the
+text says already stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop.schedules import By, NestSchedule
+from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.prefetch import (
+    Stream,
+    element_bytes,
+    is_plain,
+    streams_alike,
+)
+from lamina.passes.schedule.running_maximum import normalizer
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import joined_order, scheduled_sweeps
+from lamina.passes.schedule.transpose import turned_reads
+from lamina.passes.schedule.vector_place import vector_place
+
+REDUCTION_UNROLL = 4
+"""Independent accumulators: an add takes about four cycles and one can start each cycle."""
+POINTWISE_UNROLL = 2
+"""Vectors of a light pointwise body in one step: hides the loop's own instructions."""
+LIGHT_BODY = 12
+"""Cost units (see `fusion_cost`) of bodies that are unrolled; heavier ones fill the pipeline on
+their own."""
+COLUMN_UNROLL = 4
+"""Vectors of neighbouring columns per pass over the reduced dimensions."""
+ACCUMULATOR_SHARE = 2
+"""One register in so many holds a total; the others hold what is multiplied."""
+COLUMN_BLOCK = 2048
+"""Columns whose totals are kept at a time: 8 KiB of f32, a quarter of a usual nearest cache."""
+STREAMS = 4
+"""Rows that are added up together."""
+FAR_STREAMS = 8
+"""The same where the rows come from memory: more streams keep more lines on their way."""
+LEAST_LENGTH = 4
+"""Rows of a stream: shorter ones do not pay for writing the totals."""
+ONLINE_BLOCK = 8
+"""Vectors whose maximum is compared with the running one at once: few enough for registers."""
+LEAST_ONLINE = 1024
+"""Elements from which on a row's second walk costs more than blocks and their ends."""
+BLOCK_TILES = 8
+"""Tiles side by side: eight lines of each row that is read are next to one another."""
+TILES_AHEAD = 2
+"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
+which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
+AHEAD_BYTES = 1 << 14
+"""How far ahead rows are fetched: what memory delivers while one row of usual length is
+computed."""
+BYTES_AHEAD = 2048
+"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
+
+
+@dataclass(frozen=True)
+class SweepSurroundings:
+    """What the sweeps of a row stand in: buffers, target, and whether tasks walk all columns."""
+
+    memory: Memory
+    target: Target
+    whole: bool = True
+
+
+def decide(stage: Stage, **clauses: object) -> None:
+    """Add clauses to a stage's schedule; those that stand there already win."""
+    chosen = NestSchedule(**clauses)  # pyright: ignore[reportArgumentType]
+    stage.schedule = stage.schedule.completed_by(chosen)
+
+
+def group_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
+    """Neighbouring stages that can share a nest do, in order."""
+    sweeps: list[Sweep] = []
+    for stage in stages:
+        if stage.schedule.compute_with is None:
+            order = joined_order(sweeps[-1], stage) if sweeps else None
+            decide(stage, compute_with=True if order is not None else None)
+        sweeps = scheduled_sweeps([s for sweep in sweeps for s in sweep.stages] + [stage])
+    return sweeps
+
+
+def choose_sweeps(sweeps: Sequence[Sweep], around: SweepSurroundings) -> None:
+    """Decide how each sweep runs; scratch is laid out in `around.memory` already."""
+    walks = [sweep for sweep in sweeps if sweep.extents]
+    for sweep in walks:
+        _vectors(sweep, around.target)
+    for sweep in walks:
+        _loops(sweep, around)
+    if around.whole:
+        _online(sweeps)
+
+
+def lanes_of(stages: Sequence[Stage], extent: int, target: Target) -> int:
+    """Vector length: the target's, but no longer than the extent's next power of two."""
+    lanes = target.lanes(widest_bits(stages))
+    while lanes > 1 and lanes // 2 >= extent:
+        lanes //= 2
+    return lanes
+
+
+def widest_bits(stages: Sequence[Stage]) -> int:
+    """Element width that decides the vector length: 64 if doubles are computed, else 32."""
+    for stage in stages:
+        for access in stage.accesses():
+            if getattr(access.element, "name", "") == "f64":
+                return 64
+    return 32
+
+
+def _vectors(sweep: Sweep, target: Target) -> None:
+    """The dimension and lanes of vectors, and whether reads are turned for them."""
+    stage = sweep.stages[0]
+    order = sweep.order[stage]
+    given = stage.schedule.vectorize
+    place = vector_place(sweep) if given is None else order.index(given.dim)
+    decide(stage, vectorize=By(order[place], lanes_of(sweep.stages, sweep.extents[place], target)))
+    if len(order) == 2 and place == 1 and all(s.is_pointwise for s in sweep.stages):
+        lanes = target.lanes(widest_bits(sweep.stages))
+        decide(stage, transpose=transposed_dim(stage, order[:1], order[1], lanes))
+
+
+def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:
+    """The dimension to tile together with `along`, or None if no read gains from it.
+
+    Both must fill at least half a tile: a smaller one leaves most of each register empty.
+    """
+    if 2 * stage.extents[along] < lanes or lanes < 2:
+        return None
+    for dim in dims:
+        if dim != along and 2 * stage.extents[dim] >= lanes and turned_reads(stage, dim, along):
+            return dim
+    return None
+
+
+def _loops(sweep: Sweep, around: SweepSurroundings) -> None:
+    stage, target = sweep.stages[0], around.target
+    if sweep.schedule.transpose is not None:
+        reads = {r.memory for s in sweep.stages for r in s.reads}
+        far = any(_bytes(memory) > target.l2_bytes for memory in reads)
+        tile = By(sweep.schedule.transpose, target.lanes(widest_bits(sweep.stages)) * BLOCK_TILES)
+        decide(stage, tile=tile, prefetch_tiles=TILES_AHEAD if far else None)
+    elif sweep.place in sweep.kept:
+        _columns(sweep, around)
+    else:
+        reduces = any(c != "store" for s in sweep.stages for c in s.combiners)
+        light = sum(body_cost(s.op) for s in sweep.stages) <= LIGHT_BODY
+        unroll = REDUCTION_UNROLL if reduces else POINTWISE_UNROLL
+        decide(stage, unroll=unroll if light else 1)
+
+
+def _columns(sweep: Sweep, around: SweepSurroundings) -> None:
+    """A reduction whose vectors run along a kept dimension."""
+    stage, place, lanes = sweep.stages[0], sweep.place, sweep.lanes
+    order, column = sweep.order[stage], sweep.order[stage][sweep.place]
+    extent = sweep.extents[place]
+    if (streams := _rfactor(sweep, around.target)) is not None:
+        decide(stage, rfactor=streams, tile=By(column, COLUMN_BLOCK))
+        return
+    if around.whole:
+        outer = [order[p] for p in sweep.kept if p != place]
+        _jam(stage, column, outer, around)
+    if stage.schedule.jam is None:
+        decide(stage, unroll=max(1, min(COLUMN_UNROLL, extent // lanes)))
+
+
+def _rfactor(sweep: Sweep, target: Target) -> By | None:
+    """Streams of rows of a reduction into columns; None if its totals fit registers.
+
+    So do those of rows so short that a block of registers holds all of their columns.
+    """
+    stage, place = sweep.stages[0], sweep.place
+    order, lanes = sweep.order[stage], target.lanes(widest_bits(sweep.stages))
+    reduced = [p for p in range(len(order)) if p not in sweep.kept]
+    if stage.schedule.jam is not None or not reduced:
+        return None
+    longest = max(reduced, key=lambda p: sweep.extents[p])
+    length = sweep.extents[longest]
+    fits = sweep.extents[place] <= COLUMN_UNROLL * lanes
+    if lanes == 1 or fits or length < STREAMS * LEAST_LENGTH:
+        return None
+    read = dict.fromkeys(r.memory for r in stage.reads)
+    far = sum(map(_bytes, read)) > target.l3_bytes
+    streams = FAR_STREAMS if far and length >= FAR_STREAMS * LEAST_LENGTH else STREAMS
+    return By(order[longest], streams)
+
+
+def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundings) -> None:
+    """The register tile of a reduction with vectors along `column`, a kept dim of `outer` jammed.
+
+    None where nothing is left to jam, or the body is so long that it fills the pipeline alone. The
+    jammed dimension is the one along which the fewest vectors are read anew; of equals, the last.
+    """
+    lanes = lanes_of([stage], stage.extents[column], around.target)
+    wide = [d for d in outer if stage.extents[d] > 1]
+    if not wide or lanes == 1 or body_cost(stage.op) > LIGHT_BODY or stage.op.sources:
+        return
+    layouts = [around.memory.layout(r) for r in stage.reads]
+    streams = [form for form in layouts if form.coefficient(column)]
+    jammed = min(reversed(wide), key=lambda d: sum(form.coefficient(d) != 0 for form in streams))
+    totals = len(stage.writes)
+    most = max(1, around.target.vector_registers // ACCUMULATOR_SHARE // totals)
+    across = -(-stage.extents[column] // lanes)
+    vectors = -(-across // -(-across // min(COLUMN_UNROLL, most)))
+    extent = stage.extents[jammed]
+    blocks = -(-extent // max(1, most // vectors))
+    decide(stage, jam=By(jammed, -(-extent // blocks)), unroll=vectors)
+
+
+def _online(sweeps: Sequence[Sweep]) -> None:
+    """Pairs of neighbouring sweeps that one walk does."""
+    for one, other in pairwise(sweeps):
+        stage = one.stages[0]
+        pair = normalizer(one, other)
+        if pair is not None and one.extents[0] >= LEAST_ONLINE and stage.schedule.online is None:
+            tile = By(one.order[stage][0], ONLINE_BLOCK * one.lanes)
+            decide(stage, online=True, tile=tile)
+
+
+def choose_prefetch(sweeps: Sequence[Sweep], rows: int, around: SweepSurroundings) -> None:
+    """What each of so many rows fetches for a later one.
+
+    Nothing is fetched if the tensors fit the last-level cache, from which the hardware's own
+    prefetching is faster, or if the rows ahead would not fit the second-level cache.
+    """
+    if any(s.schedule.prefetch_rows for s in sweeps):
+        return
+    plain, memory, target = [s for s in sweeps if is_plain(s)], around.memory, around.target
+    for host in plain[1:]:
+        alike = [s for s in plain if s.extents == host.extents and s.place == host.place]
+        if sweeps.index(alike[0]) >= sweeps.index(host) or _stores_results(host, memory):
+            continue
+        streams = streams_alike(host, sweeps, memory)
+        row = sum(prod(host.extents) * element_bytes(s.element) for s in streams)
+        whole = sum(_bytes(s.memory) for s in streams)
+        if not streams or whole <= target.l3_bytes:
+            continue
+        ahead = -(-AHEAD_BYTES // row)
+        if (ahead + 1) * row <= target.l2_bytes // 2:
+            if ahead < rows:
+                decide(host.stages[0], prefetch_rows=ahead)
+            return
+
+
+def choose_fetch_along(sweep: Sweep, around: SweepSurroundings) -> None:
+    """What a pointwise sweep, the only one of its kernel, fetches ahead of its own walk.
+
+    Those are the reads of contiguous lines, if their tensors exceed the last-level cache together.
+    """
+    if not sweep.extents or sweep.schedule.transpose is not None:
+        return
+    if not all(s.is_pointwise for s in sweep.stages):
+        return
+    reads = {(s.memory, s.strides): s for s in _lines(sweep, around)}
+    if sum(_bytes(memory) for memory, _ in reads) <= around.target.l3_bytes:
+        return
+    for stage in sweep.stages:
+        own = [s.read for s in reads.values() if s.stage is stage]
+        numbers = tuple(n for n, read in enumerate(stage.reads) if read in own)
+        if numbers and stage.schedule.prefetch is None:
+            decide(stage, prefetch=numbers, prefetch_bytes=BYTES_AHEAD)
+
+
+def _lines(sweep: Sweep, around: SweepSurroundings) -> Iterator[Stream]:
+    for stage in sweep.stages:
+        for read in stage.reads:
+            stream = Stream(sweep, stage, read)
+            near = read.memory in around.memory.scratch
+            far = not near and _bytes(read.memory) > around.target.l2_bytes
+            if far and stream.strides[sweep.place] == 1:
+                yield stream
+
+
+def _stores_results(sweep: Sweep, memory: Memory) -> bool:
+    """Whether the sweep writes vectors to memory, which keeps the memory system busy as it is."""
+    return any(
+        write.memory not in memory.scratch
+        for stage in sweep.stages
+        if stage.is_pointwise
+        for write in stage.writes
+    )
+
+
+def _bytes(memory: SSAValue) -> int:
+    return byte_size(memory.type) if isinstance(memory.type, MemRefType) else 0

@@ -1,0 +1,120 @@
+"""How a scatter, scan, sort or reduction of segments runs."""
+
+from __future__ import annotations
+
+from math import log, prod
+
+from xdsl.dialects.builtin import MemRefType
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop import ScanOp, SegmentReduceOp, SortOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.passes.cost.unstructured_cost import unstructured_work
+from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
+from lamina.passes.schedule.top import has_vectors
+from lamina.passes.schedule.top_of_rows import TopOfRows
+from lamina.passes.schedule.unstructured_ops import Unstructured
+
+PARALLEL_WORK = 1 << 15
+"""Cost units below which one thread does it all."""
+LINES = (4, 2)
+"""Lines at once, the first number that divides their count: an add takes about four cycles."""
+NEIGHBOURS = (8, 4, 2)
+"""The same where lines lie side by side, so that more of them share the cache lines they touch."""
+LEAST_TASKS = 16
+"""Groups of lines that must be left, for any usual number of threads to share."""
+RANKED = 32
+"""Elements of a row whose ranks are counted faster than others are sorted out."""
+MOST_STEPS = 1 << 11
+"""Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
+ways take some 2 us for rows of a few hundred elements."""
+LOOK_COST = 3
+"""What finding an element by its digits costs for each element of the row, in moves of a kept one:
+6 ns and 2 ns, measured on rows of 2,000 and 50,000."""
+REGISTER_SHARE = 2
+"""Half of the vector registers hold what is carried: the rest is left to rows and the body."""
+
+
+def choose_unstructured(
+    op: Unstructured, given: UnstructuredTasks, target: Target, *, forks: bool
+) -> UnstructuredTasks:
+    """The schedule of the kernel; what is given stays."""
+    tasks = UnstructuredTasks(parallel=forks and unstructured_work(op) >= PARALLEL_WORK)
+    match op:
+        case ScanOp():
+            tasks = tasks.completed_by(UnstructuredTasks(jam=_lines(op)))
+        case SegmentReduceOp() if len(op.extents) > 2:
+            tasks = _segments(op, target).completed_by(tasks)
+        case SortOp() if prod(shape_of(op.input)):
+            tasks = _sort(op, given, target).completed_by(tasks)
+        case _:
+            pass
+    return given.completed_by(tasks)
+
+
+def _lines(op: ScanOp) -> int | None:
+    lines = prod(extent for dim, extent in enumerate(op.extents) if dim != op.dim)
+    choices = LINES if op.dim == len(op.extents) - 1 else NEIGHBOURS
+    fitting = (n for n in choices if lines % n == 0 and lines // n >= LEAST_TASKS)
+    return next(fitting, None)
+
+
+def _segments(op: SegmentReduceOp, target: Target) -> UnstructuredTasks:
+    """Vectors of columns, and the tables beyond the nearest cache."""
+    varying, width = varying_values(op), op.extents[-1]
+    kinds = [str(v.type) for v in op.yielded] + [str(v.type) for v in op.block.args]
+    lanes = target.lanes(64 if "f64" in kinds else 32)
+    while lanes > 1 and lanes // 2 >= width:
+        lanes //= 2
+    carried = sum(v in varying for v in carried_arguments(op))
+    most = max(1, target.vector_registers // REGISTER_SHARE // max(1, carried))
+    whole = -(-width // lanes)
+    far = {
+        number
+        for number, _ in fetchable(op)
+        if isinstance(kind := op.sources[number].type, MemRefType)
+        and byte_size(kind) > target.l1d_bytes
+    }
+    return UnstructuredTasks(
+        lanes=lanes, unroll=-(-whole // -(-whole // most)), prefetch=tuple(sorted(far)) or None
+    )
+
+
+def _sort(op: SortOp, given: UnstructuredTasks, target: Target) -> UnstructuredTasks:
+    *rows, length = shape_of(op.input)
+    window = op.window
+    algorithm = given.algorithm or _algorithm(op, prod(rows), length, target)
+    lanes = 1
+    if algorithm == "rows":
+        lanes = target.lanes(64)
+    elif algorithm in ("insertion", "selection") and window is not None:
+        kind = op.input.type
+        assert isinstance(kind, MemRefType)
+        element = kind.element_type
+        lanes = target.lanes(element.bitwidth) if has_vectors(element) else 1
+    return UnstructuredTasks(algorithm=algorithm, lanes=lanes if lanes > 1 else None)
+
+
+def _algorithm(op: SortOp, rows: int, length: int, target: Target) -> str:
+    window, lanes = op.window, target.lanes(64)
+    wanted = window or (0, length)
+    fits = 2 <= lanes <= rows and TopOfRows.fits(op.input, length, wanted)
+    if fits and TopOfRows.of(length, wanted, lanes).kept * length <= MOST_STEPS * lanes:
+        return "rows"
+    if window is None:
+        return "merge"
+    if length <= RANKED:
+        return "rank"
+    return "insertion" if window[0] == 0 and is_few(window[1], length) else "selection"
+
+
+def is_few(count: int, length: int) -> bool:
+    """Whether keeping the first `count` in order is cheaper than finding them by their digits.
+
+    In a row without order, element n goes before the last kept one with probability count / n, and
+    moves as many at most.
+    """
+    insertions = count * (1 + log(length / count))
+    return insertions * count <= LOOK_COST * length

@@ -1,0 +1,89 @@
+"""The parts of a kernel, each scheduled for itself: of which class each is, and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute
+
+from lamina.dialects.loop import LONE_OPS, GenericOp
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.nest_attributes import PART
+from lamina.dialects.loop.schedules import (
+    PART_SCHEDULES,
+    SCHEDULE,
+    PairTasksAttr,
+    ProductTasksAttr,
+    RowTasksAttr,
+    UnstructuredTasksAttr,
+)
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.pair_copy import PairCopy
+from lamina.passes.schedule.stages import Stage, stages_of
+from lamina.passes.schedule.unstructured_ops import Unstructured
+
+
+@dataclass(frozen=True)
+class Part:
+    """Nests that share a kernel's loops over rows, or its one unstructured op."""
+
+    stages: list[Stage]
+    kind: type[Any]
+    """The class of attribute that schedules it."""
+    op: Unstructured | None = None
+    pairs: PairCopy | None = None
+
+
+def parts_of(function: func.FuncOp) -> list[Part]:
+    """The parts of a kernel in memref form, in order; nests of no points are in none."""
+    ops = list(function.body.block.ops)
+    alone = [op for op in ops if isinstance(op, LONE_OPS)]
+    found = [Part([], UnstructuredTasksAttr, op=op) for op in alone]
+    nests = [op for op in ops if isinstance(op, GenericOp) and 0 not in op.extents]
+    by_number: dict[object, list[GenericOp]] = {}
+    for nest in nests:
+        by_number.setdefault(nest.attributes.get(PART), []).append(nest)
+    return found + [_part(part) for part in by_number.values()]
+
+
+def _part(nests: list[GenericOp]) -> Part:
+    """The nests of one part of the kernel (see `split-domains`)."""
+    stages = stages_of(nests)
+    if any(PANEL in nest.attributes for nest in nests):
+        return Part(stages, ProductTasksAttr)
+    if len(stages) == 1 and (pairs := PairCopy.of(stages[0])) is not None:
+        return Part(stages, PairTasksAttr, pairs=pairs)
+    return Part(stages, RowTasksAttr)
+
+
+def schedules_of(function: func.FuncOp, parts: Sequence[Part]) -> list[Any]:
+    """The clauses of each part's schedule, empty where the kernel has none.
+
+    Raises InputError for a schedule that is not one of its parts, in their order.
+    """
+    attribute = function.attributes.get(SCHEDULE)
+    if attribute is None:
+        return [part.kind.kind() for part in parts]
+    if not isinstance(attribute, ArrayAttr) or len(attribute) != len(parts):
+        raise illegal(function, f"it is an array of {len(parts)}, one for each part of the kernel")
+    for part, given in zip(parts, attribute, strict=True):
+        if not isinstance(given, part.kind):
+            raise illegal(function, f"{_named(given)} schedules {_known(given)}, not {_says(part)}")
+    return [given.data for given in attribute]  # pyright: ignore[reportUnknownVariableType]
+
+
+def _named(given: Attribute) -> str:
+    return f"#{given.name}" if isinstance(given, PART_SCHEDULES) else str(given)
+
+
+def _known(given: Attribute) -> str:
+    known = isinstance(given, PART_SCHEDULES)
+    return "another kind of kernel" if known else "no kernel"
+
+
+def _says(part: Part) -> str:
+    return f"what #{part.kind.name} does"

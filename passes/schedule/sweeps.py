@@ -1,0 +1,192 @@
+"""Sweeps: stages that share one nest of a row, and where what they make is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.fusion.fusion_rules import pure_dim
+from lamina.passes.schedule.emitter import Emitter
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.stages import Access, Stage, is_temporary
+
+COLUMN_START = -3
+"""Pseudo-dimension of column scratch: the first column of the task."""
+
+
+def scheduled_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
+    """The stages grouped as their schedules say.
+
+    Raises InputError for loops that cannot be shared, and for dimensions that are none of a task's.
+    """
+    sweeps: list[Sweep] = []
+    for stage in stages:
+        if not stage.schedule.compute_with:
+            sweeps.append(Sweep([stage], {stage: _order(stage)}))
+            continue
+        order = joined_order(sweeps[-1], stage) if sweeps else None
+        if order is None:
+            raise illegal(stage.op, "compute_with: it cannot share the loops of the nest before it")
+        sweeps[-1].stages.append(stage)
+        sweeps[-1].order[stage] = order
+    return sweeps
+
+
+def _order(stage: Stage) -> tuple[int, ...]:
+    """The loops of a task as the stage has them, outermost first."""
+    loops = ", ".join(f"d{d}" for d in stage.inner) or "none"
+    order, vectors = stage.schedule.order, stage.schedule.vectorize
+    if order is not None and sorted(order) != sorted(stage.inner):
+        raise illegal(stage.op, f"order: the loops of a task are {loops}")
+    if vectors is not None and stage.inner and vectors.dim not in stage.inner:
+        raise illegal(stage.op, f"vectorize = d{vectors.dim}: the loops of a task are {loops}")
+    return stage.inner if order is None else order
+
+
+def _reduces_everything(stage: Stage) -> bool:
+    return stage.is_pointwise or (
+        all(c != "store" for c in stage.combiners) and set(stage.inner) <= stage.reduced
+    )
+
+
+def joined_order(sweep: Sweep, stage: Stage) -> tuple[int, ...] | None:
+    """The order of the stage's dims in the sweep's nest, or None if it needs its own nest."""
+    if not _reduces_everything(stage) or not all(map(_reduces_everything, sweep.stages)):
+        return None
+    if len(stage.inner) != len(sweep.extents) or _reads_source_of(sweep, stage):
+        return None
+    order: tuple[int, ...] | None = None
+    for member in sweep.stages:
+        for write, combiner in zip(member.writes, member.combiners, strict=True):
+            for read in stage.reads:
+                if read.memory is not write.memory:
+                    continue
+                if combiner != "store":
+                    return None
+                matched = match_order(sweep.order[member], write, read)
+                if matched is None or (order is not None and order != matched):
+                    return None
+                order = matched
+    if order is None:
+        order = stage.inner
+    if set(order) != set(stage.inner):
+        return None
+    return order if tuple(stage.extents[d] for d in order) == sweep.extents else None
+
+
+def _reads_source_of(sweep: Sweep, stage: Stage) -> bool:
+    made = {w.memory for member in sweep.stages for w in member.writes}
+    return any(source in made for source in stage.op.sources)
+
+
+def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[int, ...] | None:
+    """The reader's dims in the writer's order, if it reads just what was written there."""
+    if read.pad is not None:
+        return None
+    matched: dict[int, int] = {}
+    for written, wanted in zip(write.axes, read.axes, strict=True):
+        dim, reader = pure_dim(written), pure_dim(wanted)
+        if dim in order:
+            if reader is None:
+                return None
+            matched[order.index(dim)] = reader
+    if len(matched) != len(order):
+        return None
+    return tuple(matched[place] for place in range(len(order)))
+
+
+def allocate_scratch(
+    emit: Emitter,
+    sweeps: Sequence[Sweep],
+    memory: Memory,
+    outputs: set[SSAValue],
+    columns: int | None = None,
+) -> None:
+    """Lay out the scratch of a row (see `lay_out_scratch`), and allocate what is in memory."""
+    for write, size in lay_out_scratch(sweeps, memory, outputs, columns):
+        scratch = memref.AllocaOp.get(write.element, 64, [size])
+        memory.flat[write.memory] = emit.add(scratch)
+
+
+def lay_out_scratch(
+    sweeps: Sequence[Sweep],
+    memory: Memory,
+    outputs: set[SSAValue],
+    columns: int | None = None,
+) -> list[tuple[Access, int]]:
+    """Find which temporaries stay in registers; the others get scratch for one row.
+
+    With `columns`, scratch has room for as many positions of the first inner dimension, from
+    `COLUMN_START` on. Gives what is to be allocated, with its elements.
+    """
+    readers: dict[SSAValue, list[tuple[Sweep, Stage]]] = {}
+    for sweep in sweeps:
+        for stage in sweep.stages:
+            for memref_value in [r.memory for r in stage.reads] + list(stage.op.sources):
+                readers.setdefault(memref_value, []).append((sweep, stage))
+    found: list[tuple[Access, int]] = []
+    placed = {*outputs, *memory.flat}
+    for sweep in sweeps:
+        for stage in sweep.stages:
+            for write in stage.writes:
+                if write.memory in placed:
+                    continue
+                needed = bool(stage.totals) or any(
+                    not _in_registers(sweep, stage, write, reader_sweep, reader)
+                    for reader_sweep, reader in readers.get(write.memory, [])
+                )
+                size = _row_layout(stage, write, memory, columns)
+                if needed:
+                    found.append((write, size))
+                    placed.add(write.memory)
+                else:
+                    memory.dead.add(write.memory)
+    return found
+
+
+def _in_registers(
+    sweep: Sweep, stage: Stage, write: Access, reader_sweep: Sweep, reader: Stage
+) -> bool:
+    if write.memory in reader.op.sources:
+        return False
+    if any(read.memory is write.memory and read.pad is not None for read in reader.reads):
+        return False  # what lies beyond the edge is decided by position
+    if reader_sweep is sweep:
+        return True
+    kept = {d for form in write.axes for d, _ in form.terms}
+    return not kept & set(stage.inner) and (not stage.inner or set(stage.inner) <= stage.reduced)
+
+
+def _row_layout(stage: Stage, write: Access, memory: Memory, columns: int | None) -> int:
+    """Set the strides of what a row keeps; gives its elements."""
+    strides: dict[int, int] = {}
+    step = 1
+    for axis in reversed(range(len(write.axes))):
+        dims = {d for d, _ in write.axes[axis].terms}
+        if dims & set(stage.inner):
+            strides[axis] = step
+            if columns is not None and pure_dim(write.axes[axis]) == stage.inner[0]:
+                memory.shift[write.memory] = Linear(((COLUMN_START, -step),))
+                step *= columns
+                continue
+            # Joined dims run past the end of their axis, into what the outer axis held.
+            step *= max(write.shape[axis], write.axes[axis].range(stage.extents)[1] + 1)
+    memory.scratch[write.memory] = strides
+    return step
+
+
+def outputs_of(stages: Sequence[Stage]) -> set[SSAValue]:
+    """Memrefs that the stages write and the caller sees."""
+    return {w.memory for stage in stages for w in stage.writes if not is_temporary(w.memory)}
+
+
+def flat_arguments(stages: Sequence[Stage]) -> dict[SSAValue, SSAValue]:
+    """The memory that stages touch and the kernel does not make: each stands for itself."""
+    touched = [a.memory for stage in stages for a in stage.accesses()]
+    touched += [source for stage in stages for source in stage.op.sources]
+    return {m: m for m in touched if isinstance(m.type, MemRefType) and not is_temporary(m)}

@@ -1,0 +1,115 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v3"},choose-schedule{target="x86-64-v3"}' --split-input-file | filecheck %s
+
+// Rows of eight lanes, two vectors a step; short ones stay on one thread.
+func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pointwise
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel = false, inner = [0]>]
+// CHECK:         #loop.schedule<vectorize = d0 x 8, unroll = 2>
+
+// -----
+
+// What stands in the text wins, the rest is completed: a heavy body is not unrolled.
+func.func private @given(%x: memref<100000xf32>, %y: memref<100000xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 500>]} {
+  loop.generic (i) in [100000] reads(%x[i] : memref<100000xf32>) writes([i] store into %y : memref<100000xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @given
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 500>]
+// CHECK:         #loop.schedule<vectorize = d0 x 4, unroll = 1>
+
+// -----
+
+// A sum of rows has four accumulators; of few long rows, four are read at once, far apart.
+func.func private @sums(%x: memref<4096x640xf32>, %y: memref<4096xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [4096, 640] reads(%x[i, j] : memref<4096x640xf32>) writes([i] add into %y : memref<4096xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @sums
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, jam = 4>]
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll = 2>
+
+// -----
+
+// Columns: tasks take runs of them, rows are added in streams.
+func.func private @columns(%x: memref<4096x640xf32>, %y: memref<640xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [640, 4096] reads(%x[j, i] : memref<4096x640xf32>) writes([i] add into %y : memref<640xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @columns
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 64>]
+// CHECK:         #loop.schedule<vectorize = d0 x 8, tile = d0 x 2048, rfactor = d1 x 4>
+
+// -----
+
+// A transpose goes in square tiles.
+func.func private @turned(%x: memref<300x200xf32>, %y: memref<200x300xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [200, 300] reads(%x[j, i] : memref<300x200xf32>) writes([i, j] store into %y : memref<200x300xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @turned
+// CHECK-SAME:    inner = [0, 1], tile = 64>]
+// CHECK:         #loop.schedule<vectorize = d1 x 8, tile = d0 x 64, transpose = d0>
+
+// -----
+
+// The exponentials and their sum share their loop; what is computed once a row has no loops.
+func.func private @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {lamina.kernel} {
+  %m = memref.alloc() : memref<64xf32>
+  %e = memref.alloc() : memref<64x256xf32>
+  %s = memref.alloc() : memref<64xf32>
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>, %m[i] : memref<64xf32>) writes([i, j] store into %e : memref<64x256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %w: f32):
+    %d = arith.subf %v, %w : f32
+    %u = math.exp %d : f32
+    loop.yield %u : f32
+  }
+  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>) writes([i] add into %s : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>, %s[i] : memref<64xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32, %w: f32):
+    %u = arith.divf %v, %w : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @softmax
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll = 4>
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll = 1>
+// CHECK:         #loop.schedule<compute_with>
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll = 2>
+
+// -----
+
+// A kernel that has been scheduled stays as it is.
+func.func private @loops(%x: memref<4xf32>) attributes {lamina.kernel} {
+  func.return
+}
+// CHECK-LABEL: @loops
+// CHECK-NOT:     lamina.schedule

@@ -1,0 +1,188 @@
+"""Schedules as attributes: any of them is refused, or computes what the chosen one does."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import (
+    BY,
+    DIM,
+    DIMS,
+    FLAG,
+    NUMBER,
+    NUMBERS,
+    PART_SCHEDULES,
+    SCHEDULE,
+    By,
+    Clauses,
+    NestSchedule,
+    ScheduleAttr,
+)
+from lamina.runtime.compile import compile_module
+from lamina.runtime.layers import lower, parse
+
+KERNELS = {
+    "chain": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.sigmoid.default(%0) : (tensor<37x70xf32>) -> tensor<37x70xf32>
+  func.return %1 : tensor<37x70xf32>
+}""",
+    "softmax": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
+  %0 = aten.softmax.int(%x, dim = 1) : (tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.add.Tensor(%0, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  func.return %1 : tensor<37x70xf32>
+}""",
+    "columns": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<70xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.sum.dim_IntList(%0, dim = [0]) : (tensor<37x70xf32>) -> tensor<70xf32>
+  func.return %1 : tensor<70xf32>
+}""",
+    "rows": """
+func.func @main(%x: tensor<64x70xf32>, %y: tensor<64x70xf32>) -> tensor<64xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<64x70xf32>, tensor<64x70xf32>) -> tensor<64x70xf32>
+  %1 = aten.sum.dim_IntList(%0, dim = [1]) : (tensor<64x70xf32>) -> tensor<64xf32>
+  func.return %1 : tensor<64xf32>
+}""",
+    "transpose": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<70x37xf32>) -> tensor<70x37xf32> {
+  %0 = aten.t.default(%x) : (tensor<37x70xf32>) -> tensor<70x37xf32>
+  %1 = aten.mul.Tensor(%0, %y) : (tensor<70x37xf32>, tensor<70x37xf32>) -> tensor<70x37xf32>
+  func.return %1 : tensor<70x37xf32>
+}""",
+    "product": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<70x85xf32>) -> tensor<37x85xf32> {
+  %0 = aten.mm.default(%x, %y) : (tensor<37x70xf32>, tensor<70x85xf32>) -> tensor<37x85xf32>
+  %1 = aten.relu.default(%0) : (tensor<37x85xf32>) -> tensor<37x85xf32>
+  func.return %1 : tensor<37x85xf32>
+}""",
+    "attention": """
+func.func @main(%x: tensor<37x64xf32>, %y: tensor<64x37xf32>) -> tensor<37x64xf32> {
+  %0 = aten.mm.default(%x, %y) : (tensor<37x64xf32>, tensor<64x37xf32>) -> tensor<37x37xf32>
+  %1 = aten.softmax.int(%0, dim = 1) : (tensor<37x37xf32>) -> tensor<37x37xf32>
+  %2 = aten.mm.default(%1, %x) : (tensor<37x37xf32>, tensor<37x64xf32>) -> tensor<37x64xf32>
+  func.return %2 : tensor<37x64xf32>
+}""",
+    "pooling": """
+func.func @main(%x: tensor<1x3x20x20xf32>, %y: tensor<1xf32>) -> tensor<1x3x18x18xf32> {
+  %0 = aten.avg_pool2d.default(%x, kernel_size = [3, 3], stride = [1, 1]) : (tensor<1x3x20x20xf32>) -> tensor<1x3x18x18xf32>
+  func.return %0 : tensor<1x3x18x18xf32>
+}""",  # noqa: E501 - an op on one line
+    "sort": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<1xf32>) -> (tensor<37x5xf32>, tensor<37x5xi64>) {
+  %0, %1 = aten.topk.default(%x, k = 5) : (tensor<37x70xf32>) -> (tensor<37x5xf32>, tensor<37x5xi64>)
+  func.return %0, %1 : tensor<37x5xf32>, tensor<37x5xi64>
+}""",  # noqa: E501 - an op on one line
+    "scan": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<1xf32>) -> tensor<37x70xf32> {
+  %0 = aten.cumsum.default(%x, dim = 1) : (tensor<37x70xf32>) -> tensor<37x70xf32>
+  func.return %0 : tensor<37x70xf32>
+}""",
+}
+TARGET = Target.parse("x86-64-v3")
+NUMBERS_TRIED = (1, 2, 3, 4, 5, 8, 16, 37, 64, 1000)
+
+
+def bufferized(name: str) -> ModuleOp:
+    module = parse(KERNELS[name])
+    lower(module, "aten", "bufferized", TARGET)
+    return module
+
+
+def inputs(module: ModuleOp) -> list[np.ndarray]:
+    text = parse(str(module)) if isinstance(module, str) else module
+    main = next(f for f in text.ops if isinstance(f, FuncOp) and f.sym_name.data == "main")
+    generator = np.random.default_rng(5)
+    shapes = [t.get_shape() for t in main.function_type.inputs]  # pyright: ignore
+    return [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
+
+
+def value_of(kind: object, words: tuple[str, ...], choose: random.Random) -> Any:
+    """Some value of a clause, often a wrong one."""
+    if words:
+        return choose.choice(words)
+    number = choose.choice(NUMBERS_TRIED)
+    dim = choose.randrange(4)
+    return {
+        FLAG: choose.random() < 0.6,
+        NUMBER: number,
+        DIM: dim,
+        BY: By(dim, number),
+        DIMS: tuple(choose.sample(range(4), choose.randint(0, 3))),
+        NUMBERS: tuple(choose.sample(range(3), choose.randint(0, 2))),
+    }[kind]  # pyright: ignore[reportArgumentType]
+
+
+def changed(schedule: Clauses, choose: random.Random) -> Clauses:
+    """The schedule with one or two clauses set anew, or left out."""
+    for entry in choose.sample(fields(schedule), min(choose.choice((1, 1, 2)), len(fields(schedule)))):
+        kind, words = entry.metadata["kind"], entry.metadata["words"]
+        value = None if choose.random() < 0.2 else value_of(kind, words, choose)
+        schedule = replace(schedule, **{entry.name: value})
+    return schedule
+
+
+def change(module: ModuleOp, choose: random.Random) -> None:
+    """Set clauses of one kernel or nest."""
+    kernels = [f for f in module.ops if isinstance(f, FuncOp) and SCHEDULE in f.attributes]
+    kernel = choose.choice(kernels)
+    nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
+    if not nests or choose.random() < 0.4:
+        parts = list(kernel.attributes[SCHEDULE])  # pyright: ignore
+        number = choose.randrange(len(parts))
+        parts[number] = type(parts[number])(changed(parts[number].data, choose))
+        kernel.attributes[SCHEDULE] = ArrayAttr(parts)
+        return
+    nest = choose.choice(nests)
+    schedule = nest.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule()))
+    nest.attributes[SCHEDULE] = ScheduleAttr(changed(schedule.data, choose))  # pyright: ignore
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_any_schedule_is_refused_or_right(name: str) -> None:
+    module = bufferized(name)
+    arrays = inputs(parse(KERNELS[name]))
+    wanted = compile_module(parse(KERNELS[name]), target=TARGET, cache=False)(*arrays)
+    ran = refused = 0
+    for seed in range(40):
+        trial = module.clone()
+        choose = random.Random(f"{name} {seed}")
+        try:
+            change(trial, choose)
+            text = str(trial)
+            got = compile_module(parse(text), target=TARGET, cache=False)(*arrays)
+        except Exception as error:
+            assert isinstance(error, InputError) or "Verif" in type(error).__name__, repr(error)
+            assert "loop." in str(error) and len(str(error)) < 600, str(error)
+            refused += 1
+            continue
+        ran += 1
+        both = zip(
+            got if isinstance(got, tuple) else (got,),
+            wanted if isinstance(wanted, tuple) else (wanted,),
+            strict=True,
+        )
+        for mine, theirs in both:
+            np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=1e-5, err_msg=text)
+    assert ran >= 5 and refused >= 1
+
+
+def test_every_clause_is_explained() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "schedules.md").read_text()
+    for kind in (ScheduleAttr, *PART_SCHEDULES):
+        assert f"`#{kind.name}`" in page
+        for entry in fields(kind.kind):
+            assert f"`{entry.name}" in page, (kind.name, entry.name)
