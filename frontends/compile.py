@@ -1,6 +1,7 @@
 """`lamina.compile`: any kind of program to a `Compiled` object."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     constants: Mapping[str, Any] | None = None,
     cache: bool = True,
     rounding: str = "kernel",
+    schedules: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -36,38 +38,55 @@ def compile(  # noqa: A001 - used as lamina.compile
     `cache` keeps machine code on disk and takes it from there.
     `rounding` says where f16 and bf16 are rounded, which are computed in f32: "kernel", once where
     a value leaves a fused kernel, or "eager", after every op as torch's eager mode does.
+    `schedules` gives kernels other schedules than the compiler chooses: texts such as that of
+    `Compiled.kernels[i].schedule`, by the kernel's name; what a text leaves open is chosen.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
     """
+    options = _Options(target, cache, rounding, schedules)
     if isinstance(program, ModuleOp):
         verify_module(program)
-        return compile_module(
-            program.clone(), target=target, constants=constants, cache=cache, rounding=rounding
-        )
+        return _compile_module(program.clone(), constants, options)
     if isinstance(program, str | bytes):
-        return compile_module(
-            parse(program), target=target, constants=constants, cache=cache, rounding=rounding
-        )
+        return _compile_module(parse(program), constants, options)
     if isinstance(program, Path):
         module = parse(program.read_bytes(), name=str(program))
-        return compile_module(
-            module, target=target, constants=constants, cache=cache, rounding=rounding
-        )
+        return _compile_module(module, constants, options)
     if type(program).__module__.partition(".")[0] == "torch":
-        return _compile_torch(program, target, constants, cache, rounding)
+        return _compile_torch(program, constants, options)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
         "or what torch.export.export(module, example_inputs) gives"
     )
 
 
+@dataclass(frozen=True)
+class _Options:
+    """How to compile, whatever the program is."""
+
+    target: Target | str | None
+    cache: bool
+    rounding: str
+    schedules: Mapping[str, str] | None
+
+
+def _compile_module(
+    module: ModuleOp, constants: Mapping[str, Any] | None, options: _Options, **others: Any
+) -> Compiled:
+    return compile_module(
+        module,
+        target=options.target,
+        constants=constants,
+        cache=options.cache,
+        rounding=options.rounding,
+        schedules=options.schedules,
+        **others,
+    )
+
+
 def _compile_torch(
-    program: object,
-    target: Target | str | None,
-    constants: Mapping[str, Any] | None,
-    cache: bool,
-    rounding: str,
+    program: object, constants: Mapping[str, Any] | None, options: _Options
 ) -> Compiled:
     from torch.export import ExportedProgram
 
@@ -81,12 +100,10 @@ def _compile_torch(
         )
     with collector_paused():
         imported = import_exported_program(program)
-    return compile_module(
+    return _compile_module(
         imported.module,
-        target=target,
-        constants={**imported.constants, **(constants or {})},
+        {**imported.constants, **(constants or {})},
+        options,
         structure=imported.structure,
-        cache=cache,
-        rounding=rounding,
         seeds=TORCH_SEEDS,
     )

@@ -99,7 +99,7 @@ STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
-        "scheduled",
+        "bufferized",
         (
             "bufferize",
             "elide-copies",
@@ -107,6 +107,11 @@ STAGES: tuple[Stage, ...] = (
             "split-domains",
             "pair-results",
             "choose-schedule",
+        ),
+    ),
+    Stage(
+        "scheduled",
+        (
             "apply-schedule",
             "merge-parallel-regions",
             "plan-scratch",
@@ -125,6 +130,7 @@ CONTRACTS: dict[str, str] = {
     "prims": "verify-prims",
     "loop": "verify-loop",
     "fused": "verify-loop",
+    "bufferized": "verify-bufferized",
     "scheduled": "verify-scheduled",
 }
 """The pass that says whether a program stands at a layer."""
@@ -154,6 +160,8 @@ def pipeline(
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(start), LAYERS.index(stop)
     names = [CONTRACTS[start]] if enters else []
+    if start == "bufferized" and enters:
+        names.append("choose-schedule")  # what a text leaves open is chosen
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]
     left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()
     return tuple(_spec(name, target, rounding) for name in names if name not in left_out)

@@ -39,6 +39,7 @@ def compile_module(
     cache: bool = True,
     rounding: str = "kernel",
     seeds: SeedSource | None = None,
+    schedules: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
@@ -57,18 +58,25 @@ def compile_module(
     with collector_paused():
         if machine.runs_here():
             begin_native_calls()
-        program = native_program(module, machine, cache=cache, rounding=rounding)
+        program = native_program(
+            module, machine, cache=cache, rounding=rounding, schedules=schedules
+        )
     return Compiled(
         program,
         bound,
         structure or FlatStructure(names),
-        partial(render, module, target=machine, rounding=rounding),
+        partial(render, module, target=machine, rounding=rounding, schedules=schedules),
         seeds,
     )
 
 
 def native_program(
-    module: ModuleOp, target: Target, *, cache: bool, rounding: str = "kernel"
+    module: ModuleOp,
+    target: Target,
+    *,
+    cache: bool,
+    rounding: str = "kernel",
+    schedules: Mapping[str, str] | None = None,
 ) -> Program:
     """Machine code for `module`, which stays as it is.
 
@@ -76,7 +84,9 @@ def native_program(
     which differ in their weights only are the same.
     """
     code, metadata = (
-        _cached(module, target, rounding) if cache else _compile(module, target, rounding)
+        _cached(module, target, rounding, schedules or {})
+        if cache
+        else _compile(module, target, rounding, schedules or {})
     )
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
@@ -88,7 +98,9 @@ def native_program(
     )
 
 
-def _cached(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, ProgramMetadata]:
+def _cached(
+    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
+) -> tuple[bytes, ProgramMetadata]:
     """What `_compile` gives, from the disk if possible."""
     from lamina.codegen.jit import CODEGEN_VERSION, default_options
     from lamina.runtime.disk_cache import cache_key, usable_cache
@@ -97,33 +109,28 @@ def _cached(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pro
     # and what they made is not for it.
     disk = usable_cache() if modification() is None else None
     if disk is None:
-        return _compile(module, target, rounding)
-    options = f"{CODEGEN_VERSION} {default_options()} {rounding}"
+        return _compile(module, target, rounding, schedules)
+    options = f"{CODEGEN_VERSION} {default_options()} {rounding} {sorted(schedules.items())}"
     places = MessagePlaces.of(module)
     key = cache_key(str(module), places.pattern, target.key(), options)
     found = disk.get(key)
     if found is not None:
         with suppress(ValueError, TypeError, LookupError):  # metadata of another making
             return found[0], places.placed(ProgramMetadata.from_json(found[1]))
-    code, metadata = _compile(module, target, rounding)
+    code, metadata = _compile(module, target, rounding, schedules)
     disk.put(key, code, places.numbered(metadata).to_json())
     return code, metadata
 
 
-def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, ProgramMetadata]:
+def _compile(
+    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
+) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
     from lamina.codegen.jit import compile_object, default_options
     from lamina.codegen.llvm_emitter import emit_module
 
     lowered = module.clone()
-    start = layer_of(lowered)
-    if start == "scheduled":
-        verify_scheduled(lowered)
-    else:
-        _lower_to_fused(lowered, start, target, rounding)
-    kernels = kernels_of(lowered, target)
-    if start != "scheduled":
-        lower(lowered, "fused", "scheduled", target, rounding, enters=False)
+    kernels = _lower_to_scheduled(lowered, target, rounding, schedules)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
@@ -132,6 +139,29 @@ def _compile(module: ModuleOp, target: Target, rounding: str) -> tuple[bytes, Pr
         ledger=kernels.to_json(),
     )
     return compile_object(emitted.text, target), metadata
+
+
+def _lower_to_scheduled(
+    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
+) -> Kernels:
+    """Lowers in place; gives the kernels with their schedules."""
+    start = layer_of(module)
+    if start == "scheduled":
+        if schedules:
+            raise InputError("schedules: the kernels of the program are loops already")
+        verify_scheduled(module)
+        return kernels_of(module, target)
+    from lamina.passes.schedule.schedule_texts import schedule_texts
+
+    enters = start == "bufferized"
+    if not enters:
+        _lower_to_fused(module, start, target, rounding)
+        start = "fused"
+    kernels = kernels_of(module, target)
+    lower(module, start, "bufferized", target, rounding, enters=enters, schedules=schedules)
+    kernels = kernels.with_schedules(schedule_texts(module))
+    lower(module, "bufferized", "scheduled", target, rounding, enters=False)
+    return kernels
 
 
 def _lower_to_fused(module: ModuleOp, start: str, target: Target, rounding: str) -> None:

@@ -33,7 +33,9 @@ class Kernel:
     others.
     `roofline_us` is the least time of one call on one core of the target, in microseconds, with
     divisions and functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the
-    time that was measured, None before that.
+    time that was measured, None before that. `schedule` is the text of the kernel's schedule, as
+    `lamina.compile(..., schedules={name: text})` takes it; None for calls of libraries and for
+    programs that came in as loops.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Kernel:
     roofline_us: float = 0.0
     measured_us: float | None = None
     in_while: bool = False
+    schedule: str | None = None
 
 
 class Kernels(Sequence[Kernel]):
@@ -75,6 +78,10 @@ class Kernels(Sequence[Kernel]):
             replace(k, measured_us=seconds[k.name] * 1e6) if k.name in seconds else k
             for k in self._kernels
         )
+
+    def with_schedules(self, texts: Mapping[str, str]) -> "Kernels":
+        """The same kernels with the texts of their schedules, given by kernel name."""
+        return Kernels(replace(k, schedule=texts.get(k.name)) for k in self._kernels)
 
     def explain(self) -> str:
         """Why kernels were not joined with their neighbours, one line for each reason."""

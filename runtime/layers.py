@@ -1,6 +1,6 @@
 """The layers of IR: their order, and at which of them a module stands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.loop import LONE_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import pipeline, run_pipeline
@@ -34,16 +35,18 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 def layer_of(module: ModuleOp) -> str:
     """The highest layer that an op of `module` belongs to; `aten` for a program without such ops.
 
-    Functions with `lamina.entry` are scheduled, those with `lamina.kernel` are fused.
+    Kernels are functions from `fused` on; with `lamina.entry` they work on buffers, and are nests
+    at `bufferized` and loops at `scheduled`.
     """
-    found: set[str] = set()
-    for op in module.walk():
-        if not isinstance(op, FuncOp):
-            found.add(op.name.partition(".")[0])
-        elif "lamina.entry" in op.attributes:
-            return "scheduled"
-        elif "lamina.kernel" in op.attributes:
-            return "fused"
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    kernels = [function for function in functions if "lamina.kernel" in function.attributes]
+    if any("lamina.entry" in function.attributes for function in functions):
+        nests = (GenericOp, *LONE_OPS)
+        is_open = any(isinstance(op, nests) for kernel in kernels for op in kernel.body.walk())
+        return "bufferized" if is_open else "scheduled"
+    if kernels:
+        return "fused"
+    found = {op.name.partition(".")[0] for op in module.walk() if not isinstance(op, FuncOp)}
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
 
 
@@ -55,19 +58,28 @@ def lower(
     rounding: str = "kernel",
     *,
     enters: bool = True,
+    schedules: Mapping[str, str] | None = None,
 ) -> None:
     """Takes `module` from layer `start` down to layer `stop`, in place.
 
     With `enters` false it is known to hold to the contract of `start`, as passes just left it so.
+    `schedules` are those of kernels by name, where `choose-schedule` is on the way.
     Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
     for one that cannot be taken further.
     """
     if start == stop and not enters:
         return
-    _run(
-        module,
-        pipeline(start=start, stop=stop, target=target.spelled, rounding=rounding, enters=enters),
+    specs = pipeline(
+        start=start, stop=stop, target=target.spelled, rounding=rounding, enters=enters
     )
+    choosing = [n for n, spec in enumerate(specs) if spec.startswith("choose-schedule")]
+    if schedules and choosing:
+        from lamina.passes.schedule.schedule_texts import give_schedules
+
+        _run(module, specs[: choosing[0]])
+        give_schedules(module, schedules, Context())
+        specs = specs[choosing[0] :]
+    _run(module, specs)
 
 
 def verify_scheduled(module: ModuleOp) -> None:
@@ -85,7 +97,13 @@ def _run(module: ModuleOp, specs: Sequence[str]) -> None:
         raise InputError(describe_invalid(module, error)) from error
 
 
-def render(module: ModuleOp, layer: str, target: Target, rounding: str = "kernel") -> str:
+def render(
+    module: ModuleOp,
+    layer: str,
+    target: Target,
+    rounding: str = "kernel",
+    schedules: Mapping[str, str] | None = None,
+) -> str:
     """The text of `module`, which stays as it is, at `layer` (see `LAYERS`).
 
     Raises InputError for an unknown layer and for one above the layer of the module.
@@ -94,7 +112,8 @@ def render(module: ModuleOp, layer: str, target: Target, rounding: str = "kernel
     if LAYERS.index(check_layer(layer)) < LAYERS.index(start):
         raise InputError(f"the program came in at layer {start}; there is no {layer} above it")
     lowered = module.clone()
-    lower(lowered, start, layer if layer in MODULE_LAYERS else "scheduled", target, rounding)
+    stop = layer if layer in MODULE_LAYERS else "scheduled"
+    lower(lowered, start, stop, target, rounding, schedules=schedules)
     if layer in MODULE_LAYERS:
         return str(lowered)
     from lamina.codegen.jit import emit_assembly, emit_llvm_ir

@@ -84,7 +84,7 @@ class LedgerTarget(Target):
         machine = Machine.parse(self.cpu)
         lowered = module.clone()
         layer = layer_of(lowered)
-        if layer not in ("fused", "scheduled"):
+        if layer not in ("fused", "bufferized", "scheduled"):
             lower(lowered, layer, "fused", machine)
         kernels = kernels_of(lowered, machine)
         output.write(f"{kernels}\n{kernels.explain()}\n")

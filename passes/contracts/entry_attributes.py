@@ -29,8 +29,10 @@ from xdsl.ir import Attribute
 from lamina.dialects.errors import InputError
 from lamina.passes.refusal import invalid
 
-LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "scheduled")
-"""Top first. In memory, at the last of them, results are arguments."""
+LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled")
+"""Top first. In memory, at the last two, results are arguments."""
+
+IN_MEMORY = LAYERS[-2:]
 
 ARGUMENT, RESULT = "argument", "result"
 
@@ -53,7 +55,7 @@ class Kind:
         """Whether arguments, or results, may be of the kind at a layer."""
         if LAYERS.index(layer) < LAYERS.index(self.since):
             return False
-        return self.place == place or (layer == LAYERS[-1] and place == ARGUMENT)
+        return self.place == place or (layer in IN_MEMORY and place == ARGUMENT)
 
     def fits(self, given: TensorType | MemRefType) -> bool:
         """Whether a type is what the kind needs."""
@@ -77,9 +79,9 @@ KINDS = {
     "constant": Kind(ARGUMENT),
     "seed": Kind(ARGUMENT, "prims", (2,), i64),
     "prepared": Kind(ARGUMENT, "loop"),
-    "arena": Kind(ARGUMENT, "scheduled", (-1,), i8),
-    "extern": Kind(ARGUMENT, "scheduled", (1,), i8),
-    "poll": Kind(ARGUMENT, "scheduled", (1,), i8),
+    "arena": Kind(ARGUMENT, "bufferized", (-1,), i8),
+    "extern": Kind(ARGUMENT, "bufferized", (1,), i8),
+    "poll": Kind(ARGUMENT, "bufferized", (1,), i8),
     "output": Kind(RESULT),
     "mutation": Kind(RESULT),
     "size": Kind(RESULT, "aten", (), i64),
@@ -190,8 +192,8 @@ def verify_entries(module: ModuleOp, layer: str) -> None:
 def _verify_function(function: FuncOp, layer: str) -> None:
     arguments, results = arguments_of(function), results_of(function)
     if any(isinstance(argument.type, MemRefType) for argument in arguments):
-        layer = LAYERS[-1]
-    elif layer == LAYERS[-1]:
+        layer = layer if layer in IN_MEMORY else LAYERS[-1]
+    elif layer in IN_MEMORY:
         layer = "fused"
     for declared in (*arguments, *results):
         _verify_text(declared)
@@ -224,7 +226,7 @@ def _verify_text(declared: Declared) -> None:
 def _verify_kind(declared: Declared, layer: str) -> None:
     place, kind = declared.place, KINDS.get(declared.kind)
     if declared.function.sym_name.data == "setup":
-        if layer == LAYERS[-1]:
+        if layer in IN_MEMORY:
             allowed = list(SETUP_MEMORY)
         elif LAYERS.index(layer) < LAYERS.index("loop"):
             allowed = _allowed(place, layer)

@@ -107,7 +107,7 @@ class VerifyLoopPass(ModulePass):
                 raise invalid(op, "is not an op of the loop layer")
             self._check_types(op, *(v.type for v in (*op.operands, *op.results)))
             if isinstance(op, GenericOp | OrderedNest):
-                _check_body(op)
+                verify_nest_body(op)
             elif isinstance(op, KernelOp):
                 self._check_block(op.block)
             elif isinstance(op, RegionOp):
@@ -127,7 +127,8 @@ class VerifyLoopPass(ModulePass):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
-def _check_body(op: GenericOp | OrderedNest) -> None:
+def verify_nest_body(op: GenericOp | OrderedNest) -> None:
+    """Raises InputError for a nest of too many points, and for ops that no body holds."""
     if prod(op.extents) > MOST_POINTS:
         raise invalid(
             op, f"a domain of {prod(op.extents)} points takes days to walk, the most are 2^50"

@@ -69,9 +69,9 @@ class VerifyScheduledPass(ModulePass):
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
-            _verify_signature(function)
+            verify_signature(function)
             if ENTRY in function.attributes:
-                _verify_entry(function)
+                verify_entry(function)
                 for inner in function.body.walk():
                     if isinstance(inner, TeamOp):
                         _verify_team(inner, may_be_shared)
@@ -84,7 +84,8 @@ class VerifyScheduledPass(ModulePass):
                 )
 
 
-def _verify_signature(function: func.FuncOp) -> None:
+def verify_signature(function: func.FuncOp) -> None:
+    """Arguments are memrefs of static shape; there are no results."""
     kind = function.function_type
     for value in kind.inputs.data:
         if not isinstance(value, MemRefType) or any(e < 0 for e in value.get_shape()):
@@ -98,7 +99,8 @@ def _verify_signature(function: func.FuncOp) -> None:
         )
 
 
-def _verify_entry(function: func.FuncOp) -> None:
+def verify_entry(function: func.FuncOp) -> None:
+    """An entry only calls kernels, in branches and loops."""
     for op in function.body.walk():
         if op.name not in ENTRY_OPS:
             raise DiagnosticException(

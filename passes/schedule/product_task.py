@@ -9,6 +9,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
@@ -223,6 +224,15 @@ def rows_of_tiles(
 def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> Tile:
     """The register tile that the schedule asks for; a row of scalars where it does not."""
     schedule, panel = stage.schedule, shape.panel or 1
+    meant = NestSchedule(
+        vectorize=schedule.vectorize,
+        unroll=schedule.unroll,
+        jam=schedule.jam,
+        cache_read=schedule.cache_read,
+        nontemporal=schedule.nontemporal,
+    )
+    if schedule != meant:
+        raise illegal(stage.op, "of a packed product: vectorize, unroll, jam, cache_read")
     column = shape.inner_column
     lanes = 1 if schedule.vectorize is None else schedule.vectorize.count
     vectors = panel // lanes

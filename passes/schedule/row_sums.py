@@ -104,7 +104,8 @@ def _clearing(stage: Stage, sweep: Sweep) -> Stage:
     It walks them as the sweep does.
     """
     vectors = By(sweep.order[stage][sweep.place], sweep.lanes) if sweep.extents else None
-    schedule = NestSchedule(vectorize=vectors, unroll=CLEARING_UNROLL)
+    unroll = CLEARING_UNROLL if sweep.extents else None
+    schedule = NestSchedule(vectorize=vectors, unroll=unroll)
     body = Block()
     constants = [
         arith.ConstantOp(identity_value(combiner, write.element))  # pyright: ignore

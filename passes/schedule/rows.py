@@ -17,6 +17,7 @@ from lamina.passes.schedule.row_streams import RowStreamsEmitter
 from lamina.passes.schedule.running_maximum import Normalizer, NormalizerEmitter, normalizer
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.sweep_legality import verify_sweep
 from lamina.passes.schedule.transpose import TransposeEmitter
 
 
@@ -24,6 +25,8 @@ class RowSegment:
     """Emits all sweeps of a row; scalars made for the row are forgotten at its end."""
 
     def __init__(self, sweeps: Sequence[Sweep], memory: Memory, outputs: set[SSAValue]) -> None:
+        for sweep in sweeps:
+            verify_sweep(sweep)
         self.sweeps = sweeps
         self.memory = memory
         self.outputs = outputs

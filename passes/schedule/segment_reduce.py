@@ -126,6 +126,7 @@ def fetchable(op: SegmentReduceOp) -> Iterator[tuple[int, _Fetched]]:
 
 
 def carried_arguments(op: SegmentReduceOp) -> Sequence[SSAValue]:
+    """Arguments of the body that a position hands to the next."""
     return op.block.args[len(op.inputs) + len(op.sources) :]
 
 

@@ -138,7 +138,7 @@ def test_every_layer_can_be_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "layer", ["functional", "core_aten", "prims", "loop", "fused", "scheduled"]
+    "layer", ["functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled"]
 )
 def test_text_of_every_layer_compiles(layer: str) -> None:
     text = lamina.compile(LINEAR).ir(layer)

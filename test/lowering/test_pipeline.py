@@ -102,7 +102,9 @@ def test_every_layer_has_a_contract_that_stands_first() -> None:
         assert pipeline(start=layer, stop=layer, enters=False) == ()
 
 
-@pytest.mark.parametrize("layer", ["core_aten", "prims", "loop", "fused", "scheduled"])
+@pytest.mark.parametrize(
+    "layer", ["core_aten", "prims", "loop", "fused", "bufferized", "scheduled"]
+)
 def test_a_program_of_another_layer_does_not_enter(layer: str) -> None:
     with pytest.raises(Exception, match=r"aten.gelu.default.*layer|arguments are memrefs"):
         run_pipeline(parse(GELU), pipeline(start=layer), Context())

@@ -68,7 +68,7 @@ def test_every_layer_draws_the_same_numbers(element: str) -> None:
     program = lamina.compile(TWO_DRAWS.format(t=element), cache=False)
     program.seed(11)
     made = [np.asarray(value, np.float64) for value in program()]
-    for layer in ("aten", "core_aten", "prims", "loop", "fused", "scheduled"):
+    for layer in ("aten", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled"):
         ran = run_module(parse(program.ir(layer)), [], seed=11)
         np.testing.assert_array_equal(np.asarray(ran[0], np.float64), made[0], layer)
         # Logarithm and cosine are not the same functions in both: a half float may round to its

@@ -161,7 +161,7 @@ def test_program(name: str, dtype: torch.dtype) -> None:
     if imported.constants:
         return
     start = "aten"
-    for layer in ("functional", "core_aten", "prims", "loop", "fused", "scheduled"):
+    for layer in ("functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled"):
         run_pipeline(imported.module, pipeline(start=start, stop=layer), Context())
         start = layer
         made = run_module(imported.module, [a.numpy() for a in args])

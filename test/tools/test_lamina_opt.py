@@ -184,8 +184,10 @@ def test_layers_are_only_reached_from_above(opt: Opt, start: str, stop: str) -> 
     assert message.startswith(f"layer '{stop}' stands above '{start}'")
 
 
-@pytest.mark.parametrize("said", ["aten", "functional", "prims", "loop", "fused", "scheduled"])
-@pytest.mark.parametrize("layer", ["aten", "prims", "loop", "fused", "scheduled"])
+@pytest.mark.parametrize(
+    "said", ["aten", "functional", "prims", "loop", "fused", "bufferized", "scheduled"]
+)
+@pytest.mark.parametrize("layer", ["aten", "prims", "loop", "fused", "bufferized", "scheduled"])
 def test_programs_stand_where_from_says(opt: Opt, layer: str, said: str) -> None:
     text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
     text += "  %0 = aten.neg.default(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"

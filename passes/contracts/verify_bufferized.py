@@ -1,0 +1,64 @@
+"""`verify-bufferized`: the contract of kernels on buffers, which `apply-schedule` takes.
+
+Entries only call kernels; a kernel is nests, or one unstructured op, over its arguments and buffers
+of its own. Schedules need not be there; those that are must be legal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import LONE_OPS, GenericOp
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.passes.contracts.contracts import verify_addressable
+from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.verify_loop import verify_nest_body
+from lamina.passes.contracts.verify_scheduled import verify_entry, verify_signature
+from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.refusal import invalid
+from lamina.passes.schedule.apply_schedule import apply_schedule
+from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+
+KERNEL_OPS = (GenericOp, *LONE_OPS, memref.AllocOp, func.ReturnOp)
+"""What stands in a kernel whose schedule is still to be carried out."""
+
+
+@dataclass(frozen=True)
+class VerifyBufferizedPass(ModulePass):
+    """Check that entries only call kernels, that kernels are nests over memory, and schedules."""
+
+    name = "verify-bufferized"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_entries(op, "bufferized")
+        verify_addressable(op)
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp) or not function.body.blocks:
+                raise invalid(function, "functions with bodies stand at module level")
+            verify_signature(function)
+            if ENTRY in function.attributes:
+                verify_entry(function)
+            elif KERNEL in function.attributes:
+                _verify_kernel(function)
+            else:
+                raise invalid(function, f"it is neither an entry ({ENTRY}) nor a kernel ({KERNEL})")
+
+
+def _verify_kernel(function: func.FuncOp) -> None:
+    ops = list(function.body.block.ops)
+    if not any(isinstance(op, (GenericOp, *LONE_OPS)) for op in ops):
+        return  # explicit loops already
+    for op in ops:
+        if not isinstance(op, KERNEL_OPS):
+            raise invalid(op, "is no nest, buffer or return of a kernel on buffers")
+        if isinstance(op, GenericOp | OrderedNest):
+            verify_nest_body(op)
+    verify_kernel_function(function)
+    schedules_of(function, parts_of(function))
+    apply_schedule(function.clone())

@@ -1,0 +1,76 @@
+"""A kernel's schedule as one text: an array of those of its parts, then those of its nests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.dialects.source import nearest
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.kernel_parts import parts_of
+
+
+def schedule_text(function: func.FuncOp) -> str:
+    """The schedule of a kernel on buffers, such as `[#loop.rows<parallel>, #loop.schedule<>]`."""
+    parts = function.attributes.get(SCHEDULE, ArrayAttr([]))
+    assert isinstance(parts, ArrayAttr)
+    nests = [n.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule())) for n in _nests(function)]
+    return str(ArrayAttr([*parts, *nests]))
+
+
+def schedule_texts(module: ModuleOp) -> dict[str, str]:
+    """The schedule of each kernel by its name."""
+    return {name: schedule_text(kernel) for name, kernel in _kernels(module).items()}
+
+
+def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Context) -> None:
+    """Set the schedules of kernels on buffers; `choose-schedule` completes them.
+
+    Raises InputError for a kernel that is not there, and for a text that is no schedule of it.
+    """
+    kernels = _kernels(module)
+    for name, text in schedules.items():
+        if name not in kernels:
+            near = nearest(name, kernels) or list(kernels)[:8]
+            raise InputError(f"schedules: no kernel is called '{name}'; nearest: {', '.join(near)}")
+        _give(kernels[name], text, context)
+
+
+def _give(kernel: func.FuncOp, text: str, context: Context) -> None:
+    where = f"schedules: '{kernel.sym_name.data}'"
+    try:
+        given = Parser(context, text, where).parse_attribute()
+    except (ParseError, VerifyException) as error:
+        raise InputError(f"{where}: {error}") from error
+    parts, nests = parts_of(kernel), _nests(kernel)
+    wanted = [part.kind for part in parts] + [ScheduleAttr] * len(nests)
+    entries: list[Attribute] = list(given) if isinstance(given, ArrayAttr) else []
+    fitting = len(entries) == len(wanted) and all(map(isinstance, entries, wanted))
+    if not fitting:
+        shown = ", ".join(f"#{kind.name}<...>" for kind in wanted)
+        raise InputError(f"{where}: its schedule is [{shown}], not {given}")
+    kernel.attributes[SCHEDULE] = ArrayAttr(entries[: len(parts)])
+    for nest, entry in zip(nests, entries[len(parts) :], strict=True):
+        nest.attributes[SCHEDULE] = entry
+        try:
+            nest.verify()
+        except VerifyException as error:
+            raise InputError(f"{where}: {error}") from error
+
+
+def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
+    functions = (f for f in module.body.block.ops if isinstance(f, func.FuncOp))
+    return {f.sym_name.data: f for f in functions if KERNEL in f.attributes}
+
+
+def _nests(kernel: func.FuncOp) -> list[GenericOp]:
+    return [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]

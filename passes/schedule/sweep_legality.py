@@ -1,0 +1,89 @@
+"""Which clauses a sweep may have: checked before its loops are made."""
+
+from __future__ import annotations
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.loop.schedules import By
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.memory import Sweep
+from lamina.passes.schedule.transpose import turned_reads
+
+
+def verify_sweep(sweep: Sweep) -> None:
+    """Raises InputError for clauses that the sweep's loops cannot have."""
+    schedule = sweep.schedule
+    if schedule.transpose is not None:
+        _verify_transpose(sweep)
+    elif schedule.prefetch_tiles is not None:
+        raise _refuse(sweep, "prefetch_tiles: only with transpose")
+    if schedule.jam is not None:
+        _verify_kept(sweep, "jam", schedule.jam)
+    if schedule.rfactor is not None:
+        _verify_rfactor(sweep, schedule.rfactor)
+    if schedule.tile is not None:
+        _verify_tile(sweep, schedule.tile)
+    if schedule.cache_read is not None:
+        raise _refuse(sweep, "cache_read: only for reads of packed products")
+    if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
+        raise _refuse(sweep, "online, unroll: the nest has no loops in a task")
+
+
+def _refuse(sweep: Sweep, reason: str) -> InputError:
+    return illegal(sweep.stages[0].op, reason)
+
+
+def _names(dims: list[int]) -> str:
+    return ", ".join(f"d{d}" for d in dims) or "none"
+
+
+def _verify_transpose(sweep: Sweep) -> None:
+    stage, schedule = sweep.stages[0], sweep.schedule
+    order = sweep.order[stage]
+    if len(order) != 2 or not all(s.is_pointwise for s in sweep.stages):
+        raise _refuse(sweep, "transpose: it needs a pointwise nest of two loops in a task")
+    if sweep.place != 1 or schedule.transpose != order[0]:
+        raise _refuse(sweep, f"transpose: here d{order[0]}, with vectors along d{order[1]}")
+    if sweep.lanes < 2 or not turned_reads(stage, *order):
+        raise _refuse(sweep, f"transpose: no read is contiguous along d{order[0]} alone")
+    if schedule.jam is not None or schedule.rfactor is not None:
+        raise _refuse(sweep, "jam, rfactor: the nest reduces nothing")
+
+
+def _verify_kept(sweep: Sweep, name: str, by: By) -> None:
+    """Unroll-and-jam of a reduction with vectors along one kept dimension, over another."""
+    stage = sweep.stages[0]
+    order = sweep.order[stage]
+    legal = [order[p] for p in sweep.kept if p != sweep.place] if _keeps_vectors(sweep) else []
+    if by.dim not in legal or sweep.lanes < 2 or stage.op.sources:
+        raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {_names(legal)}")
+    if by.count > stage.extents[by.dim]:
+        raise _refuse(sweep, f"{name}: d{by.dim} has {stage.extents[by.dim]} positions")
+
+
+def _verify_rfactor(sweep: Sweep, by: By) -> None:
+    stage, schedule = sweep.stages[0], sweep.schedule
+    order = sweep.order[stage]
+    legal = [d for d in order if d in stage.reduced] if _keeps_vectors(sweep) else []
+    if by.dim not in legal or schedule.jam is not None:
+        raise _refuse(
+            sweep, f"rfactor = d{by.dim}: reduced, with vectors along kept ones: {_names(legal)}"
+        )
+    if by.count > stage.extents[by.dim]:
+        raise _refuse(sweep, f"rfactor: d{by.dim} has {stage.extents[by.dim]} positions")
+
+
+def _keeps_vectors(sweep: Sweep) -> bool:
+    return sweep.place in sweep.kept and len(sweep.stages) == 1
+
+
+def _verify_tile(sweep: Sweep, by: By) -> None:
+    """A tile is one of transposed lines, of columns in streams, or of an online walk."""
+    stage, schedule = sweep.stages[0], sweep.schedule
+    legal = schedule.transpose
+    if schedule.rfactor is not None or schedule.online:
+        legal = sweep.order[stage][sweep.place]
+    if by.dim != legal:
+        where = "with transpose, rfactor or online" if legal is None else f"d{legal} here"
+        raise _refuse(sweep, f"tile = d{by.dim}: {where}")
+    if by.count % sweep.lanes:
+        raise _refuse(sweep, f"tile = d{by.dim} x {by.count}: not in vectors of {sweep.lanes}")

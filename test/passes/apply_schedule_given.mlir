@@ -1,0 +1,126 @@
+// RUN: lamina-opt %s -p apply-schedule --split-input-file --verify-diagnostics | filecheck %s
+
+// Without a schedule, loops over scalars on one thread.
+func.func private @open(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @open
+// CHECK:         scf.for
+// CHECK:         memref.load
+// CHECK:         arith.negf %{{.*}} : f32
+// CHECK-NOT:     vector
+
+// -----
+
+// Three vectors of four a step, what is left in single ones, then masked.
+func.func private @given(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4, unroll = 3>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @given
+// CHECK:         scf.for
+// CHECK-COUNT-3: vector.load {{.*}} vector<4xf32>
+// CHECK:         }
+// CHECK:         vector.maskedstore
+
+// -----
+
+// Tasks of 16 positions.
+func.func private @tiled(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 16>]} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @tiled
+// CHECK:         %[[THREE:.*]] = arith.constant 3 : index
+// CHECK:         scf.parallel
+
+// -----
+
+// expected-error@below {{it is an array of 1, one for each part of the kernel}}
+func.func private @parts(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = []} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// expected-error@below {{#loop.products schedules another kind of kernel, not what #loop.rows does}}
+func.func private @another(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<>]} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @vectors(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{vectorize = d0: the loops of a task are d1}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// A task may not divide what it reduces.
+func.func private @divided(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 9>]} {
+  // expected-error@below {{tile: tasks would divide a reduced dimension}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @alone(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{compute_with: it cannot share the loops of the nest before it}}
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.schedule = #loop.schedule<compute_with>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @streams(%x: memref<10x45xf32>, %y: memref<10xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<jam = 4>]} {
+  // expected-error@below {{jam = 4: it divides the rows (10) of a kernel that only reduces them}}
+  loop.generic (i, j) in [10, 45] reads(%x[i, j] : memref<10x45xf32>) writes([i] add into %y : memref<10xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @turned(%x: memref<30x20xf32>, %y: memref<30x20xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0, 1]>]} {
+  // expected-error@below {{transpose: no read is contiguous along d0 alone}}
+  loop.generic (i, j) in [30, 20] reads(%x[i, j] : memref<30x20xf32>) writes([i, j] store into %y : memref<30x20xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.schedule = #loop.schedule<vectorize = d1 x 8, transpose = d0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -1,0 +1,46 @@
+// RUN: lamina-opt %s -p verify-bufferized --split-input-file --verify-diagnostics | filecheck %s
+
+// Kernels are nests over memory; a schedule may stand there, in parts too.
+func.func @main(%x: memref<45xf32>, %y: memref<45xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @kernel(%x, %y) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.return
+}
+func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 10>]} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @main
+// CHECK:         #loop.rows<tile = 10>
+
+// -----
+
+func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{jam = d0: kept beside that of vectors: none}}
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.schedule = #loop.schedule<jam = d0 x 4>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{is no nest, buffer or return of a kernel on buffers}}
+  %z = arith.constant 0 : index
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// expected-error@below {{it is neither an entry (lamina.entry) nor a kernel (lamina.kernel)}}
+func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) {
+  func.return
+}
