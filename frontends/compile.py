@@ -24,6 +24,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     cache: bool = True,
     rounding: str = "kernel",
     schedules: Mapping[str, str] | None = None,
+    tune: float = 0,
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -40,11 +41,13 @@ def compile(  # noqa: A001 - used as lamina.compile
     a value leaves a fused kernel, or "eager", after every op as torch's eager mode does.
     `schedules` gives kernels other schedules than the compiler chooses: texts such as that of
     `Compiled.kernels[i].schedule`, by the kernel's name; what a text leaves open is chosen.
+    `tune` is a number of seconds in which other schedules are measured on this machine, with random
+    arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
     """
-    options = _Options(target, cache, rounding, schedules)
+    options = _Options(target, cache, rounding, schedules, tune)
     if isinstance(program, ModuleOp):
         verify_module(program)
         return _compile_module(program.clone(), constants, options)
@@ -69,6 +72,7 @@ class _Options:
     cache: bool
     rounding: str
     schedules: Mapping[str, str] | None
+    tune: float
 
 
 def _compile_module(
@@ -81,6 +85,7 @@ def _compile_module(
         cache=options.cache,
         rounding=options.rounding,
         schedules=options.schedules,
+        tune=options.tune,
         **others,
     )
 

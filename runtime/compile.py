@@ -40,6 +40,7 @@ def compile_module(
     rounding: str = "kernel",
     seeds: SeedSource | None = None,
     schedules: Mapping[str, str] | None = None,
+    tune: float = 0,
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
@@ -55,19 +56,34 @@ def compile_module(
     _check_constants(slots, bound)
     open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
-    with collector_paused():
-        if machine.runs_here():
-            begin_native_calls()
-        program = native_program(
-            module, machine, cache=cache, rounding=rounding, schedules=schedules
+    if tune < 0:
+        raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
+
+    def compiled(given: Mapping[str, str]) -> Compiled:
+        with collector_paused():
+            if machine.runs_here():
+                begin_native_calls()
+            program = native_program(
+                module, machine, cache=cache, rounding=rounding, schedules=given
+            )
+        return Compiled(
+            program,
+            bound,
+            structure or FlatStructure(names),
+            partial(render, module, target=machine, rounding=rounding, schedules=given),
+            seeds,
         )
-    return Compiled(
-        program,
-        bound,
-        structure or FlatStructure(names),
-        partial(render, module, target=machine, rounding=rounding, schedules=schedules),
-        seeds,
-    )
+
+    given = dict(schedules or {})
+    made = compiled(given)
+    if tune:
+        from lamina.runtime.tuning import tuned_schedules
+
+        found = tuned_schedules(
+            module, made, machine, tune, cache=cache, rounding=rounding, schedules=given
+        )
+        made = compiled({**given, **found}) if found else made
+    return made
 
 
 def native_program(

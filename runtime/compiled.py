@@ -134,6 +134,13 @@ class Compiled:
         return self._outputs
 
     @property
+    def bound(self) -> BoundProgram:
+        """The program with its memory; ExecutionError where it is for another machine."""
+        if self._program.code is None:
+            _refuse()
+        return self._bound
+
+    @property
     def kernels(self) -> Kernels:
         """The native kernels, each with the ops fused into it; prints as a table."""
         return self._measured or self._program.kernels

@@ -92,6 +92,10 @@ class Kernels(Sequence[Kernel]):
                     lines.append(f"{kernel.name}: {reason.strip()}")
         return "\n".join(lines) or "every op that could be was fused"
 
+    def schedules(self) -> str:
+        """The schedule of each kernel that has one, a line each."""
+        return "\n".join(f"{k.name}: {k.schedule}" for k in self._kernels if k.schedule)
+
     def __repr__(self) -> str:
         header = ("kernel", "calls", "bytes", "flops", "roofline us", "measured us", "ops")
         rows = [

@@ -58,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--explain-fusion", action="store_true", help="say why kernels were not joined")
     add("--print-ir", metavar="LAYER", help=f"show a layer: {', '.join(LAYERS)}")
     add("--target", help=f"{', '.join(Target.names())} (default: host)")
+    add("--print-schedules", action="store_true", help="show how each kernel runs")
+    add("--tune", type=float, default=0, metavar="SECONDS", help="measure other schedules first")
     add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
     return parser
 
@@ -70,7 +72,11 @@ def _run(options: argparse.Namespace) -> None:
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}
     inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in _BOUND_KINDS]
     compiled = compile_module(
-        module.clone(), target=options.target, constants=bound, cache=not options.no_cache
+        module.clone(),
+        target=options.target,
+        constants=bound,
+        cache=not options.no_cache,
+        tune=options.tune,
     )
     if options.print_ir:
         print(compiled.ir(options.print_ir))
@@ -80,6 +86,8 @@ def _run(options: argparse.Namespace) -> None:
         print(compiled.memory)
     if options.explain_fusion:
         print(compiled.kernels.explain())
+    if options.print_schedules:
+        print(compiled.kernels.schedules())
     if not compiled.runs_here and (
         options.print_ir or options.print_kernels or options.print_memory
     ):

@@ -69,7 +69,7 @@ class ObjectTarget(Target):
 
 @dataclass(frozen=True)
 class LedgerTarget(Target):
-    """The kernels that a program becomes: ops, calls, bytes, flops, estimate, reasons."""
+    """The kernels that a program becomes: ops, calls, bytes, flops, estimate, why, how."""
 
     name = "ledger"
 
@@ -78,6 +78,7 @@ class LedgerTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Lower a copy of the module to kernels if it stands higher, and write the table."""
         from lamina.codegen.target import Target as Machine
+        from lamina.passes.schedule.schedule_texts import schedule_texts
         from lamina.runtime.kernels import kernels_of
         from lamina.runtime.layers import layer_of, lower
 
@@ -87,7 +88,10 @@ class LedgerTarget(Target):
         if layer not in ("fused", "bufferized", "scheduled"):
             lower(lowered, layer, "fused", machine)
         kernels = kernels_of(lowered, machine)
-        output.write(f"{kernels}\n{kernels.explain()}\n")
+        if layer != "scheduled":
+            lower(lowered, layer_of(lowered), "bufferized", machine)
+            kernels = kernels.with_schedules(schedule_texts(lowered))
+        output.write(f"{kernels}\n{kernels.explain()}\n{kernels.schedules()}\n")
 
 
 def check_scheduled(module: ModuleOp, target: str) -> None:

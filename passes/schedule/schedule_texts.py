@@ -47,13 +47,10 @@ def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Cont
 
 def _give(kernel: func.FuncOp, text: str, context: Context) -> None:
     where = f"schedules: '{kernel.sym_name.data}'"
-    try:
-        given = Parser(context, text, where).parse_attribute()
-    except (ParseError, VerifyException) as error:
-        raise InputError(f"{where}: {error}") from error
+    given = parse_schedule(text, context, where)
     parts, nests = parts_of(kernel), _nests(kernel)
     wanted = [part.kind for part in parts] + [ScheduleAttr] * len(nests)
-    entries: list[Attribute] = list(given) if isinstance(given, ArrayAttr) else []
+    entries = list(given)
     fitting = len(entries) == len(wanted) and all(map(isinstance, entries, wanted))
     if not fitting:
         shown = ", ".join(f"#{kind.name}<...>" for kind in wanted)
@@ -65,6 +62,17 @@ def _give(kernel: func.FuncOp, text: str, context: Context) -> None:
             nest.verify()
         except VerifyException as error:
             raise InputError(f"{where}: {error}") from error
+
+
+def parse_schedule(text: str, context: Context, where: str = "schedule") -> ArrayAttr[Attribute]:
+    """The array that a text is. Raises InputError, naming `where`, for what is none."""
+    try:
+        given = Parser(context, text, where).parse_attribute()
+    except (ParseError, VerifyException) as error:
+        raise InputError(f"{where}: {error}") from error
+    if not isinstance(given, ArrayAttr):
+        raise InputError(f"{where}: it is an array of schedules, not {given}")
+    return given
 
 
 def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:

@@ -1,0 +1,51 @@
+"""Schedules beside the chosen one: one clause of one part or nest changed, for tuning.
+
+What they give may be illegal or slower; who asks tries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from lamina.dialects.loop.schedules import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
+
+MOST_UNROLL = 16
+"""Vectors in one step: more are spilled on any target."""
+LEFT_ALONE = frozenset({"compute_with", "inner", "order", "transpose", "online", "algorithm"})
+"""Clauses that say what the loops are, not how large."""
+
+
+def alternatives(clauses: Clauses) -> Iterator[Clauses]:
+    """The schedule with one clause twice or half as large, turned round or off."""
+    for entry in fields(clauses):
+        if entry.name in LEFT_ALONE and entry.metadata["kind"] is not WORD:
+            continue
+        value = getattr(clauses, entry.name)
+        if value is None and entry.name != "unroll":
+            continue
+        for other in _others(entry.metadata["kind"], entry.metadata["words"], value):
+            if not (entry.name == "unroll" and other > MOST_UNROLL):
+                yield replace(clauses, **{entry.name: other})
+
+
+def _others(kind: object, words: tuple[str, ...], value: Any) -> Iterator[Any]:
+    if kind is FLAG:
+        yield not value
+    elif kind is NUMBER:
+        yield from _near(value or 1)
+    elif kind is BY:
+        yield from (By(value.dim, count) for count in _near(value.count))
+    elif kind is NUMBERS and value:
+        yield ()
+    elif kind is WORD:
+        yield from (word for word in words if word != value)
+
+
+def _near(number: int) -> Iterator[int]:
+    yield number * 2
+    if number > 1:
+        yield number // 2
+    if number > 4:
+        yield number * 3 // 4
