@@ -38,7 +38,7 @@ from lamina.passes.cost.team_cost import (
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.schedule.choose_products import choose_products
 from lamina.passes.schedule.choose_rows import PARALLEL_WORK, choose_rows, work
-from lamina.passes.schedule.choose_sweeps import decide, widest_bits
+from lamina.passes.schedule.choose_sweeps import decide, element_bits
 from lamina.passes.schedule.choose_unstructured import choose_unstructured
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
@@ -129,7 +129,7 @@ def _choose_stores(stage: Stage, past: frozenset[SSAValue]) -> None:
 
 def _verify_lanes(stage: Stage, target: Target) -> None:
     """Raises InputError for vectors of more lanes than the target has."""
-    vectors, most = stage.schedule.vectorize, target.lanes(widest_bits([stage]))
+    vectors, most = stage.schedule.vectorize, target.lanes(element_bits([stage], target))
     if vectors is not None and vectors.count > most:
         raise illegal(
             stage.op, f"vectorize: {vectors.count} lanes; target {target.name} has {most}"

@@ -62,6 +62,8 @@ which is a whole row of tiles away. Neither order of access is one that the hard
 AHEAD_BYTES = 1 << 14
 """How far ahead rows are fetched: what memory delivers while one row of usual length is
 computed."""
+HALF_BITS = 16
+"""Width of half floats: what is no wider fills vectors with more lanes than f32 does."""
 BYTES_AHEAD = 2048
 """How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
 
@@ -105,7 +107,11 @@ def choose_sweeps(sweeps: Sequence[Sweep], around: SweepSurroundings) -> None:
 
 def lanes_of(stages: Sequence[Stage], extent: int, target: Target) -> int:
     """Vector length: the target's, but no longer than the extent's next power of two."""
-    lanes = target.lanes(widest_bits(stages))
+    return fitting_lanes(target.lanes(widest_bits(stages)), extent)
+
+
+def fitting_lanes(lanes: int, extent: int) -> int:
+    """So many lanes, but no more than the extent's next power of two."""
     while lanes > 1 and lanes // 2 >= extent:
         lanes //= 2
     return lanes
@@ -120,16 +126,39 @@ def widest_bits(stages: Sequence[Stage]) -> int:
     return 32
 
 
+def element_bits(stages: Sequence[Stage], target: Target) -> int:
+    """Width of the widest element that nests touch or compute, where vectors may be so narrow.
+
+    Where bytes have no masks of their own, the tail of a long vector of them would take a branch
+    for each.
+    """
+    if not target.has("avx512bw"):
+        return widest_bits(stages)
+    bits = 8
+    for stage in stages:
+        kinds = [access.element for access in stage.accesses()]
+        kinds += [result.type for op in stage.op.block.ops for result in op.results]
+        for kind in kinds:
+            width = getattr(kind, "bitwidth", None)
+            if width is None or width > HALF_BITS:
+                return widest_bits(stages)
+            bits = max(bits, width)
+    return bits
+
+
 def _vectors(sweep: Sweep, target: Target) -> None:
     """The dimension and lanes of vectors, and whether reads are turned for them."""
     stage = sweep.stages[0]
-    order = sweep.order[stage]
+    order, extents = sweep.order[stage], sweep.extents
     given = stage.schedule.vectorize
     place = vector_place(sweep) if given is None else order.index(given.dim)
-    decide(stage, vectorize=By(order[place], lanes_of(sweep.stages, sweep.extents[place], target)))
     if len(order) == 2 and place == 1 and all(s.is_pointwise for s in sweep.stages):
         lanes = target.lanes(widest_bits(sweep.stages))
         decide(stage, transpose=transposed_dim(stage, order[:1], order[1], lanes))
+    lanes = lanes_of(sweep.stages, extents[place], target)
+    if stage.schedule.transpose is None and place not in sweep.kept:
+        lanes = fitting_lanes(target.lanes(element_bits(sweep.stages, target)), extents[place])
+    decide(stage, vectorize=By(order[place], lanes))
 
 
 def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:

@@ -47,6 +47,18 @@ def test_every_tail_length(build: Build, execute: Execute) -> None:
         np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("element", ["i1", "i8"])
+def test_every_tail_length_of_narrow_elements(build: Build, execute: Execute, element: str) -> None:
+    """Vectors of bytes have up to 64 lanes."""
+    results, arrays = [], []
+    for length in range(1, 140):
+        x = build.argument((length,), element)
+        results.append(build.pointwise(f"arith.andi %p0, %p0 : {element}", x, element=element))
+        arrays.append(sample((length,), element))
+    for got, wanted in zip(execute(build.text(*results), *arrays), arrays, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 @pytest.mark.parametrize(
     ("element", "op", "reference"),
     [
