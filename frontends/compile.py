@@ -11,9 +11,10 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
+from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.compile import collector_paused, compile_module
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.layers import parse
+from lamina.runtime.layers import DEFAULT, parse
 
 
 def compile(  # noqa: A001 - used as lamina.compile
@@ -25,6 +26,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     rounding: str = "kernel",
     schedules: Mapping[str, str] | None = None,
     tune: float = 0,
+    pipeline: Pipeline | None = None,
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -43,11 +45,12 @@ def compile(  # noqa: A001 - used as lamina.compile
     `Compiled.kernels[i].schedule`, by the kernel's name; what a text leaves open is chosen.
     `tune` is a number of seconds in which other schedules are measured on this machine, with random
     arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
+    `pipeline` says how the passes differ from the compiler's own, see `lamina.Pipeline`.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
     """
-    options = _Options(target, cache, rounding, schedules, tune)
+    options = _Options(target, cache, rounding, schedules, tune, pipeline or DEFAULT)
     if isinstance(program, ModuleOp):
         verify_module(program)
         return _compile_module(program.clone(), constants, options)
@@ -73,6 +76,7 @@ class _Options:
     rounding: str
     schedules: Mapping[str, str] | None
     tune: float
+    pipeline: Pipeline
 
 
 def _compile_module(
@@ -86,6 +90,7 @@ def _compile_module(
         rounding=options.rounding,
         schedules=options.schedules,
         tune=options.tune,
+        pipeline=options.pipeline,
         **others,
     )
 

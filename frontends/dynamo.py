@@ -31,6 +31,7 @@ from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
 from lamina.runtime.compile import (
+    LoweringOptions,
     collector_paused,
     native_program,
     open_unbound_arguments,
@@ -56,7 +57,8 @@ def lamina_backend(
       counter, through `.data` or a NumPy view, are seen if they change that number, as writes to
       all of a tensor do. "passed" reads all weights in each call. "frozen" keeps what each
       module had at its first call: packed, or as a copy.
-    - `target`, `cache`, `rounding`: as in `lamina.compile`; the target must be able to run here.
+    - `target`, `cache`, `rounding`, `pipeline`: as in `lamina.compile`; the target must be able
+      to run here.
 
     All of torch's modes are taken, and mean the same: costs choose schedules, nothing is timed.
 
@@ -64,13 +66,13 @@ def lamina_backend(
     need gradients, for ops that cannot be compiled and for ops that read some of what they write,
     ArgumentError for unknown options; Dynamo hands either on as `BackendCompilerFailed`.
     """
-    weights, target, cache, rounding = read_options(mode, options)
+    weights, target, cache, lowering = read_options(mode, options)
     refuse_layouts(example_inputs)
     _make_static(example_inputs)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         _refuse_lazy(inputs)
-        return _compile_graph(graph, weights, target, cache, rounding)
+        return _compile_graph(graph, weights, target, cache, lowering)
 
     backend: Any = aot_autograd(
         fw_compiler=_refuse_training,
@@ -132,7 +134,7 @@ def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Ca
 
 
 def _compile_graph(
-    graph: fx.GraphModule, weights: str, target: Target, cache: bool, rounding: str
+    graph: fx.GraphModule, weights: str, target: Target, cache: bool, lowering: LoweringOptions
 ) -> Callable[[list[Any]], list[Any]]:
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
@@ -140,7 +142,7 @@ def _compile_graph(
     bindable = static if weights != "passed" else set[int]()
     with collector_paused():
         imported = import_dynamo_graph(graph, bindable, _regenerated(graph, metadata))
-        program = native_program(imported.module, target, cache=cache, rounding=rounding)
+        program = native_program(imported.module, target, cache=cache, options=lowering)
     if program.code is None:
         raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
 
@@ -151,7 +153,7 @@ def _compile_graph(
         kept = {slot.name: None for slot in argument_slots(main) if slot.kind == "constant"}
         open_unbound_arguments(main, argument_slots(main), kept)
         with collector_paused():
-            return native_program(opened, target, cache=cache, rounding=rounding)
+            return native_program(opened, target, cache=cache, options=lowering)
 
     return DynamoCall(imported, program, frozen=weights == "frozen", reading=reading)
 

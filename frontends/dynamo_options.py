@@ -8,19 +8,21 @@ import torch
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.frontends.dynamo_call import WEIGHT_MODES
+from lamina.lowering.custom_pipeline import Pipeline
 from lamina.lowering.pipeline import ROUNDINGS
-from lamina.runtime.compile import as_target
+from lamina.runtime.compile import LoweringOptions, as_target
+from lamina.runtime.layers import DEFAULT
 
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """torch's modes, which all mean the same here: costs choose schedules, and nothing is timed."""
 
-_OPTIONS = ("weights", "target", "cache", "rounding")
+_OPTIONS = ("weights", "target", "cache", "rounding", "pipeline")
 
 
 def read_options(
     mode: str | None, options: Mapping[str, Any] | None
-) -> tuple[str, Target, bool, str]:
-    """How weights are read, the target, whether to cache, and the rounding.
+) -> tuple[str, Target, bool, LoweringOptions]:
+    """How weights are read, the target, whether to cache, and how to lower.
 
     Raises ArgumentError for what there is not.
     """
@@ -37,7 +39,11 @@ def read_options(
     rounding = chosen.get("rounding", ROUNDINGS[0])
     if rounding not in ROUNDINGS:
         raise ArgumentError(f"rounding={rounding!r}: one of {', '.join(ROUNDINGS)}")
-    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), rounding
+    passes = chosen.get("pipeline", DEFAULT)
+    if not isinstance(passes, Pipeline):
+        raise ArgumentError(f"pipeline={passes!r}: it takes a lamina.Pipeline")
+    lowering = LoweringOptions(rounding, passes=passes)
+    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), lowering
 
 
 def refuse_layouts(example_inputs: Sequence[Any]) -> None:

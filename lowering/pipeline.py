@@ -11,11 +11,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
 from lamina.passes.contracts.pass_states import verify_state
+from lamina.passes.contracts.verify_program import verify_program
 from lamina.passes.registry import PASSES, load_pass
 
 _DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
@@ -175,21 +176,50 @@ def _spec(name: str, target: str, rounding: str) -> str:
     return name
 
 
-def run_pipeline(module: ModuleOp, specs: Sequence[str], context: Context) -> None:
-    """Run pass specs, as `lamina-opt -p` takes them, on a module in place.
+Pass = ModulePass | str
+"""A pass, or its spec as `lamina-opt -p` takes it."""
+
+
+def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> None:
+    """Run passes on a module in place; behind one that is not Lamina's, verify the program.
 
     Raises InputError for an unknown pass, for options that it does not have, and for a pass that
     is not for a program in this state.
     """
     for spec in specs:
-        coming = _pass(spec)
+        coming = pass_of(spec)
         verify_state(module, coming.name)
         coming.apply(context, module)
+        if not type(coming).__module__.startswith("lamina."):
+            _verify_behind(coming, module)
+
+
+def _verify_behind(foreign: ModulePass, module: ModuleOp) -> None:
+    try:
+        verify_program(module)
+    except (InputError, VerifyException) as error:
+        raise InputError(
+            f"pass '{foreign.name}' leaves a program that is not valid: {error}"
+        ) from (error)
+
+
+def pass_of(spec: Pass) -> ModulePass:
+    """The pass that a spec means. Raises InputError for an unknown one, and for its options."""
+    return spec if isinstance(spec, ModulePass) else _pass(spec)
 
 
 def quoted_names(specs: str) -> str:
     """Specs with quotes around names that have dots, such as `aten.gelu.default` in an option."""
     return _DOTTED.sub(lambda m: m[0] if m[0].startswith('"') else f'"{m[0]}"', specs)
+
+
+def _class_of(name: str) -> type[ModulePass]:
+    """The class of a pass of Lamina's or of xDSL's. Raises KeyError for other names."""
+    if name in PASSES:
+        return load_pass(name)
+    from xdsl.transforms import get_all_passes
+
+    return get_all_passes()[name]()
 
 
 @cache
@@ -199,7 +229,7 @@ def _pass(text: str) -> ModulePass:
         return load_pass(text)()
     try:
         spec = parse_spec(quoted_names(text))
-        kind = load_pass(spec.name)
+        kind = _class_of(spec.name)
     except ArgSpecParseError as error:
         raise InputError(f"'{text}' is no pass with options, as in name{{option=1}}") from error
     except KeyError as error:

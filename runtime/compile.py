@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
+from lamina.lowering.custom_pipeline import Pipeline
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
 from lamina.runtime.compiled import Compiled, Program
@@ -22,12 +24,46 @@ from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
-from lamina.runtime.layers import layer_of, lower, render, verify_scheduled
+from lamina.runtime.layers import DEFAULT, layer_of, lower, render, verify_scheduled
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.random_state import SeedSource
 
 BOUND_KINDS = ("parameter", "buffer", "constant")
 """Kinds of arguments that are bound when a program is compiled, not passed in each call."""
+
+
+@dataclass(frozen=True)
+class LoweringOptions:
+    """How a program is taken down: where half floats are rounded, given schedules, the passes."""
+
+    rounding: str = "kernel"
+    schedules: Mapping[str, str] = field(default_factory=dict[str, str])
+    passes: Pipeline = DEFAULT
+
+    @property
+    def key(self) -> str | None:
+        """What tells it from others; None where nothing does, so that nothing is cached."""
+        passes = self.passes.key
+        return passes and f"{self.rounding} {sorted(self.schedules.items())} {passes}"
+
+    def lower(
+        self, module: ModuleOp, start: str, stop: str, target: Target, *, enters: bool = True
+    ) -> None:
+        """Takes a module from one layer to another, see `layers.lower`."""
+        lower(
+            module,
+            start,
+            stop,
+            target,
+            self.rounding,
+            enters=enters,
+            schedules=self.schedules,
+            passes=self.passes,
+        )
+
+
+DEFAULT_LOWERING = LoweringOptions()
+"""The compiler as it is."""
 
 
 def compile_module(
@@ -41,6 +77,7 @@ def compile_module(
     seeds: SeedSource | None = None,
     schedules: Mapping[str, str] | None = None,
     tune: float = 0,
+    pipeline: Pipeline = DEFAULT,
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
@@ -63,14 +100,20 @@ def compile_module(
         with collector_paused():
             if machine.runs_here():
                 begin_native_calls()
-            program = native_program(
-                module, machine, cache=cache, rounding=rounding, schedules=given
-            )
+            options = LoweringOptions(rounding, given, pipeline)
+            program = native_program(module, machine, cache=cache, options=options)
         return Compiled(
             program,
             bound,
             structure or FlatStructure(names),
-            partial(render, module, target=machine, rounding=rounding, schedules=given),
+            partial(
+                render,
+                module,
+                target=machine,
+                rounding=rounding,
+                schedules=given,
+                passes=pipeline,
+            ),
             seeds,
         )
 
@@ -79,9 +122,8 @@ def compile_module(
     if tune:
         from lamina.runtime.tuning import tuned_schedules
 
-        found = tuned_schedules(
-            module, made, machine, tune, cache=cache, rounding=rounding, schedules=given
-        )
+        options = LoweringOptions(rounding, given, pipeline)
+        found = tuned_schedules(module, made, machine, tune, cache=cache, options=options)
         made = compiled({**given, **found}) if found else made
     return made
 
@@ -91,19 +133,15 @@ def native_program(
     target: Target,
     *,
     cache: bool,
-    rounding: str = "kernel",
-    schedules: Mapping[str, str] | None = None,
+    options: LoweringOptions = DEFAULT_LOWERING,
 ) -> Program:
     """Machine code for `module`, which stays as it is.
 
     It comes from the disk cache if it is there. Constants are no part of it, so that programs
     which differ in their weights only are the same.
     """
-    code, metadata = (
-        _cached(module, target, rounding, schedules or {})
-        if cache
-        else _compile(module, target, rounding, schedules or {})
-    )
+    make = _cached if cache else _compile
+    code, metadata = make(module, target, options)
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
         Executable(code, metadata, target) if target.runs_here() else None,
@@ -115,7 +153,7 @@ def native_program(
 
 
 def _cached(
-    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
+    module: ModuleOp, target: Target, options: LoweringOptions
 ) -> tuple[bytes, ProgramMetadata]:
     """What `_compile` gives, from the disk if possible."""
     from lamina.codegen.jit import CODEGEN_VERSION, default_options
@@ -123,30 +161,30 @@ def _cached(
 
     # What a compiler makes that somebody has changed in this process is not for other processes,
     # and what they made is not for it.
-    disk = usable_cache() if modification() is None else None
+    disk = usable_cache() if modification() is None and options.key is not None else None
     if disk is None:
-        return _compile(module, target, rounding, schedules)
-    options = f"{CODEGEN_VERSION} {default_options()} {rounding} {sorted(schedules.items())}"
+        return _compile(module, target, options)
+    parts = f"{CODEGEN_VERSION} {default_options()} {options.key}"
     places = MessagePlaces.of(module)
-    key = cache_key(str(module), places.pattern, target.key(), options)
+    key = cache_key(str(module), places.pattern, target.key(), parts)
     found = disk.get(key)
     if found is not None:
         with suppress(ValueError, TypeError, LookupError):  # metadata of another making
             return found[0], places.placed(ProgramMetadata.from_json(found[1]))
-    code, metadata = _compile(module, target, rounding, schedules)
+    code, metadata = _compile(module, target, options)
     disk.put(key, code, places.numbered(metadata).to_json())
     return code, metadata
 
 
 def _compile(
-    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
+    module: ModuleOp, target: Target, options: LoweringOptions
 ) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
     from lamina.codegen.jit import compile_object, default_options
     from lamina.codegen.llvm_emitter import emit_module
 
     lowered = module.clone()
-    kernels = _lower_to_scheduled(lowered, target, rounding, schedules)
+    kernels = _lower_to_scheduled(lowered, target, options)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
@@ -157,13 +195,11 @@ def _compile(
     return compile_object(emitted.text, target), metadata
 
 
-def _lower_to_scheduled(
-    module: ModuleOp, target: Target, rounding: str, schedules: Mapping[str, str]
-) -> Kernels:
+def _lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptions) -> Kernels:
     """Lowers in place; gives the kernels with their schedules."""
     start = layer_of(module)
     if start == "scheduled":
-        if schedules:
+        if options.schedules:
             raise InputError("schedules: the kernels of the program are loops already")
         verify_scheduled(module)
         return kernels_of(module, target)
@@ -171,22 +207,22 @@ def _lower_to_scheduled(
 
     enters = start == "bufferized"
     if not enters:
-        _lower_to_fused(module, start, target, rounding)
+        _lower_to_fused(module, start, target, options)
         start = "fused"
     kernels = kernels_of(module, target)
-    lower(module, start, "bufferized", target, rounding, enters=enters, schedules=schedules)
+    options.lower(module, start, "bufferized", target, enters=enters)
     kernels = kernels.with_schedules(schedule_texts(module))
-    lower(module, "bufferized", "scheduled", target, rounding, enters=False)
+    options.lower(module, "bufferized", "scheduled", target, enters=False)
     return kernels
 
 
-def _lower_to_fused(module: ModuleOp, start: str, target: Target, rounding: str) -> None:
+def _lower_to_fused(module: ModuleOp, start: str, target: Target, options: LoweringOptions) -> None:
     """Lowers; refuses unknown extern kernels where their calls still have lines."""
     reached = start if start in ("loop", "fused") else "loop"
-    lower(module, start, reached, target, rounding)
+    options.lower(module, start, reached, target)
     for error in refused_calls(module):
         raise error
-    lower(module, reached, "fused", target, rounding, enters=False)
+    options.lower(module, reached, "fused", target, enters=False)
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:

@@ -11,12 +11,16 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.loop import LONE_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
+from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
-from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.lowering.pipeline import Pass, pipeline, run_pipeline
 from lamina.passes.contracts.verify_program import verify_program
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""
+
+DEFAULT = Pipeline()
+"""The compiler's passes as they are."""
 
 _DIALECT_LAYERS = ("aten", "core_aten", "prims", "loop")
 
@@ -59,20 +63,22 @@ def lower(
     *,
     enters: bool = True,
     schedules: Mapping[str, str] | None = None,
+    passes: Pipeline = DEFAULT,
 ) -> None:
     """Takes `module` from layer `start` down to layer `stop`, in place.
 
     With `enters` false it is known to hold to the contract of `start`, as passes just left it so.
-    `schedules` are those of kernels by name, where `choose-schedule` is on the way.
+    `schedules` are those of kernels by name, where `choose-schedule` is on the way; `passes` says
+    how the compiler's passes differ.
     Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
     for one that cannot be taken further.
     """
     if start == stop and not enters:
         return
-    specs = pipeline(
-        start=start, stop=stop, target=target.spelled, rounding=rounding, enters=enters
+    specs = passes.applied(
+        pipeline(start=start, stop=stop, target=target.spelled, rounding=rounding, enters=enters)
     )
-    choosing = [n for n, spec in enumerate(specs) if spec.startswith("choose-schedule")]
+    choosing = [n for n, spec in enumerate(specs) if name_of(spec) == "choose-schedule"]
     if schedules and choosing:
         from lamina.passes.schedule.schedule_texts import give_schedules
 
@@ -88,7 +94,7 @@ def verify_scheduled(module: ModuleOp) -> None:
     _run(module, ("verify-scheduled",))
 
 
-def _run(module: ModuleOp, specs: Sequence[str]) -> None:
+def _run(module: ModuleOp, specs: Sequence[Pass]) -> None:
     try:
         run_pipeline(module, specs, Context())
     except LaminaError:
@@ -103,6 +109,7 @@ def render(
     target: Target,
     rounding: str = "kernel",
     schedules: Mapping[str, str] | None = None,
+    passes: Pipeline = DEFAULT,
 ) -> str:
     """The text of `module`, which stays as it is, at `layer` (see `LAYERS`).
 
@@ -113,7 +120,7 @@ def render(
         raise InputError(f"the program came in at layer {start}; there is no {layer} above it")
     lowered = module.clone()
     stop = layer if layer in MODULE_LAYERS else "scheduled"
-    lower(lowered, start, stop, target, rounding, schedules=schedules)
+    lower(lowered, start, stop, target, rounding, schedules=schedules, passes=passes)
     if layer in MODULE_LAYERS:
         return str(lowered)
     from lamina.codegen.jit import emit_assembly, emit_llvm_ir

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -41,6 +42,20 @@ SEARCH_SHARE = 0.75
 """Part of the budget for trials; the rest is for the last comparison."""
 FINAL_REPEATS = 30
 """Runs of each kernel in the last comparison."""
+
+
+class Lowers(Protocol):
+    """How a program is taken down, see `compile.LoweringOptions`."""
+
+    @property
+    def key(self) -> str | None:
+        """What tells it from others."""
+        ...
+
+    def lower(self, module: ModuleOp, start: str, stop: str, target: Target) -> None:
+        """Takes a module from one layer to another."""
+        ...
+
 
 Report = Callable[[str], None]
 
@@ -195,14 +210,13 @@ def tuned_schedules(
     seconds: float,
     *,
     cache: bool,
-    rounding: str,
-    schedules: Mapping[str, str],
+    options: Lowers,
 ) -> dict[str, str]:
     """What `tune` finds for a program at any layer, from the disk cache if it was found before."""
     lowered = module.clone()
-    lower(lowered, layer_of(lowered), "bufferized", target, rounding, schedules=schedules)
-    disk = usable_cache() if cache and modification() is None else None
-    key = cache_key("tuned", str(lowered), target.key())
+    options.lower(lowered, layer_of(lowered), "bufferized", target)
+    disk = usable_cache() if cache and modification() is None and options.key is not None else None
+    key = cache_key("tuned", str(lowered), target.key(), options.key or "")
     if disk is not None and (found := disk.get(key)) is not None:
         return json.loads(found[1])
     made = tune(lowered, compiled, target, seconds, _print)

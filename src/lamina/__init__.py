@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
     from lamina.frontends.exported_program import import_exported_program
+    from lamina.lowering.custom_pipeline import Pipeline
     from lamina.runtime.compiled import Compiled
     from lamina.runtime.extern_kernels.registry import extern_kernel
     from lamina.runtime.kernels import Kernel
@@ -46,6 +47,7 @@ _EXPORTS: dict[str, str] = {
     "Kernel": "lamina.runtime.kernels",
     "LAYERS": "lamina.runtime.layers",
     "LaminaError": "lamina.dialects.errors",
+    "Pipeline": "lamina.lowering.custom_pipeline",
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
     "compile": "lamina.frontends.compile",
@@ -67,6 +69,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "LaminaError",
+    "Pipeline",
     "Target",
     "UnsupportedError",
     "compile",
