@@ -1,10 +1,11 @@
 """`arith` ops: scalars and vectors of integers, indices and floats."""
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float32Type
+from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter.bfloat16 import extend, truncate
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop import vector_arith
 
@@ -221,55 +222,6 @@ def _index_cast(w: FunctionWriter, op: Operation) -> None:
     w.assign(result, f"{instruction} {w.typed(source)} to {w.type(result)}")
 
 
-def _extend(w: FunctionWriter, op: arith.ExtFOp) -> None:
-    source, count = op.input, types.count_of(op.input.type)
-    if not isinstance(types.element_of(source.type), BFloat16Type):
-        w.assign(op.result, f"fpext {w.typed(source)} to {w.type(op.result)}")
-        return
-    wide, single = types.vector_of("i32", count), types.vector_of("float", count)
-    bits = w.emit(f"zext {w.typed(source)} to {wide}")
-    shift = types.splat("i32", "16") if count else "16"
-    high = w.emit(f"shl {wide} {bits}, {shift}")
-    value = w.emit(f"bitcast {wide} {high} to {single}")
-    if w.type(op.result) != single:
-        value = w.emit(f"fpext {single} {value} to {w.type(op.result)}")
-    w.bind(op.result, value)
-
-
-def _truncate(w: FunctionWriter, op: arith.TruncFOp) -> None:
-    source = op.input
-    if not isinstance(types.element_of(op.result.type), BFloat16Type):
-        w.assign(op.result, f"fptrunc {w.typed(source)} to {w.type(op.result)}")
-        return
-    if not isinstance(types.element_of(source.type), Float32Type):
-        raise unsupported(op, "rounds to bf16 from f32 only", "arith.truncf to f32 first")
-    w.bind(op.result, round_to_bfloat16(w, w.value(source), types.count_of(source.type)))
-
-
-def round_to_bfloat16(w: FunctionWriter, value: str, count: int) -> str:
-    """f32 to the nearest bfloat16, ties to even, NaN kept quiet; in integers.
-
-    LLVM calls a library for this where the CPU has no instruction, and the x86 instruction
-    takes subnormals for zeros.
-    """
-    single, wide = types.vector_of("float", count), types.vector_of("i32", count)
-    condition, narrow = types.vector_of("i1", count), types.vector_of("i16", count)
-
-    def constant(number: int) -> str:
-        return types.splat("i32", str(number)) if count else str(number)
-
-    bits = w.emit(f"bitcast {single} {value} to {wide}")
-    high = w.emit(f"lshr {wide} {bits}, {constant(16)}")
-    odd = w.emit(f"and {wide} {high}, {constant(1)}")
-    half = w.emit(f"add {wide} {odd}, {constant(0x7FFF)}")
-    rounded = w.emit(f"add {wide} {bits}, {half}")
-    shifted = w.emit(f"lshr {wide} {rounded}, {constant(16)}")
-    quiet = w.emit(f"or {wide} {high}, {constant(0x40)}")
-    nan = w.emit(f"fcmp uno {single} {value}, {value}")
-    chosen = w.emit(f"select {condition} {nan}, {wide} {quiet}, {wide} {shifted}")
-    return w.emit(f"trunc {wide} {chosen} to {narrow}")
-
-
 EMITTERS: dict[type[Operation], Emitter] = {
     **dict.fromkeys(_BINARY, _binary),
     **dict.fromkeys(_FLOAT_BINARY, _float_binary),
@@ -292,6 +244,6 @@ EMITTERS: dict[type[Operation], Emitter] = {
     arith.NegfOp: _negate,
     arith.BitcastOp: _bitcast,
     arith.IndexCastOp: _index_cast,
-    arith.ExtFOp: _extend,
-    arith.TruncFOp: _truncate,
+    arith.ExtFOp: extend,
+    arith.TruncFOp: truncate,
 }

@@ -29,3 +29,38 @@ func.func @main(%x: memref<64xf32>, %b: memref<64xbf16>, %h: memref<64xf16>, %y:
   func.call @convert(%x, %b, %h, %y) : (memref<64xf32>, memref<64xbf16>, memref<64xf16>, memref<2x64xf32>) -> ()
   func.return
 }
+
+// What keeps the digits of bf16 is not rounded: signs, extremes, choices, constants of few digits.
+// CHECK-LABEL: define internal void @kept
+// CHECK-NOT:   fcmp uno
+// CHECK-NOT:   add <16 x i32>
+// CHECK:       [[H:%.*]] = lshr <16 x i32> {{.*}}
+// CHECK-NEXT:  trunc <16 x i32> [[H]] to <16 x i16>
+// CHECK-NEXT:  store <16 x i16>
+// A constant of more digits may be the result.
+// CHECK-LABEL: define internal void @rounded
+// CHECK:       fcmp uno
+func.func private @kept(%b: memref<16xbf16> {llvm.noalias}, %y: memref<16xbf16> {llvm.noalias}) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %v = vector.load %b[%c0] : memref<16xbf16>, vector<16xbf16>
+  %e = arith.extf %v : vector<16xbf16> to vector<16xf32>
+  %n = arith.negf %e : vector<16xf32>
+  %a = math.absf %n : vector<16xf32>
+  %s = arith.constant dense<true> : vector<16xi1>
+  %t = loop.select %s, %a, %half : vector<16xi1>, vector<16xf32>, vector<16xf32> -> vector<16xf32>
+  %p = arith.truncf %t : vector<16xf32> to vector<16xbf16>
+  vector.store %p, %y[%c0] : memref<16xbf16>, vector<16xbf16>
+  func.return
+}
+
+func.func private @rounded(%b: memref<16xbf16> {llvm.noalias}, %y: memref<16xbf16> {llvm.noalias}) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %tenth = arith.constant dense<0.1> : vector<16xf32>
+  %v = vector.load %b[%c0] : memref<16xbf16>, vector<16xbf16>
+  %e = arith.extf %v : vector<16xbf16> to vector<16xf32>
+  %m = arith.maximumf %e, %tenth : vector<16xf32>
+  %p = arith.truncf %m : vector<16xf32> to vector<16xbf16>
+  vector.store %p, %y[%c0] : memref<16xbf16>, vector<16xbf16>
+  func.return
+}

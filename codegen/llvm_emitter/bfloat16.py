@@ -1,0 +1,117 @@
+"""Conversions between bf16, which is sixteen bits to LLVM, and other floats."""
+
+import struct
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    FloatAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter.writer import FunctionWriter, unsupported
+from lamina.dialects.loop import vector_arith
+
+MOST_STEPS = 12
+"""How many ops are followed to see that a number has the digits of bf16."""
+KEEPING = (
+    arith.NegfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.MaxnumfOp,
+    arith.MinnumfOp,
+    math.AbsFOp,
+    vector.BroadcastOp,
+)
+"""What gives one of its operands, or that with another sign."""
+
+
+def extend(w: FunctionWriter, op: arith.ExtFOp) -> None:
+    """A float to a wider one; bf16 are the upper halves of f32."""
+    source, count = op.input, types.count_of(op.input.type)
+    if not isinstance(types.element_of(source.type), BFloat16Type):
+        w.assign(op.result, f"fpext {w.typed(source)} to {w.type(op.result)}")
+        return
+    wide, single = types.vector_of("i32", count), types.vector_of("float", count)
+    bits = w.emit(f"zext {w.typed(source)} to {wide}")
+    shift = types.splat("i32", "16") if count else "16"
+    high = w.emit(f"shl {wide} {bits}, {shift}")
+    value = w.emit(f"bitcast {wide} {high} to {single}")
+    if w.type(op.result) != single:
+        value = w.emit(f"fpext {single} {value} to {w.type(op.result)}")
+    w.bind(op.result, value)
+
+
+def truncate(w: FunctionWriter, op: arith.TruncFOp) -> None:
+    """A float to the nearest narrower one; of f32 that are bf16 already, the upper half."""
+    source = op.input
+    if not isinstance(types.element_of(op.result.type), BFloat16Type):
+        w.assign(op.result, f"fptrunc {w.typed(source)} to {w.type(op.result)}")
+        return
+    if not isinstance(types.element_of(source.type), Float32Type):
+        raise unsupported(op, "rounds to bf16 from f32 only", "arith.truncf to f32 first")
+    convert = upper_half if is_bfloat16(source) else round_to_bfloat16
+    w.bind(op.result, convert(w, w.value(source), types.count_of(source.type)))
+
+
+def is_bfloat16(value: SSAValue, depth: int = MOST_STEPS) -> bool:
+    """Whether an f32 surely is one of bf16: it was one, and kept its digits."""
+    op = value.owner
+    if depth == 0 or not isinstance(op, Operation):
+        return False
+    if isinstance(op, arith.ExtFOp):
+        return isinstance(types.element_of(op.input.type), BFloat16Type)
+    if isinstance(op, arith.ConstantOp):
+        return all(map(_has_short_digits, _numbers(op.value)))
+    if isinstance(op, arith.SelectOp | vector_arith.SelectOp):
+        return all(is_bfloat16(v, depth - 1) for v in op.operands[1:])
+    return isinstance(op, KEEPING) and all(is_bfloat16(v, depth - 1) for v in op.operands)
+
+
+def _numbers(value: Attribute) -> Sequence[float]:
+    if isinstance(value, FloatAttr):
+        return (value.value.data,)
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return [float(number) for number in value.get_values()]
+    return (0.1,)
+
+
+def _has_short_digits(number: float) -> bool:
+    """Whether the lower half of a number as f32 is zero."""
+    return struct.pack("<f", number)[:2] == bytes(2)
+
+
+def upper_half(w: FunctionWriter, value: str, count: int) -> str:
+    """The bfloat16 that an f32 is, whose lower half is zero."""
+    single, wide = types.vector_of("float", count), types.vector_of("i32", count)
+    bits = w.emit(f"bitcast {single} {value} to {wide}")
+    high = w.emit(f"lshr {wide} {bits}, {types.splat('i32', '16') if count else '16'}")
+    return w.emit(f"trunc {wide} {high} to {types.vector_of('i16', count)}")
+
+
+def round_to_bfloat16(w: FunctionWriter, value: str, count: int) -> str:
+    """f32 to the nearest bfloat16, ties to even, NaN kept quiet; in integers.
+
+    LLVM calls a library for this where the CPU has no instruction, and the x86 instruction
+    takes subnormals for zeros.
+    """
+    single, wide = types.vector_of("float", count), types.vector_of("i32", count)
+    condition, narrow = types.vector_of("i1", count), types.vector_of("i16", count)
+
+    def constant(number: int) -> str:
+        return types.splat("i32", str(number)) if count else str(number)
+
+    bits = w.emit(f"bitcast {single} {value} to {wide}")
+    high = w.emit(f"lshr {wide} {bits}, {constant(16)}")
+    odd = w.emit(f"and {wide} {high}, {constant(1)}")
+    half = w.emit(f"add {wide} {odd}, {constant(0x7FFF)}")
+    rounded = w.emit(f"add {wide} {bits}, {half}")
+    shifted = w.emit(f"lshr {wide} {rounded}, {constant(16)}")
+    quiet = w.emit(f"or {wide} {high}, {constant(0x40)}")
+    nan = w.emit(f"fcmp uno {single} {value}, {value}")
+    chosen = w.emit(f"select {condition} {nan}, {wide} {quiet}, {wide} {shifted}")
+    return w.emit(f"trunc {wide} {chosen} to {narrow}")
