@@ -110,13 +110,16 @@ def _plain(name: str, shape: tuple[int, ...], function: Callable[..., Any]) -> C
     return Cliff(name, "x".join(map(str, shape)), _function(function), randn(shape))
 
 
-def _half_product(dtype: torch.dtype, rows: int, summed: int, columns: int) -> Cliff:
-    """Both operands come with each call, the weight as `nn.Linear` keeps it."""
+def _half_product(
+    dtype: torch.dtype, rows: int, summed: int, columns: int, *, by_rows: bool = False
+) -> Cliff:
+    """Both operands come with each call, the weight as `nn.Linear` keeps it, or `by_rows` of it."""
     kind = {torch.bfloat16: "bf16", torch.float16: "f16"}[dtype]
-    shapes = ((rows, summed), (columns, summed))
-    name = f"{kind} linear, weight of the call"
+    shapes = ((rows, summed), (summed, columns) if by_rows else (columns, summed))
+    name = f"{kind} matmul" if by_rows else f"{kind} linear, weight of the call"
+    function = torch.matmul if by_rows else F.linear
     return Cliff(
-        name, f"{rows}x{summed}x{columns}", _function(F.linear), randn(*shapes, dtype=dtype)
+        name, f"{rows}x{summed}x{columns}", _function(function), randn(*shapes, dtype=dtype)
     )
 
 
@@ -211,6 +214,14 @@ CLIFFS: tuple[Cliff, ...] = (
     _half_product(torch.bfloat16, 4, 2048, 2048),
     _half_product(torch.float16, 512, 768, 3072),
     _half_product(torch.float16, 4, 2048, 2048),
+    _half_product(torch.float16, 8, 2048, 2048),
+    _half_product(torch.float16, 32, 2048, 2048),
+    _half_product(torch.bfloat16, 512, 768, 3072, by_rows=True),
+    _half_product(torch.bfloat16, 512, 3072, 768, by_rows=True),
+    _half_product(torch.bfloat16, 32, 2048, 2048, by_rows=True),
+    _half_product(torch.float16, 512, 768, 3072, by_rows=True),
+    _half_product(torch.float16, 4, 2048, 2048, by_rows=True),
+    _half_product(torch.float16, 32, 2048, 2048, by_rows=True),
     # Complex numbers
     Cliff(
         "complex multiply by a row",

@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "fuse-column-sums": "lamina.passes.fusion.fuse_column_sums:FuseColumnSumsPass",
     "fuse-kernels": "lamina.passes.fusion.fuse_kernels:FuseKernelsPass",
     "merge-small-kernels": "lamina.passes.fusion.merge_small_kernels:MergeSmallKernelsPass",
+    "pack-in-tasks": "lamina.passes.fusion.pack_in_tasks:PackInTasksPass",
     "merge-siblings": "lamina.passes.fusion.merge_siblings:MergeSiblingsPass",
     "elide-rounding": "lamina.passes.numerics.elide_rounding:ElideRoundingPass",
     "outline-kernels": "lamina.passes.fusion.outline_kernels:OutlineKernelsPass",

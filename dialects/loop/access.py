@@ -17,6 +17,10 @@ PAIRS = "lamina.pairs"
 """Attribute of a contraction of bf16 in matrix tiles: the number of the read that is packed in
 pairs of summed elements. The other one has these side by side."""
 
+TASK_PACKED = "lamina.task_packed"
+"""Attribute of a contraction whose column operand is read as it stands: each task packs the panels
+that it multiplies, and widens half floats while it does."""
+
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor or memref value."""
@@ -117,21 +121,30 @@ def is_copy(op: object) -> bool:
 def is_contraction(op: object) -> bool:
     """Whether a generic is a sum of products of two reads that share the reduced dims.
 
-    In matrix tiles (see `PAIRS`) the reads are half floats, and widened in the body.
+    In matrix tiles (see `PAIRS`) the reads are half floats, and widened in the body; so may one be
+    that tasks pack (see `TASK_PACKED`).
     """
     if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
         return False
     if op.sources or not op.reduction_dims:
         return False
-    *widened, product, _ = [None, *op.block.ops] if len(op.block.ops) == 1 else op.block.ops
-    if product is None or product.name not in ("arith.mulf", "arith.muli"):
+    ops = list(op.block.ops)
+    if len(ops) < 2 or ops[-2].name not in ("arith.mulf", "arith.muli"):
         return False
-    if [inner.name for inner in widened] != ["arith.extf"] * (2 if PAIRS in op.attributes else 0):
+    *widened, product, _ = ops
+    if len(widened) not in _widened_reads(op) or any(w.name != "arith.extf" for w in widened):
         return False
-    factors = [inner.operands[0] for inner in widened], [inner.results[0] for inner in widened]
-    read, multiplied = factors if widened else (op.block.args, op.block.args)
-    if set(read) != set(op.block.args) or set(product.operands) != set(multiplied):
+    factors: dict[SSAValue, SSAValue] = {argument: argument for argument in op.block.args}
+    factors |= {inner.operands[0]: inner.results[0] for inner in widened}
+    if len(factors) != len(op.block.args) or set(product.operands) != set(factors.values()):
         return False
     if op.yielded != (product.results[0],):
         return False
     return all(set(op.reduction_dims) <= m.used_dims() for m in op.read_maps)
+
+
+def _widened_reads(op: GenericOp) -> tuple[int, ...]:
+    """How many reads a product may widen in its body."""
+    if PAIRS in op.attributes:
+        return (2,)
+    return (0, 1) if TASK_PACKED in op.attributes else (0,)

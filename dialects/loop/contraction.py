@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from lamina.dialects.loop.access import PAIRS, forms_of, is_contraction, row_major_strides
+from lamina.dialects.loop.access import (
+    PAIRS,
+    TASK_PACKED,
+    forms_of,
+    is_contraction,
+    row_major_strides,
+)
 from lamina.dialects.loop.generic import GenericOp
 
 PANEL = "lamina.panel"
@@ -60,6 +66,11 @@ class Contraction:
         """Which read of a product in matrix tiles is packed in pairs; None for other products."""
         attribute = self.op.attributes.get(PAIRS)
         return None if attribute is None else attribute.value.data  # pyright: ignore
+
+    @property
+    def task_packed(self) -> bool:
+        """Whether each task packs the panels of `b` that it multiplies."""
+        return TASK_PACKED in self.op.attributes
 
     @staticmethod
     def of(op: GenericOp) -> Contraction | None:

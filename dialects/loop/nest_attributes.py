@@ -26,11 +26,13 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import PAIRS, flatten, forms_of, shape_of
+from lamina.dialects.loop.access import PAIRS, TASK_PACKED, flatten, forms_of, shape_of
 from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import is_same, verify_pairs
+from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.schedules import SCHEDULE, ScheduleAttr
 
 ROWS = "lamina.rows"
@@ -39,7 +41,7 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
-NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, BOUNDS, SCHEDULE)
+NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, TASK_PACKED, BOUNDS, SCHEDULE)
 """The attributes that decide how a nest is scheduled."""
 
 
@@ -73,6 +75,12 @@ def verify_notes(op: GenericOp) -> None:
         not isinstance(op.attributes[REPACKED], UnitAttr) or PANEL not in op.attributes
     ):
         raise VerifyException(f"{op.name}: {REPACKED} stands alone, beside {PANEL}")
+    if TASK_PACKED in op.attributes and (
+        not isinstance(op.attributes[TASK_PACKED], UnitAttr)
+        or REPACKED not in op.attributes
+        or PAIRS in op.attributes
+    ):
+        raise VerifyException(f"{op.name}: {TASK_PACKED} stands alone, beside {REPACKED}")
     if BOUNDS in op.attributes:
         _verify_bounds(op, op.attributes[BOUNDS])
 
@@ -147,6 +155,9 @@ def _verify_panel(op: GenericOp, panel: Attribute) -> None:
         raise VerifyException(f"{op.name}: {PANEL} stands on what is no matrix product")
     width, kind = panel.value.data, op.inputs[shape.b].type
     assert isinstance(kind, TensorType | MemRefType)
+    if TASK_PACKED in op.attributes:
+        _verify_task_packed(shape)
+        return
     if not in_vectors(kind.element_type):
         raise VerifyException(f"{op.name}: {PANEL} of {kind.element_type}, which is not packed")
     if op.pad_values != (None, None) or forms_of(op.read_maps[shape.a], op.extents) is None:
@@ -158,6 +169,31 @@ def _verify_panel(op: GenericOp, panel: Attribute) -> None:
             f"that would be [{', '.join(map(str, wanted))}] of shape {list(extents)}, or whole "
             "runs of neighbouring elements"
         )
+
+
+def _verify_task_packed(shape: Contraction) -> None:
+    """Tasks pack floats that stand in runs of neighbours, along the columns or along the sum."""
+    op = shape.op
+    row, column = (op.inputs[number].type for number in (shape.a, shape.b))
+    assert isinstance(row, TensorType | MemRefType) and isinstance(column, TensorType | MemRefType)
+    same = row.element_type == column.element_type
+    widened = is_half(column.element_type) and isinstance(row.element_type, Float32Type)
+    forms = [forms_of(index_map, op.extents) for index_map in op.read_maps]
+    own = forms[shape.b]
+    if None in forms or own is None or op.pad_values != (None, None) or len(shape.summed) != 1:
+        fault = "needs linear reads without pads, and one summed dimension"
+    elif not in_vectors(row.element_type) or not (same or widened):
+        fault = f"of {column.element_type} by {row.element_type}, which tasks do not pack"
+    elif not is_in_runs(shape, flatten(own, shape_of(op.inputs[shape.b]))):
+        fault = f"stands on read {shape.b}, which is not in runs of neighbours"
+    else:
+        return
+    raise VerifyException(f"{op.name}: {TASK_PACKED} {fault}")
+
+
+def is_in_runs(shape: Contraction, offset: Linear) -> bool:
+    """Whether elements at such an offset are neighbours along the columns or along the sum."""
+    return 1 in (offset.coefficient(shape.inner_column), offset.coefficient(shape.summed[0]))
 
 
 def _is_packed(shape: Contraction, panel: int) -> bool:

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, Cost
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import PAIRS
+from lamina.dialects.loop.access import PAIRS, TASK_PACKED
 from lamina.dialects.loop.special import SpecialOp
 
 FREE = frozenset(
@@ -77,6 +77,8 @@ def work(op: GenericOp) -> int:
     if PAIRS in op.attributes:
         return 2 * prod(op.extents) // TILE_SPEED
     reductions = sum(combiner != "store" for combiner in op.combiner_names)
+    if TASK_PACKED in op.attributes:
+        return prod(op.extents) * 2
     return prod(op.extents) * (body_cost(op) + reductions)
 
 

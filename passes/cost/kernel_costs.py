@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, SortOp
-from lamina.dialects.loop.access import PAIRS, shape_of
+from lamina.dialects.loop.access import PAIRS, TASK_PACKED, shape_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.cost.unstructured_cost import unstructured_work
@@ -92,7 +92,8 @@ def _flops(op: Operation) -> int:
         for o in op.block.ops
     )
     if isinstance(op, GenericOp):
-        if PAIRS in op.attributes:
-            body -= 2  # tiles widen what they multiply
+        if PAIRS in op.attributes or TASK_PACKED in op.attributes:
+            # Tiles widen what they multiply, tasks what they pack.
+            body -= sum(o.name == "arith.extf" for o in op.block.ops)
         body += sum(combiner != "store" for combiner in op.combiner_names)
     return _points(op) * body

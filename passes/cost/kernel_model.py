@@ -14,6 +14,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.passes.cost.fusion_cost import value_bytes, work
@@ -28,6 +29,12 @@ THREADS = 8
 """Threads that rows are shared out among, if there are so many rows: more only add to it."""
 PRODUCT_ROWS = 16
 """Rows that a thread takes of a product in a kernel of rows, for each time it reads the panels."""
+PACKED_TASK_ROWS = 256
+"""Rows of a task that packs the columns which it multiplies, or reads them in pairs: with 64,
+products in matrix tiles of 512 rows took a tenth longer."""
+TASK_PACKINGS = 2
+"""How often tasks may pack the same panels: once takes a twentieth of multiplying 256 rows, and a
+kernel that packs all of them for others to read as long as two or three times."""
 FAR_BANDWIDTH = 10e9
 """Bytes a second that a core reads of what others have just written, in their caches."""
 FAR_CACHES = 4
@@ -36,6 +43,20 @@ HAND_OVER = KERNEL_SECONDS + BARRIER_SECONDS
 """What a kernel of its own takes besides its work: its call, and a barrier in front of it."""
 SERIAL_SECONDS = 2 * BARRIER_SECONDS
 """Work of which a second thread would save no more than the barrier that it takes."""
+
+
+def packs_in_tasks(shape: Contraction, target: Target) -> bool:
+    """Whether tasks had better pack the panels that they multiply than a kernel in front of them.
+
+    They do so for each block of rows anew, and keep a panel near meanwhile.
+    """
+    kind = shape.op.written_types[0]
+    bits = kind.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    row_bytes = shape.size(shape.summed) * bits // 8
+    near = target.l2_bytes // 2
+    if row_bytes * (shape.panel or 1) > near:
+        return False
+    return shape.size(shape.rows) <= TASK_PACKINGS * min(PACKED_TASK_ROWS, near // row_bytes)
 
 
 def seconds(nests: Sequence[GenericOp], machine: Roofline) -> float:

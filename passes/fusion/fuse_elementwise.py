@@ -31,7 +31,7 @@ from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide, own_names
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.fusion.nest_inlining import inline
-from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for
+from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for, widened_pad
 from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
@@ -215,6 +215,8 @@ def _try_inline(
     is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
     if pad is None:
         fused = inline(op, number, producer, position, composed)
+    elif (narrow := widened_pad(producer, composed, forms, value, pad)) is not None:
+        fused = inline(op, number, producer, position, composed, [narrow])
     else:
         guard = guard_of(pad, forms, shape_of(value), op.extents)
         pads = pads_for(producer, composed, op.extents)

@@ -7,6 +7,7 @@ be one that can be computed for any number: divisions of integers and indirect r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isinf
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
@@ -15,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, shape_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.loop.body_folding import Number
 
 Guard = Callable[[Block, SSAValue], SSAValue]
@@ -26,6 +28,20 @@ _TRAPS = frozenset({"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"})
 def may_be_guarded(producer: GenericOp) -> bool:
     """Whether the body can be computed for any numbers, without a fault."""
     return not producer.sources and not any(op.name in _TRAPS for op in producer.block.ops)
+
+
+def widened_pad(
+    producer: GenericOp, composed: Sequence[Forms], forms: Forms, value: SSAValue, pad: Attribute
+) -> FloatAttr | None:
+    """The pad that a nest which only widens makes of half floats, as one of these: its body then
+    gives the pad of the read at `forms` by itself, and there is nothing to choose."""
+    if not is_widening(producer) or not isinstance(pad, FloatAttr):
+        return None
+    if composed[0] != forms or shape_of(producer.inputs[0]) != shape_of(value):
+        return None
+    if pad.value.data != 0 and not isinf(pad.value.data):
+        return None
+    return FloatAttr(pad.value.data, producer.block.args[0].type)  # pyright: ignore
 
 
 def guard_of(pad: Attribute, forms: Forms, shape: Sequence[int], extents: Sequence[int]) -> Guard:

@@ -10,7 +10,7 @@ from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.schedules import By, ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS
-from lamina.passes.cost.kernel_model import PRODUCT_ROWS, THREADS
+from lamina.passes.cost.kernel_model import PACKED_TASK_ROWS, PRODUCT_ROWS, THREADS
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_rows import PARALLEL_WORK, work
@@ -41,9 +41,6 @@ from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outpu
 
 PANEL_MODE_ROWS = 64
 """Rows of a task: a panel is read again from the caches for them."""
-PACKED_MODE_ROWS = 256
-"""Rows of a task whose columns are in pairs, which it may have to pack itself: with 64, products of
-512 rows took a tenth longer."""
 ROW_MODE_ROWS = 32
 """The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
 HALF_BITS = 16
@@ -58,6 +55,9 @@ WAY_BYTES = 2048
 """Row strides that are multiples of this share at most two cache sets per way."""
 MIN_PANELS = 4
 """With fewer panels than this a copy of the rows is not read often enough to pay."""
+MOST_TOGETHER = 4
+"""Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
+256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
 COPY_BYTES = 1 << 19
 """A larger copy has left the caches before its next panel, and would not fit the stack."""
 
@@ -99,6 +99,8 @@ def choose_products(
     else:
         lay_out_panel(next(iter(products)), products, memory)
     for stage, shape in products.items():
+        if shape.task_packed and panel_mode:
+            _choose_packing(stage, shape, tasks.columns or 1, target)
         if shape.pairs is None:
             _choose_tile(stage, shape, blocks, memory, target)
     bounded = None
@@ -133,6 +135,19 @@ def _choose_tile(
         block = blocks.size if blocks.is_blocked else stage.extents[row]
         if not extra and _gains_copy(stage, shape, row, memory, block):
             decide(stage, cache_read=(shape.a,))
+
+
+def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target) -> None:
+    """How many columns are packed at a time, a quarter of the second-level cache at most."""
+    panel, access = shape.panel or 1, stage.reads[shape.b]
+    if access.stride(shape.inner_column) != 1:
+        return
+    size = stage.reads[shape.a].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
+    panels = -(-stage.extents[shape.inner_column] // panel) // splits
+    fitting = target.l2_bytes // 4 // (shape.size(shape.summed) * panel * size)
+    most = max(1, min(panels, fitting, MOST_TOGETHER))
+    together = next(n for n in range(most, 0, -1) if panels % n == 0)
+    decide(stage, tile=By(shape.inner_column, together * panel))
 
 
 def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
@@ -224,8 +239,8 @@ def _block_rows(
     rows, most = all_rows[-1], PANEL_MODE_ROWS
     if scratch is not None:
         most = _shared_rows(prod(all_rows))
-    elif any(shape.pairs == shape.b for shape in products.values()):
-        most = PACKED_MODE_ROWS
+    elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
+        most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
     sums = (
         shape.size(shape.summed) * (bits if shape.pairs is None else HALF_BITS) // 8

@@ -22,6 +22,7 @@ from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.edges import whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 
 SUM_UNROLL = 4
@@ -84,8 +85,10 @@ class ProductEmitter:
         memory: Memory,
         tile: Tile,
         terms: tuple[Index, Index] | None = None,
+        packing: PanelCopy | None = None,
     ) -> None:
-        """All but `terms` of the only summed dimension are products with zeros."""
+        """All but `terms` of the only summed dimension are products with zeros. `packing` has the
+        panels of a task that packs them itself."""
         self.stage = stage
         self.shape = shape
         self.memory = memory
@@ -93,9 +96,17 @@ class ProductEmitter:
         self.column = shape.inner_column
         self.summed = summed_dims(stage, shape)
         self.left = stage.reads[shape.a]
+        self.element = self.left.element
+        self.packing = packing
+        self.terms = terms
         packed = stage.reads[shape.b]
-        self.packed = memory.flat[packed.memory]
         self.packed_start = packed.offset.constant
+        if packing is not None:
+            self.packed, self.packed_start = packing.panels, 0
+            self.packed_strides = {shape.summed[0]: tile.panel}
+            self.panel_stride = packing.size
+            return
+        self.packed = memory.flat[packed.memory]
         if packed.axes:
             self.packed_strides = packed.offset.coefficients
             self.panel_stride = self.packed_strides.pop(self.column) * tile.panel
@@ -105,8 +116,6 @@ class ProductEmitter:
             self.packed_strides = dict(zip(outer, strides, strict=False))
             self.panel_stride = strides[len(outer)]
             self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
-        self.element = self.left.element
-        self.terms = terms
 
     def block(
         self,
@@ -290,6 +299,8 @@ class ProductEmitter:
     ) -> list[SSAValue]:
         """A row of the packed panel, `copy` positions of `dim` further, in vectors."""
         lanes = self.tile.lanes
+        if self.packing is not None:
+            panel = emit.minus(panel, self.packing.first)
         at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
         for packed_dim, stride in self.packed_strides.items():
             if packed_dim in env:

@@ -15,6 +15,7 @@ from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.row_operand import copy_rows
 from lamina.passes.schedule.stages import Stage
@@ -103,11 +104,13 @@ class ProductTask:
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
         ragged = columns % shape.panel != 0
-        packing: TileProduct | None = None
+        packing: TileProduct | PanelCopy | None = None
         if shape.pairs is None:
             ragged = ragged and not self._padded_scratch(stage)
+            if shape.task_packed:
+                packing = self._panel_copy(emit, stage, together)
             tiles = self._register_tiles(
-                emit, stage, env, row_dim, limits, smallest, block, extra, terms
+                emit, stage, env, row_dim, limits, smallest, block, extra, terms, packing
             )
         else:
             product = TileProduct(stage, shape, self.memory, emit, together)
@@ -137,7 +140,7 @@ class ProductTask:
                 def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
                     start = deeper.times(at, shape.panel or 1)
                     panel_env = {**bound, PANEL_START: start}
-                    if packing is not None and together == 1:
+                    if packing is not None and packing.together == 1:
                         packing.pack(deeper, panel_env, at)
                     tiles(deeper, panel_env, panel=at, masked=masked)
                     if callable(after_panel):
@@ -146,18 +149,27 @@ class ProductTask:
 
                 return body
 
-            first, last = panels
-            if packing is not None and together != 1:
-                packing.pack(inner, bound, first)
-            if not ragged:
-                inner.loop(first, last, 1, [], panel_at(False))
-                return
-            stop = inner.least(last, whole)
-            inner.loop(first, stop, 1, [], panel_at(False))
-            tail = inner.value(stop) if not isinstance(stop, int) else stop
-            if isinstance(first, int):
-                tail = max(first, tail) if isinstance(tail, int) else tail
-            inner.loop(tail, last, 1, [], panel_at(True))
+            def tiled(deeper: Emitter, first: Index, last: Index) -> None:
+                if not ragged:
+                    deeper.loop(first, last, 1, [], panel_at(False))
+                    return
+                stop = deeper.least(last, whole)
+                deeper.loop(first, stop, 1, [], panel_at(False))
+                tail = deeper.value(stop) if not isinstance(stop, int) else stop
+                if isinstance(first, int):
+                    tail = max(first, tail) if isinstance(tail, int) else tail
+                deeper.loop(tail, last, 1, [], panel_at(True))
+
+            def group(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+                assert packing is not None
+                packing.pack(deeper, bound, at)
+                tiled(deeper, at, deeper.plus(at, packing.together))
+                return values
+
+            if packing is None or packing.together == 1:
+                tiled(inner, *panels)
+            else:
+                inner.loop(*panels, packing.together, [], group)
 
         nest(emit, extra, env)
 
@@ -172,11 +184,12 @@ class ProductTask:
         block: int,
         extra: list[int],
         terms: tuple[Index, Index] | None,
+        packing: PanelCopy | None,
     ) -> Callable[..., None]:
         """What emits the register tiles of a panel; its row operand may be copied in front."""
         shape, schedule = self.products[stage], stage.schedule
         tile = tile_of(stage, shape, row_dim, smallest)
-        emitter = ProductEmitter(stage, shape, self.memory, tile, terms)
+        emitter = ProductEmitter(stage, shape, self.memory, tile, terms, packing)
         if schedule.cache_read:
             if extra or row_dim is None or schedule.cache_read != (shape.a,):
                 raise illegal(
@@ -196,6 +209,20 @@ class ProductTask:
                 tile.lanes,
             )
         return partial(emitter.block, row_dim=row_dim, rows=limits, height=tile.rows)
+
+    def _panel_copy(self, emit: Emitter, stage: Stage, panels: int) -> PanelCopy:
+        """What packs the columns of a task of so many panels, as many at a time as is asked for."""
+        shape, tile, vectorize = self.products[stage], stage.schedule.tile, stage.schedule.vectorize
+        assert shape.panel is not None
+        together, rest = divmod(shape.panel if tile is None else tile.count, shape.panel)
+        column = shape.inner_column
+        if rest or panels % together or (tile is not None and tile.dim != column):
+            raise illegal(
+                stage.op,
+                f"tile: of d{column}, so many panels of {shape.panel} that they divide {panels}",
+            )
+        lanes = 1 if vectorize is None else vectorize.count
+        return PanelCopy(stage, shape, self.memory, emit, lanes, together)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
@@ -230,6 +257,7 @@ def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> T
         jam=schedule.jam,
         cache_read=schedule.cache_read,
         nontemporal=schedule.nontemporal,
+        tile=schedule.tile if shape.task_packed else None,
     )
     if schedule != meant:
         raise illegal(stage.op, "of a packed product: vectorize, unroll, jam, cache_read")

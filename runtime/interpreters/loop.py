@@ -33,7 +33,7 @@ from lamina.dialects.loop import (
     ReturnOp,
     YieldOp,
 )
-from lamina.dialects.loop.access import PAIRS, is_contraction
+from lamina.dialects.loop.access import PAIRS, TASK_PACKED, is_contraction
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
@@ -205,7 +205,8 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
         gathered = np.asarray(read(value, index_map, pad, grid))
         if left_out is not None and len(operands) == summed:
             gathered = np.where(left_out, np.zeros_like(gathered), gathered)
-        if PAIRS in op.attributes:  # half floats, widened in the body
+        if PAIRS in op.attributes or (TASK_PACKED in op.attributes and gathered.itemsize == 2):
+            # Half floats, widened in the body.
             gathered = gathered.astype(np.float32)
         operands.append(gathered.reshape([extents[d] for d in used]))
         spec.append("".join(names[d] for d in used))

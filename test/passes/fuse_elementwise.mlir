@@ -448,3 +448,42 @@ func.func @widened_once(%x: tensor<4x512xf16>, %y: tensor<512x512xf16>) -> tenso
 // CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [4, 512] reads(%x
 // CHECK-NOT:     loop.generic (d0, d1)
 // CHECK:         loop.generic (d0, d1, d2) in [4, 512, 512] reads({{.*}}tensor<512x512xf16>
+
+// -----
+
+// Padding a half float and widening it is as good as the other way round: there is nothing to choose.
+func.func @widened_padding(%x: tensor<8x100xf16>) -> tensor<10x100xf32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xf16>) writes([i, j] store : tensor<8x100xf32>) {
+  ^bb0(%p: f16):
+    %w = arith.extf %p {lamina.implicit} : f16 to f32
+    loop.yield %w : f32
+  }
+  %t = loop.generic (i, j) in [10, 100] reads(%s[i - 1, j] pad 0xFF800000 : f32 : tensor<8x100xf32>) writes([i, j] store : tensor<10x100xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<10x100xf32>
+}
+// CHECK-LABEL: @widened_padding
+// CHECK:         loop.generic (d0, d1) in [10, 100] reads(%x[d0 + -1, d1] pad {{0xfc00|-inf|0xFC00}} : f16 : tensor<8x100xf16>)
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: f16):
+// CHECK-NEXT:      [[W:%\S+]] = arith.extf [[P]]
+// CHECK-NEXT:      loop.yield [[W]] : f32
+
+// -----
+
+// A pad that no half float is stays a choice.
+func.func @wide_padding(%x: tensor<8x100xf16>) -> tensor<10x100xf32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xf16>) writes([i, j] store : tensor<8x100xf32>) {
+  ^bb0(%p: f16):
+    %w = arith.extf %p {lamina.implicit} : f16 to f32
+    loop.yield %w : f32
+  }
+  %t = loop.generic (i, j) in [10, 100] reads(%s[i - 1, j] pad 0.1 : f32 : tensor<8x100xf32>) writes([i, j] store : tensor<10x100xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<10x100xf32>
+}
+// CHECK-LABEL: @wide_padding
+// CHECK:         arith.select

@@ -134,3 +134,40 @@ func.func @bounds_that_no_mask_gives(%a: tensor<8x8xf32>) -> tensor<8xf32> {
   func.return %k : tensor<8xf32>
 }
 // CHECK: its lamina.bounds do not follow from the kernel: it has none
+
+// -----
+
+func.func @tasks_pack_runs(%a: tensor<8x4xf32>, %b: tensor<4x64xf32>) -> tensor<8x32xf32> {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, 2 * j] : tensor<4x64xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 16 : i64, lamina.repacked, lamina.task_packed} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x32xf32>
+}
+// CHECK: lamina.task_packed stands on read 1, which is not in runs of neighbours
+
+// -----
+
+func.func @tasks_pack_alone(%a: tensor<8x4xf32>, %b: tensor<4x32xf32>) -> tensor<8x32xf32> {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, j] : tensor<4x32xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 16 : i64, lamina.task_packed} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x32xf32>
+}
+// CHECK: lamina.task_packed stands alone, beside lamina.repacked
+
+// -----
+
+func.func @tasks_pack_what_rows_are_of(%a: tensor<8x4xf64>, %b: tensor<4x32xf16>) -> tensor<8x32xf64> {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf64>, %b[k, j] : tensor<4x32xf16>) writes([i, j] add : tensor<8x32xf64>) attributes {lamina.panel = 16 : i64, lamina.repacked, lamina.task_packed} {
+  ^bb0(%p: f64, %q: f16):
+    %w = arith.extf %q : f16 to f64
+    %v = arith.mulf %p, %w : f64
+    loop.yield %v : f64
+  }
+  func.return %r : tensor<8x32xf64>
+}
+// CHECK: lamina.task_packed of f16 by f64, which tasks do not pack

@@ -179,16 +179,16 @@ func.func @main(%a: tensor<40x32xf32> {lamina.kind = "parameter", lamina.name = 
 // -----
 
 // To turn an operand for a few rows costs more than dot products along it.
-func.func @dots(%a: tensor<8x512xf32>, %b: tensor<64x512xf32>) -> tensor<8x64xf32> {
-  %r = loop.generic (m, n, k) in [8, 64, 512] reads(%a[m, k] : tensor<8x512xf32>, %b[n, k] : tensor<64x512xf32>) writes([m, n] add : tensor<8x64xf32>) {
+func.func @dots(%a: tensor<4x512xf32>, %b: tensor<64x512xf32>) -> tensor<4x64xf32> {
+  %r = loop.generic (m, n, k) in [4, 64, 512] reads(%a[m, k] : tensor<4x512xf32>, %b[n, k] : tensor<64x512xf32>) writes([m, n] add : tensor<4x64xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
-  func.return %r : tensor<8x64xf32>
+  func.return %r : tensor<4x64xf32>
 }
 // CHECK-LABEL: @dots
-// CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 64, 512] reads(%a[d0, d2] : tensor<8x512xf32>, %b[d1, d2]
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [4, 64, 512] reads(%a[d0, d2] : tensor<4x512xf32>, %b[d1, d2]
 // CHECK-NOT:     lamina.panel
 // CHECK:         func.return
 

@@ -1,0 +1,144 @@
+"""Panels of the column operand that a task packs for itself (see `pack-in-tasks`).
+
+They stand in scratch of the task, which stays in the second-level cache. Where neighbours in memory
+are neighbouring columns, lines of them are copied; where they follow one another in the sum,
+squares of vectors are turned in registers. Half floats are widened on the way.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import VectorType, i1
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.schedule.body import load
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.transpose import turn
+
+
+class PanelCopy:
+    """Packs `together` panels of the product of one stage at a time."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        shape: Contraction,
+        memory: Memory,
+        emit: Emitter,
+        lanes: int,
+        together: int,
+    ) -> None:
+        """`lanes` elements make a vector of a panel."""
+        assert shape.panel is not None
+        self.stage = stage
+        self.memory = memory
+        self.lanes = lanes
+        self.together = together
+        self.width = shape.panel
+        self.column = shape.inner_column
+        self.term = shape.summed[0]
+        self.source = stage.reads[shape.b]
+        self.element = stage.reads[shape.a].element
+        self.first: Index = 0
+        self.size = stage.extents[self.term] * self.width
+        """Elements of a panel."""
+        kind = memref.AllocaOp.get(self.element, 64, [self.size * self.together])
+        self.panels = emit.add(kind)
+
+    def pack(self, emit: Emitter, env: Env, first: Index) -> None:
+        """Emit the packing of as many panels as are packed together, from panel `first` on."""
+        self.first = first
+        along_columns = self.source.stride(self.column) == 1
+
+        def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._turn_panel(inner, env, number)
+            return values
+
+        if along_columns:
+            self._copy_lines(emit, env)
+        else:
+            emit.loop(0, self.together, 1, [], one)
+
+    def _start(self, emit: Emitter, env: Env, column: Index, term: Index) -> Index:
+        form = self.memory.layout(self.source)
+        return emit.linear(form, {**env, self.column: column, self.term: term})
+
+    def _load(self, emit: Emitter, at: Index, mask: SSAValue | None) -> SSAValue:
+        """Neighbouring elements as the product takes them."""
+        flat = self.memory.flat[self.source.memory]
+        given = load(emit, flat, self.source.element, at, 1, self.lanes, mask).value
+        if self.source.element == self.element:
+            return given
+        return emit.add(arith.ExtFOp(given, VectorType(self.element, [self.lanes])))  # pyright: ignore
+
+    def _mask(self, emit: Emitter, on: Index) -> SSAValue:
+        kind = VectorType(i1, [self.lanes])
+        return emit.add(vector.CreateMaskOp.create(operands=[emit.value(on)], result_types=[kind]))
+
+    def _copy_lines(self, emit: Emitter, env: Env) -> None:
+        """Each position of the sum in turn, across all panels."""
+        columns = self.stage.extents[self.column]
+        start = emit.times(self.first, self.width)
+
+        def line(inner: Emitter, term: Index, values: list[SSAValue]) -> list[SSAValue]:
+            for offset in range(0, self.together * self.width, self.lanes):
+                column = inner.plus(start, offset)
+                mask = None
+                if columns % self.width:
+                    mask = self._mask(inner, inner.minus(columns, column))
+                row = self._load(inner, self._start(inner, env, column, term), mask)
+                panel, lane = divmod(offset, self.width)
+                at = inner.plus(inner.times(term, self.width), panel * self.size + lane)
+                inner.run(vector.StoreOp(row, self.panels, [inner.value(at)]))
+            return values
+
+        emit.loop(0, self.stage.extents[self.term], 1, [], line)
+
+    def _turn_panel(self, emit: Emitter, env: Env, number: Index) -> None:
+        """One panel, whose columns are read along the sum."""
+        terms = self.stage.extents[self.term]
+        whole = terms - terms % self.lanes
+        base = emit.times(number, self.size)
+        start = emit.times(emit.plus(self.first, number), self.width)
+
+        def squares(inner: Emitter, term: Index, count: int) -> None:
+            for offset in range(0, self.width, self.lanes):
+                self._turn(inner, env, (start, offset), term, count, base)
+
+        def step(inner: Emitter, term: Index, values: list[SSAValue]) -> list[SSAValue]:
+            squares(inner, term, self.lanes)
+            return values
+
+        emit.loop(0, whole, self.lanes, [], step)
+        if whole != terms:
+            squares(emit, whole, terms - whole)
+
+    def _turn(
+        self,
+        emit: Emitter,
+        env: Env,
+        place: tuple[Index, int],
+        term: Index,
+        count: int,
+        base: Index,
+    ) -> None:
+        """A square of as many columns as a vector has lanes, and of `count` terms.
+
+        Instead of columns behind the last one, that one is read again.
+        """
+        columns = self.stage.extents[self.column]
+        start, offset = place
+        mask = None if count == self.lanes else self._mask(emit, count)
+        rows: list[SSAValue] = []
+        for lane in range(offset, offset + self.lanes):
+            column = emit.plus(start, lane)
+            if columns % self.width:
+                column = emit.least(column, columns - 1)
+            rows.append(self._load(emit, self._start(emit, env, column, term), mask))
+        for number, row in enumerate(turn(emit, rows)[:count]):
+            at = emit.plus(emit.times(emit.plus(term, number), self.width), offset)
+            at = emit.plus(at, base)
+            emit.run(vector.StoreOp(row, self.panels, [emit.value(at)]))

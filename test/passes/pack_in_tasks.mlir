@@ -1,0 +1,116 @@
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"},fuse-elementwise{target="x86-64-v4"},fuse-kernels{target="x86-64-v4"},pack-in-tasks{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// Few rows: tasks turn the weight of a linear layer where it stands, and widen it.
+func.func @linear(%x: tensor<20x70xf32>, %b: tensor<45x70xf16>) -> tensor<20x45xf32> {
+  %y = loop.generic (i, j) in [45, 70] reads(%b[i, j] : tensor<45x70xf16>) writes([i, j] store : tensor<45x70xf32>) {
+  ^bb0(%h: f16):
+    %w = arith.extf %h {lamina.implicit} : f16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 45, 70] reads(%x[m, k] : tensor<20x70xf32>, %y[n, k] : tensor<45x70xf32>) writes([m, n] add : tensor<20x45xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x45xf32>
+}
+// CHECK-LABEL: @linear
+// CHECK-NOT:     "pack"
+// CHECK:         loop.kernel(%{{\S+}} = %x : tensor<20x70xf32>, [[B:%\S+]] = %b : tensor<45x70xf16>)
+// CHECK:         reads(%{{\S+}}[d0, d2] : tensor<20x70xf32>, [[B]][d1, d2] : tensor<45x70xf16>)
+// CHECK-SAME:    lamina.panel = 32 : i64, lamina.repacked, {{.*}}lamina.task_packed
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: f32, [[H:%\S+]]: f16):
+// CHECK-NEXT:      [[W:%\S+]] = arith.extf [[H]]
+// CHECK-NEXT:      arith.mulf [[P]], [[W]] : f32
+
+// -----
+
+// Columns that are neighbours, in a batch, and an epilogue.
+func.func @batch(%x: tensor<3x20x64xf32>, %y: tensor<3x64x96xf32>) -> tensor<3x20x96xf32> {
+  %r = loop.generic (b, m, n, k) in [3, 20, 96, 64] reads(%x[b, m, k] : tensor<3x20x64xf32>, %y[b, k, n] : tensor<3x64x96xf32>) writes([b, m, n] add : tensor<3x20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (b, m, n) in [3, 20, 96] reads(%r[b, m, n] : tensor<3x20x96xf32>) writes([b, m, n] store : tensor<3x20x96xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<3x20x96xf32>
+}
+// CHECK-LABEL: @batch
+// CHECK-NOT:     "pack"
+// CHECK:         [[Y:%\S+]][d0, d3, d2] : tensor<3x64x96xf32>)
+// CHECK-SAME:    lamina.task_packed
+// CHECK:         arith.negf
+
+// -----
+
+// Many rows would have it packed again for each block of them.
+func.func @rows(%x: tensor<2000x64xf32>, %y: tensor<64x96xf32>) -> tensor<2000x96xf32> {
+  %r = loop.generic (m, n, k) in [2000, 96, 64] reads(%x[m, k] : tensor<2000x64xf32>, %y[k, n] : tensor<64x96xf32>) writes([m, n] add : tensor<2000x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<2000x96xf32>
+}
+// CHECK-LABEL: @rows
+// CHECK:         "pack"
+// CHECK-NOT:     lamina.task_packed
+
+// -----
+
+// What is computed on the way is computed once, where it is packed.
+func.func @computed(%x: tensor<20x64xf32>, %y: tensor<64x96xf32>) -> tensor<20x96xf32> {
+  %s = loop.generic (i, j) in [64, 96] reads(%y[i, j] : tensor<64x96xf32>) writes([i, j] store : tensor<64x96xf32>) {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 96, 64] reads(%x[m, k] : tensor<20x64xf32>, %s[k, n] : tensor<64x96xf32>) writes([m, n] add : tensor<20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x96xf32>
+}
+// CHECK-LABEL: @computed
+// CHECK:         "pack"
+// CHECK:         math.exp
+// CHECK-NOT:     lamina.task_packed
+
+// -----
+
+// Neither columns nor terms are neighbours.
+func.func @apart(%x: tensor<20x64xf32>, %y: tensor<64x192xf32>) -> tensor<20x96xf32> {
+  %r = loop.generic (m, n, k) in [20, 96, 64] reads(%x[m, k] : tensor<20x64xf32>, %y[k, 2 * n] : tensor<64x192xf32>) writes([m, n] add : tensor<20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<20x96xf32>
+}
+// CHECK-LABEL: @apart
+// CHECK:         "pack"
+// CHECK-NOT:     lamina.task_packed
+
+// -----
+
+// A row that is needed whole is multiplied in blocks of few rows.
+func.func @whole_rows(%x: tensor<400x64xf32>, %y: tensor<64x96xf32>) -> tensor<400xf32> {
+  %r = loop.generic (m, n, k) in [400, 96, 64] reads(%x[m, k] : tensor<400x64xf32>, %y[k, n] : tensor<64x96xf32>) writes([m, n] add : tensor<400x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (m, n) in [400, 96] reads(%r[m, n] : tensor<400x96xf32>) writes([m] max : tensor<400xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<400xf32>
+}
+// CHECK-LABEL: @whole_rows
+// CHECK:         "pack"
+// CHECK-NOT:     lamina.task_packed
