@@ -123,6 +123,23 @@ def _half_product(
     )
 
 
+def _rotary(length: int, heads: int, width: int) -> Cliff:
+    """Rotary embedding as Llama's own code has it: pairs of neighbours are complex numbers."""
+
+    def rotate(x: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * turns[:, None]).flatten(3)
+
+    def inputs() -> Inputs:
+        (x,) = randn((1, length, heads, width))()
+        speeds = 1 / 10000 ** (torch.arange(0, width, 2) / width)
+        angles = torch.outer(torch.arange(length).float(), speeds)
+        return x, torch.polar(torch.ones_like(angles), angles)
+
+    sizes = f"1x{length}x{heads}x{width}"
+    return Cliff("rotary embedding, view_as_real", sizes, _function(rotate), inputs)
+
+
 def _bags(mode: str, width: int, longest: int, dtype: torch.dtype = torch.float32) -> Cliff:
     """1,024 bags of 1 to `longest` rows of a table of 10,000; of `-longest` if it is negative."""
 
@@ -235,6 +252,9 @@ CLIFFS: tuple[Cliff, ...] = (
         (1, 16000),
         lambda x: torch.stft(x, 400, 160, window=torch.hann_window(400), return_complex=True),
     ),
+    _plain("rfft", (1, 400), torch.fft.rfft),
+    _rotary(512, 32, 128),
+    _rotary(128, 12, 64),
     # Embedding bags
     _bags("sum", 16, 50),
     _bags("sum", 64, 50),

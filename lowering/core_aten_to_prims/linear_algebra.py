@@ -1,9 +1,10 @@
-"""Factorizations, solvers and Fourier transforms: calls of extern kernels."""
+"""Factorizations and solvers: calls of extern kernels."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -11,9 +12,6 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
 
 KERNELS: dict[str, str] = {
-    "_fft_c2c": "fft.c2c",
-    "_fft_c2r": "fft.c2r",
-    "_fft_r2c": "fft.r2c",
     "_linalg_det": "linalg.det_factors",
     "_linalg_eigh": "linalg.eigh_options",
     "_linalg_eigvals": "linalg.eigvals",
@@ -74,19 +72,17 @@ OPTIONAL_TENSORS = ("linalg.matrix_rank", "linalg.pinv")
 """Kernels with tensors that may be absent; the option `given` names those that are there."""
 
 
-def _call(kernel: str) -> Callable[[SchemaOp, PrimsBuilder], Sequence[SSAValue]]:
-    def lower(op: SchemaOp, b: PrimsBuilder) -> Sequence[SSAValue]:
-        values = {argument.name: op.arg(argument.name) for argument in op.schema.args}
-        tensors = {n: v for n, v in values.items() if isinstance(v, SSAValue)}
-        options = {n: v for n, v in values.items() if n not in tensors and v is not None}
-        if kernel in OPTIONAL_TENSORS:
-            options["given"] = " ".join(list(tensors)[1:])
-        types = [result.type for result in op.results]
-        text = json.dumps(options, sort_keys=True)
-        return b.op("extern", list(tensors.values()), kernel, text, result_types=types).results
-
-    return lower
+def extern_call(op: SchemaOp, b: PrimsBuilder, kernel: str) -> Sequence[SSAValue]:
+    """The results of an op by a kernel."""
+    values = {argument.name: op.arg(argument.name) for argument in op.schema.args}
+    tensors = {n: v for n, v in values.items() if isinstance(v, SSAValue)}
+    options = {n: v for n, v in values.items() if n not in tensors and v is not None}
+    if kernel in OPTIONAL_TENSORS:
+        options["given"] = " ".join(list(tensors)[1:])
+    types = [result.type for result in op.results]
+    text = json.dumps(options, sort_keys=True)
+    return b.op("extern", list(tensors.values()), kernel, text, result_types=types).results
 
 
 for _overload, _kernel in KERNELS.items():
-    lowers(_overload)(_call(_kernel))
+    lowers(_overload)(partial(extern_call, kernel=_kernel))

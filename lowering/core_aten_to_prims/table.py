@@ -187,6 +187,7 @@ LOWERINGS = Conversion(
         "convolution",
         "convolution_backward",
         "creation",
+        "fourier",
         "histogram",
         "indexing",
         "linear",

@@ -1,11 +1,14 @@
 """`hoist-constants`: what depends only on constants moves into a `setup` function, run once.
 
 The results become arguments of the main function of kind `prepared`: packed weights, position
-tables and the like. Arguments that only the setup function needs leave the main function.
+tables and the like. Arguments that only the setup function needs leave the main function. What is
+made of nothing, such as positions, is no less constant: what costs much to compute from it, such as
+a window's cosines, is prepared; what is cheap is computed where it is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -24,10 +27,14 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.contracts.entry_attributes import arguments_of
+from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
+from lamina.passes.loop.loop_rewriting import erase_if_dead
 
 CONSTANT_KINDS = ("parameter", "buffer", "constant")
 EXPANSION_LIMIT = 4
 """A constant result this many times larger than what it is made from is made each call instead."""
+PREPARED_ELEMENTS = 1 << 20
+"""Elements of what is made of nothing, at most, for which memory is held: 4 MB of f32."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     hoisted, constants = _constant_ops(main)
     entry = main.body.block
     _clone_free_reshapes(hoisted, main)
+    cheap = _makers(hoisted)
     prepared = [
         result
         for op in hoisted
@@ -60,7 +68,7 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     setup_block = Block(arg_types=[a.type for a in used])
     mapping: dict[SSAValue, SSAValue] = dict(zip(used, setup_block.args, strict=True))
     for op in entry.ops:
-        if op in hoisted:
+        if op in hoisted or op in cheap:
             setup_block.add_op(op.clone(mapping))
     setup_block.add_op(func.ReturnOp(*[mapping[v] for v in prepared]))
     names = [f"prepared{i}" for i in range(len(prepared))]
@@ -80,6 +88,8 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     for op in reversed(list(entry.ops)):
         if op in hoisted:
             entry.erase_op(op, safe_erase=False)
+    for op in reversed(list(cheap)):
+        erase_if_dead(op)
     attributes += [_named("prepared", n) for n in names]
     _drop_unused_constants(main, constants, attributes)
 
@@ -93,14 +103,44 @@ def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValu
         for a in entry.args
         if arguments[a.index].kind in CONSTANT_KINDS and arguments[a.index].name not in mutated
     }
+    kept = set(known)  # what a program holds; the rest of what is known is computed anywhere
     hoisted: dict[Operation, None] = {}
     for op in entry.ops:
-        if not isinstance(op, GenericOp | ReshapeOp) or not op.operands:
+        if not isinstance(op, GenericOp | ReshapeOp) or any(o not in known for o in op.operands):
             continue
-        if all(o in known for o in op.operands) and not _expands(op):
+        if any(o in kept for o in op.operands):
+            is_hoisted = not _expands(op)
+            if not is_hoisted:
+                continue
+        else:
+            is_hoisted = _is_costly(op)
+        known.update(op.results)
+        if is_hoisted:
             hoisted[op] = None
-            known.update(op.results)
+            kept.update(op.results)
     return hoisted, known
+
+
+def _is_costly(op: Operation) -> bool:
+    """Whether a nest takes longer to compute than to read, and is small enough to be held."""
+    made = sum(_elements(r) for r in op.results)
+    return (
+        isinstance(op, GenericOp) and body_cost(op) >= MATH_COST and 0 < made <= PREPARED_ELEMENTS
+    )
+
+
+def _makers(hoisted: Iterable[Operation]) -> dict[Operation, None]:
+    """What is not hoisted itself, and made of nothing, but needed for what is; in order."""
+    needed: set[Operation] = set()
+    waiting = list(hoisted)
+    while waiting:
+        for operand in waiting.pop().operands:
+            maker = operand.owner
+            if isinstance(maker, Operation) and maker not in hoisted and maker not in needed:
+                needed.add(maker)
+                waiting.append(maker)
+    block = next(iter(needed)).parent_block() if needed else None
+    return {} if block is None else {op: None for op in block.ops if op in needed}
 
 
 def _mutated(main: func.FuncOp) -> set[str]:

@@ -12,12 +12,12 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import LONE_OPS, GenericOp, IndexOp
-from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, rows_of
@@ -34,6 +34,8 @@ MAX_PARTS = 16
 """Parts of a domain: as many as concatenations usually have pieces."""
 MANY_CUTS = 4
 """More cuts than these are not all tried at every step."""
+LEAST_PAIRS = 8
+"""Pairs side by side that are worth vectors of each half: one of 256 bits."""
 SLT, ULT = 2, 6
 """Predicates of `arith.cmpi`: signed and unsigned less than."""
 
@@ -58,8 +60,11 @@ def _split_kernel(function: func.FuncOp) -> None:
     for nest in nests:
         if nest.is_pointwise and _has_choice(nest) and all(map(_is_only_written, nest.outs)):
             # Nests of one kernel share its rows, so that only a lone one may divide those.
-            kept = () if len(nests) == 1 else rows_of(nest)
-            parts = _parts_of(nest, frozenset(kept))
+            kept = frozenset(() if len(nests) == 1 else rows_of(nest))
+            pairs = _pairs(nest)
+            parts = _parts_of(nest, kept | pairs)
+            if pairs and len(parts) > 1:
+                parts = [piece for part in parts for piece in _parts_of(part, kept)]
             if len(nests) == 1 and len(parts) > 1:
                 for number, part in enumerate(parts):
                     part.attributes[PART] = IntegerAttr(number, i64)
@@ -68,6 +73,25 @@ def _split_kernel(function: func.FuncOp) -> None:
 def _is_only_written(memory: SSAValue) -> bool:
     """Whether a result goes to the caller and nothing in the kernel reads it."""
     return isinstance(memory, BlockArgument) and memory.has_one_use()
+
+
+def _pairs(nest: GenericOp) -> frozenset[int]:
+    """The last dimension, if it has two positions side by side in memory and pairs of them are too.
+
+    Divided, each half would be stored in every second place: `pair-results` gives both at once.
+    """
+    last = len(nest.extents) - 1
+    if last < 1 or nest.extents[last] != 2:
+        return frozenset()
+    for out, index_map in zip(nest.outs, nest.write_maps, strict=True):
+        forms = forms_of(index_map, nest.extents)
+        if forms is None or out.type.element_type not in (f32, f64):  # pyright: ignore
+            return frozenset()
+        offset = flatten(forms, shape_of(out))
+        along = [d for d in range(last) if offset.coefficient(d) == 2]
+        if offset.coefficient(last) != 1 or all(nest.extents[d] < LEAST_PAIRS for d in along):
+            return frozenset()
+    return frozenset({last})
 
 
 def _parts_of(whole: GenericOp, kept: frozenset[int]) -> list[GenericOp]:

@@ -105,3 +105,47 @@ func.func private @rows(%x: memref<16x8xf32>, %s: memref<16xf32>, %out: memref<1
 // CHECK:         loop.generic (d0, d1) in [16, 4] {{.*}} writes([d0, d1 + 4] store into %out
 // CHECK-NOT:     arith.cmpi
 // CHECK-NOT:     loop.generic
+
+// -----
+
+// Halves that lie side by side are left to pair-results, which gives both at once.
+func.func private @pairs(%x: memref<32xf32>, %y: memref<32xf32>, %out: memref<32x2xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [32, 2] reads(%x[i] : memref<32xf32>, %y[i] : memref<32xf32>) writes([i, j] store into %out : memref<32x2xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %c = math.cos %q : f32
+    %at = loop.index 1 : index
+    %limit = arith.constant 1 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %s, %c : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pairs
+// CHECK-NEXT:    loop.generic (d0, d1) in [32, 2]
+// CHECK-NOT:     loop.generic
+
+// -----
+
+// Pairs that are cut elsewhere are divided all the same: several nests write to their memory then.
+func.func private @pieces(%x: memref<32xf32>, %y: memref<32xf32>, %out: memref<64x2xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [64, 2] reads(%x[i] pad 0.0 : f32 : memref<32xf32>, %y[i - 32] pad 0.0 : f32 : memref<32xf32>) writes([i, j] store into %out : memref<64x2xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %c = math.cos %q : f32
+    %at = loop.index 0 : index
+    %limit = arith.constant 32 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %half = loop.index 1 : index
+    %one = arith.constant 1 : index
+    %left = arith.cmpi slt, %half, %one : index
+    %z = arith.constant 0.0 : f32
+    %w = arith.select %first, %s, %c : f32
+    %v = arith.select %left, %w, %z : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pieces
+// CHECK-COUNT-3: loop.generic
