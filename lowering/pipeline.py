@@ -132,7 +132,7 @@ CONTRACTS: dict[str, str] = {
     "core_aten": "verify-core-aten",
     "prims": "verify-prims",
     "loop": "verify-loop",
-    "fused": "verify-loop",
+    "fused": "verify-fused",
     "bufferized": "verify-bufferized",
     "scheduled": "verify-scheduled",
 }

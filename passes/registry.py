@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "verify-core-aten": "lamina.passes.contracts.verify_core_aten:VerifyCoreAtenPass",
     "verify-prims": "lamina.passes.contracts.verify_prims:VerifyPrimsPass",
     "verify-loop": "lamina.passes.contracts.verify_loop:VerifyLoopPass",
+    "verify-fused": "lamina.passes.contracts.verify_fused:VerifyFusedPass",
     "verify-bufferized": "lamina.passes.contracts.verify_bufferized:VerifyBufferizedPass",
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
     # between layers
