@@ -40,8 +40,8 @@ def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Cont
     kernels = _kernels(module)
     for name, text in schedules.items():
         if name not in kernels:
-            near = nearest(name, kernels) or list(kernels)[:8]
-            raise InputError(f"schedules: no kernel is called '{name}'; nearest: {', '.join(near)}")
+            near = ", ".join(nearest(name, kernels) or list(kernels)[:8]) or "there are none"
+            raise InputError(f"schedules: no kernel is called '{name}'; nearest: {near}")
         _give(kernels[name], text, context)
 
 
