@@ -82,23 +82,28 @@ def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
 
 
 def _masked_store(w: FunctionWriter, op: vector.MaskedStoreOp) -> None:
-    """Under a mask with one lane on, a scalar is stored.
+    """Under a mask with one lane on, a scalar is stored, but LLVM must not know for AVX-512.
 
-    LLVM 22.1 for AVX-512 makes that scalar itself, but of the element before `trunc`: it writes
-    too many bytes, at the wrong place. So it must not meet such a mask, nor find one by folding.
+    LLVM 22.1 makes that scalar itself there, of the element before `trunc`: it writes too many
+    bytes, at the wrong place. Nor may it be asked for: the one lane of `zext` of a comparison of
+    shuffled f64 is taken from the wrong place. So it must not meet such a mask, nor find one by
+    folding.
     """
     type_, operand = memory.stored(w, op.value_to_store)
     element, count = types.element_of(op.value_to_store.type), types.lanes(op.mask.type)
     pointer, align = memory.address(w, op.base, op.indices), types.memory_bytes(element)
     mask = w.value(op.mask)
     on = _lanes_on(mask, count)
-    if on is not None and len(on) == 1:
+    is_single = on is not None and len(on) == 1
+    has_mask_registers = w.module.target.has("avx512bw") and 1 < count <= 64
+    if is_single and not has_mask_registers:
+        assert on is not None
         scalar = types.memory_scalar(element)
         lane = w.emit(f"extractelement {type_} {operand}, i64 {on[0]}")
         place = w.emit(f"getelementptr {scalar}, ptr {pointer}, i64 {on[0]}") if on[0] else pointer
         w.line(f"store {scalar} {lane}, ptr {place}, align {align}")
         return
-    if on is None and not isinstance(op.mask.owner, vector.CreateMaskOp):
+    if is_single or (on is None and not isinstance(op.mask.owner, vector.CreateMaskOp)):
         mask = _opaque_mask(w, mask, count)
     name = f"llvm.masked.store.{types.mangled(type_)}.p0"
     w.module.declare(name, "void", f"{type_}, ptr, {w.type(op.mask)}")

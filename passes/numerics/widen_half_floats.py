@@ -101,6 +101,7 @@ COMPUTING = frozenset(
         "hardsigmoid",
         "hardswish",
         "hardtanh",
+        "hardtanh_backward",
         "index_add",
         "inner",
         "instance_norm",
@@ -167,7 +168,6 @@ EXACT = frozenset(
         "relu",
         "round",
         "sign",
-        "threshold",
         "trunc",
         "where",
     }
@@ -253,7 +253,15 @@ def _is_stepwise(op: SchemaOp) -> bool:
     if op.overload_name == "pow.Tensor_Scalar":
         # Powers of f16 go through f32, those of bf16 are products of bf16.
         return _element(op.results[0]) == bf16 and op.arg("exponent") in (3, -2)
-    return _stem(op) == "div" and op.schema.arg("rounding_mode") is not None
+    if _stem(op) != "div" or op.schema.arg("rounding_mode") is None:
+        return False
+    # Kernels that are given one divisor divide by it in f32, and round what they have floored.
+    return isinstance(divisor := op.arg("other"), SSAValue) and not _is_single(divisor)
+
+
+def _is_single(value: SSAValue) -> bool:
+    """Whether a tensor has one element, whatever its rank."""
+    return isinstance(value.type, TensorType) and all(n == 1 for n in value.type.get_shape())
 
 
 def _round_numbers(op: SchemaOp) -> None:

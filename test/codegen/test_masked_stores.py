@@ -117,3 +117,55 @@ def test_stores_what_the_mask_says(
     )
     run("main", x, on, out)
     np.testing.assert_array_equal(out.view("u1"), expected.view("u1"))
+
+
+#: Places of a shuffle of two vectors of eight lanes, as in the steps of a transpose.
+STEPS = [
+    [1, 9, 3, 11, 5, 13, 7, 15],
+    [0, 8, 2, 10, 4, 12, 6, 14],
+    [0, 1, 8, 9, 4, 5, 12, 13],
+    [0, 1, 2, 3, 8, 9, 10, 11],
+    [4, 5, 6, 7, 12, 13, 14, 15],
+]
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+def test_one_lane_of_a_comparison_of_shuffled_numbers(
+    compile_scheduled: Compile, kind: str
+) -> None:
+    """LLVM 22.1 takes lane 0 of what was shuffled where it is asked for one lane of `zext`."""
+    chains = [[a, b, c] for a in STEPS for b in STEPS for c in STEPS]
+    given, out = f"memref<{len(chains)}x8x{kind}>", f"memref<{len(chains)}x10xi1>"
+    on, numbers = "vector<8xi1>", f"vector<8x{kind}>"
+    lines = [
+        f"func.func @main(%x: {given}, %out: {out}) attributes {{lamina.entry}} {{",
+        "  %c0 = arith.constant 0 : index\n  %one = arith.constant 1 : index",
+        f"  %m = vector.create_mask %one : {on}",
+    ]
+    lanes = []
+    for i, chain in enumerate(chains):
+        lines.append(f"  %r{i} = arith.constant {i} : index")
+        name, order = f"%x{i}", np.arange(8)
+        lines.append(f"  {name} = vector.load %x[%r{i}, %c0] : {given}, {numbers}")
+        for j, step in enumerate(chain):
+            shuffled = f"%s{i}_{j}"
+            lines.append(
+                f"  {shuffled} = vector.shuffle {name}, {name} {step} : {numbers}, {numbers}"
+            )
+            name, order = shuffled, np.concatenate([order, order])[step]
+        lines += [
+            f"  %f{i} = loop.cmpf {name}, {name} {{predicate = 13 : i64}} : "
+            f"{numbers}, {numbers} -> {on}",
+            f"  vector.maskedstore %out[%r{i}, %one], %m, %f{i} : {out}, {on}, {on}",
+        ]
+        lanes.append(order[0])
+    text = "\n".join([*lines, "  func.return", "}"])
+    run = compile_scheduled(text, Target.host(), EmitOptions(openmp=False))
+    for lane in range(8):
+        x = np.zeros((len(chains), 8), NUMPY[kind])
+        x[:, lane] = np.nan
+        made = np.full((len(chains), 10), 2, np.uint8)
+        wanted = made.copy()
+        wanted[:, 1] = np.array(lanes) == lane
+        run("main", x, made)
+        np.testing.assert_array_equal(made, wanted)

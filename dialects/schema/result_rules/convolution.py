@@ -66,8 +66,10 @@ def _need_bias(bias: TensorType | None, channels: int) -> None:
 
 def _finish(args: Args, value: TensorType, shape: Shape, channels: int, out: list[int]) -> Types:
     _need_bias(args.get("bias"), channels)
-    batch = shape[: len(shape) - len(out) - 1]
+    *batch, given = shape[: len(shape) - len(out)]
     dtype = common_dtype(value, args["weight"], args.get("bias"))
+    if given == 0:
+        channels = 0  # torch: of no channels none are made, whatever the weight has
     return [tensor((*batch, channels, *out), dtype)]
 
 

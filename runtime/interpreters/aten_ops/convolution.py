@@ -42,7 +42,9 @@ def correlate(
     dilation: Sequence[int],
     groups: int,
 ) -> Array:
-    """(N, C, ...) with (O, C/groups, ...) to (N, O, ...)."""
+    """(N, C, ...) with (O, C/groups, ...) to (N, O, ...); of no channels none are made."""
+    if not x.shape[1]:
+        weight = weight[:0]
     view = windows(pad_spatial(x, padding), weight.shape[2:], stride, dilation)
     dims = weight.ndim - 2
     pieces = []
@@ -55,24 +57,35 @@ def correlate(
     return np.concatenate(pieces, axis=1)
 
 
-def spread(x: Array, stride: Sequence[int]) -> Array:
-    """stride - 1 zeros between neighbours in the last dimensions."""
-    lead = x.ndim - len(stride)
-    shape = list(x.shape[:lead])
-    shape += [max(s * (n - 1) + 1, 0) for s, n in zip(stride, x.shape[lead:], strict=True)]
-    result = np.zeros(shape, x.dtype)
-    result[(..., *(slice(None, None, s) for s in stride))] = x
-    return result
+def scatter(
+    x: Array,
+    weight: Array,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    extra: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Array:
+    """(N, C, ...) with (C, O/groups, ...) to (N, O, ...): each element times the window, added up.
 
-
-def transposed_weight(weight: Array, groups: int) -> Array:
-    """(C, O/groups, ...) as the (O, C/groups, ...) of the equal correlation, windows reversed."""
+    Only what is there is multiplied: an infinite weight meets no zeros between elements.
+    """
     channels, out = weight.shape[:2]
-    grouped = weight.reshape(groups, channels // groups, out, *weight.shape[2:])
-    swapped = np.swapaxes(grouped, 1, 2).reshape(
-        groups * out, channels // groups, *weight.shape[2:]
-    )
-    return np.flip(swapped, tuple(range(2, weight.ndim)))
+    columns = list(zip(x.shape[2:], weight.shape[2:], stride, dilation, extra, strict=True))
+    full = [(n - 1) * s + d * (k - 1) + 1 + e if n else 0 for n, k, s, d, e in columns]
+    own = x.reshape(len(x), groups, channels // groups, *x.shape[2:])
+    kernel = weight.reshape(groups, channels // groups, *weight.shape[1:])
+    result = np.zeros((len(x), groups, out, *full), np.result_type(x, weight))
+    for place in np.ndindex(*weight.shape[2:]):
+        made = np.einsum("ngc...,gco->ngo...", own, kernel[(..., *place)])
+        starts = [at * column[3] for at, column in zip(place, columns, strict=True)]
+        steps = (
+            slice(at, at + (n - 1) * s + 1, s)
+            for at, (n, _, s, _, _) in zip(starts, columns, strict=True)
+        )
+        result[(..., *steps)] += made
+    inner = (slice(p, n - p) for p, n in zip(padding, full, strict=True))
+    return result.reshape(len(x), groups * out, *full)[(..., *inner)]
 
 
 def _list(value: int | Sequence[int], dims: int) -> list[int]:
@@ -90,12 +103,7 @@ def convolution(a: Call) -> Array:
     stride, padding, dilation = (_list(a[name], dims) for name in ("stride", "padding", "dilation"))
     if a.get("transposed"):
         extra = _list(a["output_padding"], dims)
-        border = [
-            (d * (k - 1) - p, d * (k - 1) - p + e)
-            for d, k, p, e in zip(dilation, weight.shape[2:], padding, extra, strict=True)
-        ]
-        weight = transposed_weight(weight, a["groups"])
-        result = correlate(spread(x, stride), weight, [1] * dims, border, dilation, a["groups"])
+        result = scatter(x, weight, stride, padding, extra, dilation, a["groups"])
     else:
         border = [(p, p) for p in padding]
         result = correlate(x, weight, stride, border, dilation, a["groups"])

@@ -1,0 +1,198 @@
+"""Eager mode with results that rounding may have made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from fuzzing.definitions import defined
+from fuzzing.values import COMPLEX, FLOATS
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+_EXACT = frozenset(
+    [
+        "clone",
+        "copy_",
+        "cat",
+        "stack",
+        "where",
+        "index",
+        "index_select",
+        "gather",
+        "scatter",
+        "masked_fill",
+        "fill_",
+        "zero_",
+        "neg",
+        "abs",
+        "sign",
+        "amax",
+        "amin",
+        "max",
+        "min",
+        "maximum",
+        "minimum",
+        "clamp",
+        "relu",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "sort",
+        "topk",
+        "median",
+        "constant_pad_nd",
+        "index_put_",
+        "index_fill",
+        "slice_scatter",
+        "select_scatter",
+        "diagonal_scatter",
+        "flip",
+        "roll",
+        "tril",
+        "triu",
+        "embedding",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "full",
+        "zeros",
+        "ones",
+        "arange",
+        "eye",
+        "max_pool2d_with_indices",
+        "repeat",
+        "isnan",
+        "lift_fresh",
+        "view_as_real",
+        "real",
+        "imag",
+        "conj",
+    ]
+)
+"""Ops of ATen whose results are elements of their operands, or numbers: no rounding."""
+
+_SIGNLESS = frozenset(
+    [
+        "native_batch_norm",
+        "native_group_norm",
+        "convolution",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "mv",
+        "dot",
+        "fmax",
+        "fmin",
+        "maximum",
+        "minimum",
+        "softshrink",
+    ]
+)
+"""Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`,
+that of sums of products that begin at 0 or with the first product, that of either operand, that of
+0 or of `x * 0` (eager mode's vectors, and its loop for the rest of a row)."""
+
+_SUMS = frozenset(
+    [
+        *_SIGNLESS,
+        "_cdist_forward",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_trilinear",
+        "addcdiv",
+        "addcmul",
+        "cumprod",
+        "cumsum",
+        "huber_loss",
+        "lerp",
+        "linalg_vector_norm",
+        "logcumsumexp",
+        "mean",
+        "mse_loss",
+        "native_layer_norm",
+        "prod",
+        "smooth_l1_loss",
+        "std",
+        "sum",
+        "var",
+    ]
+)
+"""Ops whose operands are moved, too: a sum may lose more digits than the last of its result."""
+
+
+class Nudging(TorchDispatchMode):
+    """Moves what ops compute by at most one unit in the last place, zeros excepted.
+
+    With odd seeds, all elements of a result go the same way: a function may err to one side in all
+    of a range. With `defines`, ops are what `definitions` says; windows are clipped with every
+    other two seeds.
+    """
+
+    def __init__(self, seed: int, *, defines: bool = False) -> None:
+        super().__init__()
+        self._random = torch.Generator().manual_seed(seed)
+        self._together = seed % 2 == 1
+        self._clips = seed % 4 < 2
+        self._defines = defines
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        name = func._schema.name.partition("::")[2]
+        kwargs = kwargs or {}
+        is_exact = name in _EXACT or _floors(name, kwargs)
+        if name in _SUMS or (name in ("add", "sub") and kwargs.get("alpha", 1) != 1):
+            args = tree_map(self._moved, args)
+        made = func(*args, **kwargs)
+        if self._defines:
+            meant = defined(func, args, kwargs, made, self._clips)
+            made = made if meant is None else meant
+        for value, declared in zip(_listed(made), func._schema.returns, strict=False):
+            alias = declared.alias_info
+            if not isinstance(value, torch.Tensor) or not (alias is None or alias.is_write):
+                continue
+            if not is_exact:
+                self._nudge(value)
+            if name in _SIGNLESS:
+                self._sign(value)
+        return made
+
+    def _moved(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.dtype not in (*FLOATS, *COMPLEX):
+            return value
+        moved = value.resolve_conj().clone(memory_format=torch.contiguous_format)
+        self._nudge(moved)
+        return moved
+
+    def _nudge(self, value: torch.Tensor) -> None:
+        if value.dtype in COMPLEX:
+            value = torch.view_as_real(value)
+        if value.dtype not in FLOATS or 0 in value.stride():
+            return
+        shape = [1] * value.dim() if self._together else value.shape
+        step = torch.randint(-1, 2, shape, generator=self._random).expand(value.shape)
+        far = torch.where(step > 0, torch.inf, -torch.inf).to(value.dtype)
+        stays = (step == 0) | (value == 0) | ~value.isfinite()
+        value.copy_(torch.where(stays, value, torch.nextafter(value, far)))
+
+    def _sign(self, value: torch.Tensor) -> None:
+        if value.dtype not in FLOATS or 0 in value.stride():
+            return
+        turns = (value == 0) & (torch.rand(value.shape, generator=self._random) < 0.5)
+        value.copy_(torch.where(turns, -value, value))
+
+
+def _listed(made: Any) -> Sequence[Any]:
+    return made if isinstance(made, tuple | list) else (made,)
+
+
+def _floors(name: str, kwargs: Mapping[str, Any]) -> bool:
+    """Whether an op's last step rounds to an integer: what it was given decides, not its result."""
+    return name == "floor_divide" or (name == "div" and kwargs.get("rounding_mode") is not None)
