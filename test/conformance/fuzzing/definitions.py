@@ -1,8 +1,8 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
-Each function computes an op from its definition, whatever kernel eager mode would take. It counts
-only where eager mode's result or the definition's is infinite or no number, or where a sum of
-squares overflows on the way:
+Each function computes an op from its definition, whatever kernel eager mode would take. But for
+norms and products it counts only where eager mode's result or the definition's is infinite or no
+number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
   zero is not a number. Kernels of eager mode that copy the border have that, those that clip the
@@ -14,7 +14,10 @@ squares overflows on the way:
   where it has fewer keys than a vector has lanes; kernels of bf16 do for an infinite score.
 - sums of complex numbers: eager mode multiplies by a complex 1, and an infinite part leaves the
   other one no number.
-- norms: where the squares overflow, eager mode has zeros or no numbers.
+- `gelu`: kernels of eager mode for long rows have no number for infinity.
+- norms: where the squares overflow, eager mode has zeros or no numbers, and so may others.
+- products: eager mode adds up one column, or one row, term by term, and loses more than its
+  own sums do; these are taken in f64.
 """
 
 from __future__ import annotations
@@ -29,10 +32,11 @@ from fuzzing.values import COMPLEX, FLOATS
 Arguments = dict[str, Any]
 
 
-def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, clips: bool) -> Any:
+def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, variant: int) -> Any:
     """What `func` means, given what eager mode made of it; None where that is the same.
 
-    With `clips`, windows are clipped to the image.
+    With an odd `variant`, 0 to 3, borders of images are multiplied; with 0 and 1, norms whose
+    squares overflow are no numbers, or zeros.
     """
     names = [argument.name for argument in func._schema.arguments]
     given: Arguments = {a.name: a.default_value for a in func._schema.arguments}
@@ -41,10 +45,10 @@ def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, c
     first = made[0] if isinstance(made, tuple | list) else made
     if define is None or not isinstance(first, torch.Tensor) or first.numel() == 0:
         return None
-    meant = define(given, first, clips)
+    meant = define(given, first, variant)
     if meant is None:
         return None
-    if define is not _norm:
+    if define not in (_norm, _product):
         odd = ~(_is_finite(meant) & _is_finite(first))
         meant = torch.where(odd, meant, first)
     return (meant, *made[1:]) if isinstance(made, tuple | list) else meant
@@ -54,7 +58,7 @@ def _is_finite(value: torch.Tensor) -> torch.Tensor:
     return value.isfinite()
 
 
-def _convolution(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
+def _convolution(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     x, weight, groups = a["input"], a["weight"], a["groups"]
     if bool(x.isfinite().all()) and bool(weight.isfinite().all()):
         return None
@@ -88,7 +92,7 @@ def _convolution(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor 
         if a["transposed"]:
             total[far] += torch.einsum(pattern, own[near], taps)
         else:
-            if not clips:
+            if variant % 2:
                 total += torch.einsum("goc->go", 0 * taps)[None, ..., *[None] * dims].where(
                     _outside(made, ranges), torch.zeros((), dtype=wide)
                 )
@@ -124,7 +128,7 @@ def _operands(a: Arguments, made: torch.Tensor) -> tuple[Any, Any] | None:
     return one.numpy(), other.numpy()
 
 
-def _fmod(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
+def _fmod(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     operands = _operands(a, made)
     if operands is None:
         return None
@@ -132,7 +136,7 @@ def _fmod(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
         return torch.as_tensor(np.fmod(*operands)).to(made.dtype).expand(made.shape)
 
 
-def _remainder(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
+def _remainder(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     operands = _operands(a, made)
     if operands is None:
         return None
@@ -143,7 +147,7 @@ def _remainder(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | 
     return torch.as_tensor(left).to(made.dtype).expand(made.shape)
 
 
-def _attention(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor:
+def _attention(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
     return torch.ops.aten._scaled_dot_product_attention_math(
         a["query"],
         a["key"],
@@ -155,8 +159,8 @@ def _attention(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor:
     )[0]
 
 
-def _added(sign: int) -> Callable[[Arguments, torch.Tensor, bool], torch.Tensor | None]:
-    def define(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
+def _added(sign: int) -> Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]:
+    def define(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
         if made.dtype not in COMPLEX or a.get("alpha") != 1:
             return None
         one, other = (torch.as_tensor(a[n]).to(made.dtype) for n in ("self", "other"))
@@ -166,33 +170,49 @@ def _added(sign: int) -> Callable[[Arguments, torch.Tensor, bool], torch.Tensor 
     return define
 
 
-def _norm(a: Arguments, made: torch.Tensor, clips: bool) -> torch.Tensor | None:
-    """Norms in f64, where squares overflow in f32."""
+def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """Where squares overflow in f32: norms in f64, or else no numbers, or zeros."""
     x = a["input"]
-    if made.dtype is torch.float64 or bool((x.float() ** 2).sum().isfinite()):
+    rows = [*x.shape[: x.dim() - len(a["normalized_shape"])]] if "group" not in a else []
+    rows = rows or [a.get("N", 1), a.get("group", 1)]
+    overflow = (x.float().reshape(*rows, -1) ** 2).sum(-1, keepdim=True).isinf()
+    if made.dtype is torch.float64 or not bool(overflow.any()):
         return None
+    if variant < 2:
+        overflow = overflow.expand(*rows, made.numel() // overflow.numel()).reshape(made.shape)
+        return made.masked_fill(overflow, (torch.nan, 0.0)[variant])
     wide = {n: v.double() if isinstance(v, torch.Tensor) else v for n, v in a.items()}
+    x, scale = wide["input"], (wide["weight"], wide["bias"])
     if "group" in a:
-        parts = torch.nn.functional.group_norm(
-            wide["input"].reshape(a["N"], a["C"], -1),
-            a["group"],
-            wide["weight"],
-            wide["bias"],
-            a["eps"],
-        )
+        x = x.reshape(a["N"], a["C"], -1)
+        parts = torch.nn.functional.group_norm(x, a["group"], *scale, a["eps"])
     else:
-        parts = torch.nn.functional.layer_norm(
-            wide["input"], a["normalized_shape"], wide["weight"], wide["bias"], a["eps"]
-        )
+        parts = torch.nn.functional.layer_norm(x, a["normalized_shape"], *scale, a["eps"])
     return parts.reshape(made.shape).to(made.dtype)
 
 
-_DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, bool], torch.Tensor | None]] = {
+def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    if made.dtype is not torch.float32:
+        return None
+    one, other = a.values()
+    return torch.matmul(one.double(), other.double()).to(made.dtype)
+
+
+def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
+    return torch.nn.functional.gelu(a["self"].double(), approximate=a["approximate"]).to(made.dtype)
+
+
+_DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
+    "bmm": _product,
+    "dot": _product,
     "fmod": _fmod,
+    "mm": _product,
+    "mv": _product,
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "add": _added(1),
+    "gelu": _gelu,
     "sub": _added(-1),
     "native_group_norm": _norm,
     "native_layer_norm": _norm,

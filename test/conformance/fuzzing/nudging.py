@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from fuzzing.definitions import defined
 from fuzzing.values import COMPLEX, FLOATS
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 _EXACT = frozenset(
     [
@@ -87,6 +88,9 @@ _SIGNLESS = frozenset(
         "dot",
         "fmax",
         "fmin",
+        "clamp",
+        "clamp_max",
+        "clamp_min",
         "maximum",
         "minimum",
         "softshrink",
@@ -100,7 +104,10 @@ _SUMS = frozenset(
     [
         *_SIGNLESS,
         "_cdist_forward",
+        "_log_softmax",
+        "_safe_softmax",
         "_scaled_dot_product_flash_attention_for_cpu",
+        "_softmax",
         "_trilinear",
         "addcdiv",
         "addcmul",
@@ -120,22 +127,24 @@ _SUMS = frozenset(
         "var",
     ]
 )
-"""Ops whose operands are moved, too: a sum may lose more digits than the last of its result."""
+"""Ops whose operands are moved, too: a sum may lose more digits than the last of its result.
+
+Where all elements go the same way, a result of n terms moves by up to log2(n) units, which is what
+sums by pairs may lose."""
 
 
 class Nudging(TorchDispatchMode):
     """Moves what ops compute by at most one unit in the last place, zeros excepted.
 
     With odd seeds, all elements of a result go the same way: a function may err to one side in all
-    of a range. With `defines`, ops are what `definitions` says; windows are clipped with every
-    other two seeds.
+    of a range. With `defines`, ops are what `definitions` says.
     """
 
     def __init__(self, seed: int, *, defines: bool = False) -> None:
         super().__init__()
         self._random = torch.Generator().manual_seed(seed)
         self._together = seed % 2 == 1
-        self._clips = seed % 4 < 2
+        self._variant = seed // 2 % 4
         self._defines = defines
 
     def __torch_dispatch__(
@@ -152,14 +161,14 @@ class Nudging(TorchDispatchMode):
             args = tree_map(self._moved, args)
         made = func(*args, **kwargs)
         if self._defines:
-            meant = defined(func, args, kwargs, made, self._clips)
+            meant = defined(func, args, kwargs, made, self._variant)
             made = made if meant is None else meant
         for value, declared in zip(_listed(made), func._schema.returns, strict=False):
             alias = declared.alias_info
             if not isinstance(value, torch.Tensor) or not (alias is None or alias.is_write):
                 continue
             if not is_exact:
-                self._nudge(value)
+                self._nudge(value, _units(name, args, value) if self._together else 1)
             if name in _SIGNLESS:
                 self._sign(value)
         return made
@@ -171,16 +180,18 @@ class Nudging(TorchDispatchMode):
         self._nudge(moved)
         return moved
 
-    def _nudge(self, value: torch.Tensor) -> None:
+    def _nudge(self, value: torch.Tensor, units: int = 1) -> None:
+        """Moves elements by at most so many units."""
         if value.dtype in COMPLEX:
             value = torch.view_as_real(value)
         if value.dtype not in FLOATS or 0 in value.stride():
             return
         shape = [1] * value.dim() if self._together else value.shape
-        step = torch.randint(-1, 2, shape, generator=self._random).expand(value.shape)
+        step = torch.randint(-units, units + 1, shape, generator=self._random).expand(value.shape)
         far = torch.where(step > 0, torch.inf, -torch.inf).to(value.dtype)
         stays = (step == 0) | (value == 0) | ~value.isfinite()
-        value.copy_(torch.where(stays, value, torch.nextafter(value, far)))
+        unit = torch.nextafter(value, far) - value
+        value.copy_(torch.where(stays, value, value + step.abs() * unit))
 
     def _sign(self, value: torch.Tensor) -> None:
         if value.dtype not in FLOATS or 0 in value.stride():
@@ -193,6 +204,42 @@ def _listed(made: Any) -> Sequence[Any]:
     return made if isinstance(made, tuple | list) else (made,)
 
 
+def _units(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
+    """By how many units in the last place a result may differ from another order's."""
+    if name not in _SUMS:
+        return 1
+    given = max((v.numel() for v in tree_leaves(args) if isinstance(v, torch.Tensor)), default=1)
+    return max(1, math.ceil(math.log2(max(given, 1) / max(result.numel(), 1) + 1)))
+
+
 def _floors(name: str, kwargs: Mapping[str, Any]) -> bool:
     """Whether an op's last step rounds to an integer: what it was given decides, not its result."""
     return name == "floor_divide" or (name == "div" and kwargs.get("rounding_mode") is not None)
+
+
+class Widening(TorchDispatchMode):
+    """Lets ops have operands of two float types, where one is that of arguments made wider."""
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        try:
+            return func(*args, **kwargs)
+        except (RuntimeError, TypeError, ValueError):
+            given = [v for v in tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
+            floats = {v.dtype for v in given if v.dtype in FLOATS}
+            if len(floats) < 2 or any(a.alias_info for a in func._schema.arguments):
+                raise
+        widest = max(floats, key=lambda dtype: torch.finfo(dtype).bits)
+
+        def widened(value: Any) -> Any:
+            is_float = isinstance(value, torch.Tensor) and value.dtype in FLOATS
+            return value.to(widest) if is_float else value
+
+        args, kwargs = tree_map(widened, (args, kwargs))
+        return func(*args, **kwargs)

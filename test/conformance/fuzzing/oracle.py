@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from fuzzing.nudging import Nudging
+from fuzzing.nudging import Nudging, Widening
 from fuzzing.program import Program
 from fuzzing.values import COMPLEX, FLOATS
 from torch.testing._comparison import default_tolerances
@@ -87,7 +87,8 @@ class Oracle:
         for wider in (torch.float32, torch.float64):
             tensors = [_widened(value, wider) for value in self.program.tensors()]
             try:
-                found.append(run(self.program, tensors))
+                with Widening():
+                    found.append(run(self.program, tensors))
             except (RuntimeError, TypeError, ValueError, IndexError):
                 continue  # a line that asks for the dtype as it was
         return found
