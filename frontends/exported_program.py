@@ -29,6 +29,7 @@ from lamina.frontends.main_function import main_module
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.recurrent_composites import take_apart
 from lamina.frontends.storage_offsets import counted_from_arguments
+from lamina.frontends.strided_reshapes import with_copies_settled
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
 _BOUND_KINDS: dict[InputKind, str] = {
@@ -122,7 +123,7 @@ class _ProgramImporter:
         self.importer = GraphImporter(self.block, Locations(), self._bind_attribute, stand_in)
         values = self._add_arguments(signature.input_specs)
         graph_module, begins = self._counted(signature.input_specs)
-        results = self.importer.run(graph_module, values)
+        results = self.importer.run(with_copies_settled(graph_module), values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
         module = main_module(self.block, self.argument_names, kept, attributes)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)

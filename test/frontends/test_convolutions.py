@@ -36,3 +36,17 @@ def test_layer(layer: str) -> None:
         got = lamina.compile(torch.export.export(module, (x,)), cache=False)(x)
     scale = wanted.abs().max().item()
     torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_an_image_of_no_channels_has_a_result_of_none(dims: int) -> None:
+    """As in torch, whatever the weight and the bias have."""
+    layer = (nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d)[dims - 1]
+
+    class Module(nn.Module):
+        def forward(self, *given: torch.Tensor) -> torch.Tensor:
+            return layer(*given, padding=1) + 1
+
+    given = torch.ones([2, 0] + [5] * dims), torch.ones([4, 0] + [3] * dims), torch.ones(4)
+    made = lamina.compile(torch.export.export(Module(), given), cache=False)(*given)
+    assert made.shape == Module()(*given).shape == (2, 0, *[5] * dims)

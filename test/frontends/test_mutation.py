@@ -178,3 +178,45 @@ def test_lists_that_meet() -> None:
     with pytest.raises(Exception, match="reads what an earlier entry of the lists writes") as error:
         check(lists_that_meet, "torch.compile")
     assert "test_mutation.py:" in str(error.value)
+
+
+RESHAPED: dict[str, Program] = {
+    "flatten": lambda x: x.flatten(0),
+    "reshape": lambda x: x.reshape(-1),
+    "ravel": lambda x: x.ravel(),
+    "contiguous": lambda x: x.contiguous(),
+    "flatten of a view": lambda x: x.transpose(-1, -2).flatten(),
+    "a part": lambda x: x[:1].reshape(-1),
+    "of a result": lambda x: (x * 2).flatten(),
+}
+STRIDED: dict[str, Callable[[], torch.Tensor]] = {
+    "transposed": lambda: torch.randn(2, 3, 4).transpose(1, 2),
+    "a matrix": lambda: torch.randn(4, 7).t(),
+    "sliced": lambda: torch.randn(3, 9)[:, 1::2],
+    "row-major": lambda: torch.randn(3, 4),
+}
+
+
+@pytest.mark.parametrize("layout", STRIDED)
+@pytest.mark.parametrize("name", RESHAPED)
+@pytest.mark.parametrize("way", ["export", "torch.compile"])
+def test_writes_reach_a_strided_argument_where_reshapes_are_views(
+    name: str, layout: str, way: str
+) -> None:
+    reshaped = RESHAPED[name]
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        reshaped(x).add_(1)
+        return x + 1
+
+    def same(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty_strided(x.shape, x.stride()).copy_(x)
+
+    x = STRIDED[layout]()
+    ours, theirs = same(x), same(x)
+    if way == "export":
+        made = lamina.compile(torch.export.export(_Module(program), (x,)), cache=False)(ours)
+    else:
+        made = traced(program, ours)
+    torch.testing.assert_close(made, program(theirs), rtol=0, atol=0)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)

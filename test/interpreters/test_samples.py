@@ -248,3 +248,14 @@ def test_each_lowered_core_op_has_a_sample() -> None:
     unsampled = {"empty.memory_format", "empty_strided.default"}
     unsampled |= {"rand.default", "randn.default", "randperm.default"}
     assert sorted(set(LOWERINGS.table()) - sampled - unsampled) == []
+
+
+def test_transposed_convolution_multiplies_elements_only() -> None:
+    """An infinite weight meets no zeros between the elements of the image."""
+    x, w = torch.arange(1.0, 5).reshape(1, 2, 2), torch.ones(2, 1, 3)
+    w[0, 0, 1] = torch.inf
+    given = [x, w, None, [2], [0], [1], True, [0], 1]
+    types = [tensor_type(torch.empty(1, 1, 5))]
+    module, inputs = _module("convolution.default", given, {}, [0], types)
+    (made,) = run_module(module, inputs)
+    np.testing.assert_array_equal(made, [[[4, np.inf, 10, np.inf, 6]]])
