@@ -127,7 +127,10 @@ def convert(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
     if is_float(kind):
         wide = f32 if is_half(kind) else kind
         cast = arith.UIToFPOp if is_unsigned(given) else arith.SIToFPOp
-        return narrow(b, b.add(cast(value, wide)), kind)  # pyright: ignore
+        made = b.add(cast(value, wide))  # pyright: ignore[reportArgumentType]
+        if wide == kind or given.width.data <= 8:  # pyright: ignore[reportAttributeAccessIssue]
+            return narrow(b, made, kind)  # exact in any half float
+        return b.add(arith.TruncFOp(made, kind))  # pyright: ignore[reportArgumentType]
     assert isinstance(given, IntegerType) and isinstance(kind, IntegerType)
     if given.width.data == kind.width.data:
         return b.add(arith.BitcastOp(value, kind))

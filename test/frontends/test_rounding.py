@@ -117,6 +117,22 @@ def test_conversions_of_the_program_always_round(rounding: str) -> None:
     assert torch.equal(compiled(low, x, rounding=rounding)(x), low(x))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("integer", [torch.int64, torch.int32, torch.int16, torch.int8])
+def test_integers_round_where_they_become_half_floats(
+    integer: torch.dtype, dtype: torch.dtype
+) -> None:
+    """Those that f16 cannot hold are infinite before they are divided."""
+
+    def program(x: Tensor) -> Tensor:
+        return x.to(dtype) * 0.001
+
+    limits = torch.iinfo(integer)
+    x = torch.tensor([limits.min, limits.max, -127, 127, limits.max // 3], dtype=integer)
+    made = compiled(program, x)(x)
+    torch.testing.assert_close(made, program(x), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("rounding", ["kernel", "eager"])
 def test_sums_accumulate_in_single_precision(rounding: str) -> None:
     x = torch.full((4096,), 1.0, dtype=torch.bfloat16)
