@@ -21,6 +21,7 @@ config.environment["PATH"] = os.pathsep.join([str(tools), os.environ.get("PATH",
 for name in ("LAMINA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "OMP_NUM_THREADS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+config.environment["LAMINA_TARGET_FILE"] = ""  # decisions are those of a host nobody measured
 
 # Every dialect has a file with each of its ops, printed in custom and in generic form and read
 # back from both, and a file of invalid ops whose messages are checked.

@@ -9,83 +9,9 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, memref, scf, vector
-from xdsl.parser import Parser
 
-from lamina.codegen import jit
-from lamina.codegen.llvm_emitter import EmitOptions, emit_module
 from lamina.codegen.target import Target
-from lamina.dialects.loop import Loop
-from lamina.runtime.executable import Executable, ProgramMetadata
-
-ROUNDS = 200_000
-
-
-def compile_text(text: str, arguments: int, target: Target, *, openmp: bool) -> Executable:
-    """An executable of scheduled IR text with one entry, `@main`."""
-    context = Context()
-    for dialect in (
-        arith.Arith,
-        builtin.Builtin,
-        func.Func,
-        memref.MemRef,
-        scf.Scf,
-        vector.Vector,
-        Loop,
-    ):
-        context.load_dialect(dialect)
-    module = Parser(context, text).parse_module()
-    module.verify()
-    emitted = emit_module(module, target, EmitOptions(openmp=openmp))
-    code = jit.compile_object(emitted.text, target)
-    metadata = ProgramMetadata(
-        arguments={"main": [str(i) for i in range(arguments)]}, needs_openmp=emitted.needs_openmp
-    )
-    return Executable(code, metadata, target)
-
-
-def peak_text(target: Target, threads: int) -> str:
-    """Independent chains x = x * a + b in registers, as many as there are registers to spare."""
-    lanes = target.lanes(32)
-    chains = target.vector_registers - 4
-    kind, memory = f"vector<{lanes}xf32>", f"memref<{threads}x{lanes}xf32>"
-    carried = ", ".join(f"%x{i} = %zero" for i in range(chains))
-    steps = "\n".join(f"      %y{i} = vector.fma %x{i}, %a, %b : {kind}" for i in range(chains))
-    results = ", ".join(f"%y{i}" for i in range(chains))
-    types = ", ".join([kind] * chains)
-    sums = "\n".join(
-        f"    %s{i} = arith.addf {f'%s{i - 1}' if i > 1 else '%r#0'}, %r#{i} : {kind}"
-        for i in range(1, chains)
-    )
-    return f"""
-func.func private @peak(%ab: memref<2x{lanes}xf32>, %o: {memory}) attributes {{lamina.kernel}} {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %threads = arith.constant {threads} : index
-  %rounds = arith.constant {ROUNDS} : index
-  "scf.parallel"(%c0, %threads, %c1) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0>}}> ({{
-  ^bb0(%t: index):
-    %a = vector.load %ab[%c0, %c0] : memref<2x{lanes}xf32>, {kind}
-    %b = vector.load %ab[%c1, %c0] : memref<2x{lanes}xf32>, {kind}
-    %zero = vector.load %o[%t, %c0] : {memory}, {kind}
-    %r:{chains} = scf.for %i = %c0 to %rounds step %c1 iter_args({carried}) -> ({types}) {{
-{steps}
-      scf.yield {results} : {types}
-    }}
-{sums}
-    vector.store %s{chains - 1}, %o[%t, %c0] : {memory}, {kind}
-    scf.reduce
-  }}) : (index, index, index) -> ()
-  func.return
-}}
-func.func @main(%ab: memref<2x{lanes}xf32>, %o: {memory}) attributes {{lamina.entry}} {{
-  loop.team {{
-    func.call @peak(%ab, %o) : (memref<2x{lanes}xf32>, {memory}) -> ()
-  }}
-  func.return
-}}
-"""
+from lamina.tools.machine_programs import FMA_ROUNDS, compile_text, fma_chains, peak_text
 
 
 def tile_shape(target: Target) -> tuple[int, int]:
@@ -155,7 +81,7 @@ def fma_peak(threads: int, target: Target | None = None) -> float:
     lanes = target.lanes(32)
     factors, out = np.full((2, lanes), 0.5, np.float32), np.zeros((threads, lanes), np.float32)
     best = _best(lambda: program.call("main", [factors.ctypes.data, out.ctypes.data]))
-    return 2 * lanes * (target.vector_registers - 4) * ROUNDS * threads / best / 1e9
+    return 2 * lanes * fma_chains(target) * FMA_ROUNDS * threads / best / 1e9
 
 
 def microkernel_rate(target: Target | None = None, depth: int = 256) -> float:

@@ -1,8 +1,8 @@
 """How fast a machine can be at best: the least time that given traffic and arithmetic take.
 
-The figures follow from a `Target` by documented rules of thumb: cycles at `CLOCK_HZ`, two vector
-units for arithmetic, so many bytes a cycle from each cache. They are per core. What is measured on
-a machine replaces them: `replace(Roofline.of(target), memory_bandwidth=...)`.
+The figures follow from the fields of a `Target`: cycles a second, vector units for arithmetic, so
+many bytes a cycle from each cache. They are per core. What is measured on a machine replaces them:
+`replace(Roofline.of(target), memory_bandwidth=...)`.
 """
 
 from __future__ import annotations
@@ -11,40 +11,35 @@ from dataclasses import dataclass
 
 from lamina.codegen.target import Target
 
-CLOCK_HZ = 3.5e9
-"""Cycles a second of a core that is busy."""
-ARITHMETIC_PORTS = 2
-"""Vector operations that a core begins in a cycle."""
-L2_BYTES_PER_CYCLE = 32
-"""Bytes that the second-level cache delivers in a cycle."""
-L3_BYTES_PER_CYCLE = 16
-"""Bytes that the last-level cache delivers to one core in a cycle."""
-MEMORY_BANDWIDTH = 20e9
-"""Bytes a second that one core gets from memory."""
-
 
 @dataclass(frozen=True)
 class Roofline:
     """Peak arithmetic (f32 operations a second) and bandwidths (bytes a second) of one core.
 
-    `caches` has (bytes, bandwidth) of each level, the smallest first.
+    `caches` has (bytes, bandwidth) of each level, the smallest first. Scalar code begins about
+    `clock_hz` operations a second; a team of threads takes `barrier_seconds` for a barrier.
     """
 
     peak_flops: float
     caches: tuple[tuple[int, float], ...]
     memory_bandwidth: float
+    clock_hz: float
+    barrier_seconds: float
 
     @staticmethod
     def of(target: Target) -> Roofline:
         """The figures that follow from the description of a target."""
+        clock = target.clock_hz
         return Roofline(
-            peak_flops=ARITHMETIC_PORTS * target.lanes(32) * CLOCK_HZ,
+            peak_flops=target.arithmetic_ports * target.lanes(32) * clock,
             caches=(
-                (target.l1d_bytes, 2 * target.vector_bits // 8 * CLOCK_HZ),
-                (target.l2_bytes, L2_BYTES_PER_CYCLE * CLOCK_HZ),
-                (target.l3_bytes, L3_BYTES_PER_CYCLE * CLOCK_HZ),
+                (target.l1d_bytes, 2 * target.vector_bits // 8 * clock),
+                (target.l2_bytes, target.l2_bytes_per_cycle * clock),
+                (target.l3_bytes, target.l3_bytes_per_cycle * clock),
             ),
-            memory_bandwidth=MEMORY_BANDWIDTH,
+            memory_bandwidth=target.memory_bandwidth,
+            clock_hz=clock,
+            barrier_seconds=target.barrier_nanoseconds / 1e9,
         )
 
     @property

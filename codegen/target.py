@@ -1,13 +1,15 @@
-"""What the machine the code is for looks like: LLVM's CPU name and features, registers, caches."""
+"""What the machine the code is for looks like: LLVM's CPU name, registers, caches, speeds."""
 
 import ctypes
 import os
+import re
 import sys
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lamina.codegen.calibration import MEASURED, measured, unfit
 from lamina.dialects.errors import InputError, UnsupportedError
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -26,6 +28,22 @@ STACK_BYTES = 1 << 20
 CORES = 16
 """Threads of a machine that nobody could ask: any usual number of them."""
 
+# How fast a machine is that nobody measured: rules of thumb for desktop and server cores.
+CLOCK_HZ = 3.5e9
+"""Cycles a second of a core that is busy."""
+ARITHMETIC_PORTS = 2.0
+"""Vector operations that a core begins in a cycle."""
+L2_BYTES_PER_CYCLE = 32.0
+"""Bytes that the second-level cache delivers in a cycle."""
+L3_BYTES_PER_CYCLE = 16.0
+"""Bytes that the last-level cache delivers to one core in a cycle."""
+MEMORY_BANDWIDTH = 20e9
+"""Bytes a second that one core gets from memory."""
+FORK_NANOSECONDS = 1200.0
+"""What starting a team and waiting for its end take, while its threads still spin."""
+BARRIER_NANOSECONDS = 200.0
+"""What a barrier takes, and what one core then fetches of what another wrote."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -33,7 +51,9 @@ class Target:
 
     `vector_bits` is the widest vector register, `vector_registers` how many of them there are.
     `l3_bytes` is the last-level cache shared by the cores. `features` is LLVM's `+a,-b` list.
-    `cores` bounds the threads that have scratch memory of their own.
+    `cores` bounds the threads that have scratch memory of their own. The fields from `clock_hz` on
+    say how fast it is (see the constants they default to); the cost model asks them, and
+    `python -m lamina.tools.calibrate` measures them for the host.
 
     A variant of one, `dataclasses.replace(target, vector_bits=256)`, is a target as good as any.
     Raises InputError for sizes that no machine has.
@@ -50,6 +70,13 @@ class Target:
     has_fma: bool
     name: str
     cores: int = CORES
+    clock_hz: float = CLOCK_HZ
+    arithmetic_ports: float = ARITHMETIC_PORTS
+    l2_bytes_per_cycle: float = L2_BYTES_PER_CYCLE
+    l3_bytes_per_cycle: float = L3_BYTES_PER_CYCLE
+    memory_bandwidth: float = MEMORY_BANDWIDTH
+    fork_nanoseconds: float = FORK_NANOSECONDS
+    barrier_nanoseconds: float = BARRIER_NANOSECONDS
 
     def __post_init__(self) -> None:
         bits = self.vector_bits
@@ -63,10 +90,14 @@ class Target:
                 raise InputError(
                     f"target {self.name}: {name}={getattr(self, name)} is below {_LEAST[name]}"
                 )
+        for name in MEASURED:
+            if reason := unfit(name, getattr(self, name)):
+                raise InputError(f"target {self.name}: {reason}")
 
     @staticmethod
     def host() -> "Target":
-        """The CPU this process runs on, as LLVM names it."""
+        """The CPU this process runs on, as LLVM names it; as fast as a calibration found it, if
+        there is one (see `lamina.codegen.calibration`), read once a process."""
         return _host()
 
     @staticmethod
@@ -87,9 +118,11 @@ class Target:
     def spelled(self) -> str:
         """The text from which `Target.parse` makes this target."""
         base = self.name if self.name in Target.names() else "host"
-        usual = asdict(Target.parse(base))
+        usual = Target.parse(base)
         changes = [
-            f"{name}={value}" for name, value in asdict(self).items() if value != usual[name]
+            f"{name}={getattr(self, name)}"
+            for name in _KINDS
+            if getattr(self, name) != getattr(usual, name)
         ]
         return ";".join([base, *changes])
 
@@ -126,7 +159,11 @@ class Target:
 
     def key(self) -> str:
         """Text that differs between any two targets whose code may differ."""
-        return repr(sorted(asdict(self).items()))
+        return repr(sorted((name, getattr(self, name)) for name in _KINDS))
+
+
+_KINDS: dict[str, Any] = {field.name: field.type for field in fields(Target)}
+"""The type of each field."""
 
 
 MOST_VECTOR_BITS = 2048
@@ -136,19 +173,24 @@ _LEAST = {"vector_registers": 8, "l1d_bytes": 4096, "l2_bytes": 4096, "l3_bytes"
 """Schedules need registers for a product's tile, and caches that hold at least a page."""
 
 
+_DECIMAL = re.compile(r"\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
+"""A number as an option of a target has it: what `float` takes besides is nobody's speed."""
+
+
 def _field(text: str) -> tuple[str, Any]:
     """`name=value` as the name and value of a field of `Target`; InputError for anything else."""
     name, equals, value = text.partition("=")
-    kinds: dict[str, Any] = {field.name: field.type for field in fields(Target)}
-    if not equals or name not in kinds:
-        raise InputError(f"target option '{text}': an option is NAME=VALUE of {', '.join(kinds)}")
-    if kinds[name] is str:
+    if not equals or name not in _KINDS:
+        raise InputError(f"target option '{text}': an option is NAME=VALUE of {', '.join(_KINDS)}")
+    if _KINDS[name] is str:
         return name, value
-    if kinds[name] is bool and value in ("True", "False"):
+    if _KINDS[name] is bool and value in ("True", "False"):
         return name, value == "True"
-    if kinds[name] is int and value.isdecimal():
+    if _KINDS[name] is int and value.isdecimal():
         return name, int(value)
-    raise InputError(f"target option '{text}': '{value}' is no {kinds[name].__name__}")
+    if _KINDS[name] is float and _DECIMAL.fullmatch(value):
+        return name, float(value)
+    raise InputError(f"target option '{text}': '{value}' is no {_KINDS[name].__name__}")
 
 
 _V3 = (
@@ -222,7 +264,7 @@ def _host() -> Target:
         on.update((name, False) for name in list(on) if name.startswith("amx-"))
     triple = binding.get_process_triple()
     bits, registers, fma = _registers(triple, {name for name, present in on.items() if present})
-    return Target(
+    target = Target(
         triple=triple,
         cpu=binding.get_host_cpu_name(),
         features=on.flatten(),
@@ -233,6 +275,7 @@ def _host() -> Target:
         cores=os.cpu_count() or CORES,
         **_host_caches(),
     )
+    return replace(target, **measured(target.cpu))
 
 
 TILE_REQUEST = (158, 0x1023, 18)

@@ -34,6 +34,7 @@ TARGET_PASSES = frozenset(
         "pack-contractions",
         "pair-results",
         "choose-schedule",
+        "merge-parallel-regions",
         "plan-scratch",
     }
 )

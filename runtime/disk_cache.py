@@ -18,6 +18,7 @@ from pathlib import Path
 import llvmlite
 import xdsl
 
+from lamina.codegen.calibration import cache_folder
 from lamina.dialects.errors import CacheError
 
 #: Names the layout of a file; files that start otherwise are not ours.
@@ -75,25 +76,6 @@ def _stamps(folder: str) -> Iterator[tuple[str, str]]:
                 yield from _stamps(entry.path)
 
 
-def default_folder() -> Path:
-    """LAMINA_CACHE_DIR, else the user's cache folder (XDG_CACHE_HOME, else ~/.cache).
-
-    CacheError if the user has none.
-    """
-    if given := os.environ.get("LAMINA_CACHE_DIR"):
-        return Path(given)
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(home):  # others are to be ignored, says the XDG specification
-        return Path(home) / "lamina"
-    try:
-        home = Path.home()
-    except RuntimeError as error:
-        raise CacheError(f"no folder for the cache: {error}") from None
-    if not home.is_absolute() or os.environ.get("HOME") == "":
-        raise CacheError("no folder for the cache: HOME is empty or relative")
-    return home / ".cache" / "lamina"
-
-
 def default_limit() -> int:
     """LAMINA_CACHE_BYTES, else `DEFAULT_LIMIT_BYTES`; CacheError for what is no size."""
     given = os.environ.get("LAMINA_CACHE_BYTES") or str(DEFAULT_LIMIT_BYTES)
@@ -125,8 +107,8 @@ class DiskCache:
     """A folder of compiled programs, bounded in size: the longest unused go first."""
 
     def __init__(self, folder: Path | None = None, limit_bytes: int | None = None) -> None:
-        """Uses `folder`, made if need be (CacheError if that fails); see `default_folder`."""
-        self.folder = folder or default_folder()
+        """Uses `folder`, made if need be (CacheError if that fails); see `cache_folder`."""
+        self.folder = folder or cache_folder()
         self.limit_bytes = default_limit() if limit_bytes is None else limit_bytes
         try:
             # For the owner only: what lies here is executed.

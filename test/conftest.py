@@ -1,6 +1,13 @@
-"""Hypothesis profiles: `default` repeats the same cases on each run, `conformance` searches."""
+"""Hypothesis profiles: `default` repeats the same cases on each run, `conformance` searches.
+
+Whoever runs the tests may have calibrated the machine: decisions here are those of one that is not.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
+
+os.environ["LAMINA_TARGET_FILE"] = ""
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 KERNEL_SECONDS = 2e-7
 """A kernel of its own: its call, and the end of its loops."""
-BARRIER_SECONDS = 2e-7
-"""All threads wait in front of it: `BARRIER` of `team_cost`."""
 LINE_BYTES = 64
 """What a look-up moves."""
 SLACK = 1.1

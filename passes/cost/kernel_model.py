@@ -19,7 +19,6 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.passes.cost.fusion_cost import value_bytes, work
 from lamina.passes.cost.fusion_estimate import (
-    BARRIER_SECONDS,
     KERNEL_SECONDS,
     LINE_BYTES,
     Estimate,
@@ -39,10 +38,16 @@ FAR_BANDWIDTH = 10e9
 """Bytes a second that a core reads of what others have just written, in their caches."""
 FAR_CACHES = 4
 """Second-level caches that hold what threads have packed; more has gone to where all read it."""
-HAND_OVER = KERNEL_SECONDS + BARRIER_SECONDS
-"""What a kernel of its own takes besides its work: its call, and a barrier in front of it."""
-SERIAL_SECONDS = 2 * BARRIER_SECONDS
-"""Work of which a second thread would save no more than the barrier that it takes."""
+
+
+def hand_over(machine: Roofline) -> float:
+    """Seconds of a kernel of its own besides its work: its call, and a barrier in front of it."""
+    return KERNEL_SECONDS + machine.barrier_seconds
+
+
+def serial_seconds(machine: Roofline) -> float:
+    """Work of which a second thread would save no more than the barrier that it takes."""
+    return 2 * machine.barrier_seconds
 
 
 def packs_in_tasks(shape: Contraction, target: Target) -> bool:
@@ -116,7 +121,7 @@ def estimate_far_panels(panels: int, spared: int, machine: Roofline) -> Estimate
     return Estimate(
         bytes_saved=spared,
         flops_added=0,
-        seconds_saved=spared / machine.bandwidth(spared) + HAND_OVER,
+        seconds_saved=spared / machine.bandwidth(spared) + hand_over(machine),
         seconds_added=panels / FAR_BANDWIDTH if panels <= near else 0.0,
     )
 
@@ -132,7 +137,7 @@ def estimate_rows(
     return Estimate(
         bytes_saved=spared,
         flops_added=0,
-        seconds_saved=spared / machine.bandwidth(_traffic(nests)) + HAND_OVER,
+        seconds_saved=spared / machine.bandwidth(_traffic(nests)) + hand_over(machine),
         seconds_added=idle * seconds(nests, machine),
     )
 
@@ -156,7 +161,7 @@ def estimate_small(
 ) -> Estimate:
     """Of one thread that runs two kernels as one, whatever rows they have."""
     together = seconds((*one, *other), machine)
-    shared = together >= SERIAL_SECONDS
+    shared = together >= serial_seconds(machine)
     return Estimate(
         bytes_saved=0,
         flops_added=0,

@@ -11,7 +11,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
-from lamina.codegen.roofline import CLOCK_HZ, Roofline
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.passes.cost.fusion_cost import work
 from lamina.passes.cost.kernel_costs import kernel_cost
@@ -21,24 +22,19 @@ from lamina.passes.regions.trip_counts import estimated_runs
 NANOSECONDS = "lamina.nanoseconds"
 """Attribute of scheduled kernels: the estimate for one call on one core."""
 
-FORK = 1200
-"""Nanoseconds that starting a team and waiting for its end take, while its threads still spin."""
-
-BARRIER = 200
-"""Nanoseconds for a barrier and for what one core then fetches of what another wrote."""
-
 LEAST_THREADS = 2
 """A team is planned for so many: more only make it pay earlier."""
 
 
-def team_pays(nanoseconds: int, barriers: int) -> bool:
+def team_pays(nanoseconds: int, barriers: int, target: Target) -> bool:
     """Whether two threads save more of this work of one than a fork and these barriers take."""
-    return nanoseconds - nanoseconds // LEAST_THREADS >= FORK + barriers * BARRIER
+    cost = target.fork_nanoseconds + barriers * target.barrier_nanoseconds
+    return nanoseconds - nanoseconds // LEAST_THREADS >= cost
 
 
-def sharing_pays(nanoseconds: int) -> bool:
+def sharing_pays(nanoseconds: int, target: Target) -> bool:
     """Whether a kernel of a team is better shared among its threads than left to one."""
-    return nanoseconds - nanoseconds // LEAST_THREADS >= BARRIER
+    return nanoseconds - nanoseconds // LEAST_THREADS >= target.barrier_nanoseconds
 
 
 def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
@@ -47,7 +43,7 @@ def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
     ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
     vector = sum(work(op) * max(1.0, _widest(op) / 32) for op in ops if isinstance(op, GenericOp))
     scalar = sum(map(unstructured_work, ops))
-    return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / CLOCK_HZ))
+    return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / machine.clock_hz))
 
 
 def program_nanoseconds(functions: Sequence[func.FuncOp]) -> int:

@@ -19,7 +19,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.nest_attributes import rows_of
-from lamina.passes.cost.kernel_model import SERIAL_SECONDS, estimate_small, seconds
+from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, op_label
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES
@@ -86,7 +86,7 @@ def _is_small(kernel: KernelOp, machine: Roofline) -> bool:
     """Whether one thread does the kernel alone, or the program wants it merged."""
     nests = [nest for nest in kernel.block.ops if isinstance(nest, GenericOp)]
     marked = any(override(nest) == "always" for nest in nests)
-    return marked or seconds(nests, machine) < SERIAL_SECONDS
+    return marked or seconds(nests, machine) < serial_seconds(machine)
 
 
 def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:

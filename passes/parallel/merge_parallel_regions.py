@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from lamina.codegen.target import Target
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
 from lamina.passes.cost.team_cost import NANOSECONDS, sharing_pays, team_pays
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -52,14 +53,20 @@ class Call:
 
 @dataclass(frozen=True)
 class MergeParallelRegionsPass(ModulePass):
-    """Give adjacent parallel kernels of each entry function one team of threads."""
+    """Give adjacent parallel kernels of each entry function one team of threads.
+
+    What a team costs is `target`'s (a name that `Target.parse` knows).
+    """
 
     name = "merge-parallel-regions"
 
+    target: str = "host"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.parse(self.target)
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         kernels = {
-            f.sym_name.data: _kernel(f)
+            f.sym_name.data: _kernel(f, target)
             for f in functions
             if KERNEL in f.attributes and f.body.blocks
         }
@@ -68,14 +75,14 @@ class MergeParallelRegionsPass(ModulePass):
                 memory = EntryMemory.of(function)
                 for block in _blocks(function.body.block):
                     for run in _runs(block, kernels, memory):
-                        for team in teams_of(run):
+                        for team in teams_of(run, target):
                             _merge(team)
 
 
-def _kernel(function: func.FuncOp) -> Kernel:
+def _kernel(function: func.FuncOp, target: Target) -> Kernel:
     estimate = function.attributes.get(NANOSECONDS)
     nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
-    shared = nanoseconds is None or sharing_pays(nanoseconds)
+    shared = nanoseconds is None or sharing_pays(nanoseconds, target)
     shared = shared and share_out(function.body.block)
     return Kernel(nanoseconds, shared, written_arguments(function))
 
@@ -105,7 +112,7 @@ def _runs(block: Block, kernels: dict[str, Kernel], memory: EntryMemory) -> list
     return runs
 
 
-def teams_of(run: Sequence[Call]) -> list[list[Call]]:
+def teams_of(run: Sequence[Call], target: Target) -> list[list[Call]]:
     """The parts of a run that a team is worth starting for; each begins and ends in parallel."""
     parts: list[list[Call]] = []
     waiting: list[Call] = []
@@ -118,12 +125,13 @@ def teams_of(run: Sequence[Call]) -> list[list[Call]]:
         else:
             parts.append([call])
         waiting = []
-    return [part for part in parts if _pays(part)]
+    return [part for part in parts if _pays(part, target)]
 
 
-def _pays(part: Sequence[Call]) -> bool:
+def _pays(part: Sequence[Call], target: Target) -> bool:
     times = [call.kernel.nanoseconds for call in part if call.kernel.shared]
-    return None in times or team_pays(sum(time or 0 for time in times), len(_barriers(part)))
+    work = sum(time or 0 for time in times)
+    return None in times or team_pays(work, len(_barriers(part)), target)
 
 
 def _barriers(part: Sequence[Call]) -> set[int]:

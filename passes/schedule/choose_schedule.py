@@ -68,7 +68,7 @@ class ChooseSchedulePass(ModulePass):
             function.attributes[COST] = kernel_cost(function).attribute()
             estimate = kernel_nanoseconds(function, machine)
             function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
-        forks = team_pays(program_nanoseconds(functions), 0)
+        forks = team_pays(program_nanoseconds(functions), 0, target)
         streamed = streamed_arguments(op, target)
         for function in kernels:
             past = streamed.get(function.sym_name.data, frozenset())

@@ -5,21 +5,19 @@ from __future__ import annotations
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
-from lamina.passes.cost.fusion_estimate import BARRIER_SECONDS
 from lamina.passes.cost.kernel_model import (
     FAR_CACHES,
-    HAND_OVER,
     PRODUCT_ROWS,
     THREADS,
     estimate_far_panels,
     estimate_product,
     estimate_rows,
     estimate_small,
+    hand_over,
     repacked_bytes,
     row_tasks,
     seconds,
 )
-from lamina.passes.cost.team_cost import BARRIER
 from lamina.runtime.layers import parse
 
 MACHINE = Roofline.of(Target.parse("x86-64-v3"))
@@ -45,10 +43,6 @@ def _nests(count: int) -> list[GenericOp]:
     return [op for op in parse(text.encode()).walk() if isinstance(op, GenericOp)]
 
 
-def test_a_barrier_takes_what_teams_plan_for() -> None:
-    assert round(BARRIER_SECONDS * 1e9) == BARRIER
-
-
 def test_what_both_read_is_read_once() -> None:
     one, other = _nests(1 << 24)
     size = 4 << 24
@@ -61,7 +55,7 @@ def test_threads_without_rows_are_idle() -> None:
     assert estimate_rows(nests, THREADS, 0, MACHINE).seconds_added == 0
     few, one = (estimate_rows(nests, rows, 0, MACHINE) for rows in (4, 1))
     assert 0 < few.seconds_added < one.seconds_added < seconds(nests, MACHINE)
-    assert few.seconds_saved == HAND_OVER and not few.pays
+    assert few.seconds_saved == hand_over(MACHINE) and not few.pays
     assert estimate_rows(nests, 4, 4 << 20, MACHINE).pays
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ParallelOp
@@ -9,8 +11,6 @@ from xdsl.dialects.scf import ParallelOp
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.passes.cost.team_cost import (
-    BARRIER,
-    FORK,
     NANOSECONDS,
     kernel_nanoseconds,
     sharing_pays,
@@ -36,9 +36,9 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 """
 
 
-def scheduled(text: str) -> ModuleOp:
+def scheduled(text: str, target: Target = TARGET) -> ModuleOp:
     module = parse(text)
-    lower(module, "aten", "scheduled", TARGET)
+    lower(module, "aten", "scheduled", target)
     return module
 
 
@@ -80,9 +80,40 @@ def test_a_kernel_without_nests_takes_no_time() -> None:
 
 
 def test_half_of_the_time_must_pay_for_the_fork_and_each_barrier() -> None:
-    assert team_pays(2 * FORK, 0) and not team_pays(2 * FORK - 2, 0)
-    assert team_pays(2 * (FORK + 3 * BARRIER), 3) and not team_pays(2 * (FORK + 3 * BARRIER), 4)
-    assert sharing_pays(2 * BARRIER) and not sharing_pays(2 * BARRIER - 2)
+    target = Target.parse("x86-64-v4;fork_nanoseconds=1000;barrier_nanoseconds=100")
+    assert team_pays(2000, 0, target) and not team_pays(1998, 0, target)
+    assert team_pays(2600, 3, target) and not team_pays(2600, 4, target)
+    assert sharing_pays(200, target) and not sharing_pays(198, target)
+
+
+def test_what_a_team_costs_is_the_targets() -> None:
+    text = pointwise("tanh", 1 << 16)
+    assert "loop.team" in str(scheduled(text))
+    slow = replace(TARGET, fork_nanoseconds=1e8)
+    assert "loop.team" not in str(scheduled(text, slow))
+
+
+def test_teams_are_merged_at_the_targets_cost() -> None:
+    """Of two kernels that need a barrier, where that takes longer than either."""
+    text = """
+    func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+      %0 = aten.softmax.int(%x, dim = 0) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+      %1 = aten.mm.default(%0, %0)
+        : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+      func.return %1 : tensor<1024x1024xf32>
+    }"""
+    assert "loop.team" in str(scheduled(text))
+    assert "loop.team" not in str(scheduled(text, replace(TARGET, barrier_nanoseconds=1e9)))
+
+
+def test_the_roofline_is_made_of_the_targets_figures() -> None:
+    figures = {"clock_hz": 2e9, "arithmetic_ports": 1.5, "memory_bandwidth": 5e9}
+    rates = {"l2_bytes_per_cycle": 10.0, "l3_bytes_per_cycle": 4.0}
+    machine = Roofline.of(replace(TARGET, **figures, **rates, barrier_nanoseconds=500.0))
+    assert machine.peak_flops == 1.5 * 16 * 2e9
+    assert [bandwidth for _, bandwidth in machine.caches[1:]] == [20e9, 8e9]
+    assert machine.memory_bandwidth == 5e9
+    assert machine.clock_hz == 2e9 and machine.barrier_seconds == 5e-7
 
 
 def test_only_programs_that_take_long_have_a_team() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lamina.codegen.calibration import cache_folder
 from lamina.dialects.errors import CacheError
-from lamina.runtime.disk_cache import DiskCache, cache_key, default_folder
+from lamina.runtime.disk_cache import DiskCache, cache_key
 
 KEY = cache_key("program", "target")
 
@@ -165,9 +166,9 @@ def test_an_entry_larger_than_the_limit_is_still_kept(tmp_path: Path) -> None:
 def test_folder_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     monkeypatch.delenv("LAMINA_CACHE_DIR", raising=False)
-    assert default_folder() == Path("/somewhere/lamina")
+    assert cache_folder() == Path("/somewhere/lamina")
     monkeypatch.setenv("LAMINA_CACHE_DIR", "/elsewhere")
-    assert default_folder() == Path("/elsewhere")
+    assert cache_folder() == Path("/elsewhere")
 
 
 def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:

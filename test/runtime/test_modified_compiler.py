@@ -127,13 +127,13 @@ def test_neither_gets_the_code_of_the_other(name: str, meaning: float, tmp_path:
 
 COSTS = """
 from lamina.passes.cost import team_cost
-team_cost.FORK = 10**9
+team_cost.LEAST_THREADS = 10**9
 """
 
 
 def test_costs_count(tmp_path: Path) -> None:
     said, _ = run(tmp_path, COSTS)
-    assert said == "lamina.passes.cost.team_cost.FORK"
+    assert said == "lamina.passes.cost.team_cost.LEAST_THREADS"
     assert len(list(tmp_path.rglob("*.lamina"))) == 1  # the native call code
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,10 +20,10 @@ import lamina.passes.schedule.choose_products as choose_products
 import lamina.passes.schedule.choose_rows as choose_rows
 import lamina.passes.schedule.choose_schedule as choose_schedule
 import lamina.passes.schedule.choose_unstructured as choose_unstructured
+from lamina.codegen import target
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
-from lamina.passes.cost import team_cost
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
@@ -69,8 +70,8 @@ def threads(count: int) -> Iterator[None]:
 @pytest.fixture
 def eager_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that could run on several threads does, however small it is."""
-    for cost in ("FORK", "BARRIER"):
-        monkeypatch.setattr(team_cost, cost, 0)
+    host = replace(Target.host(), fork_nanoseconds=0, barrier_nanoseconds=0)
+    monkeypatch.setattr(target, "_host", lambda: host)
     for module in (choose_rows, choose_products, choose_schedule, choose_unstructured):
         monkeypatch.setattr(module, "PARALLEL_WORK", 0)
 
