@@ -28,9 +28,9 @@ THREADS = 8
 """Threads that rows are shared out among, if there are so many rows: more only add to it."""
 PRODUCT_ROWS = 16
 """Rows that a thread takes of a product in a kernel of rows, for each time it reads the panels."""
-PACKED_TASK_ROWS = 256
-"""Rows of a task that packs the columns which it multiplies, or reads them in pairs: with 64,
-products in matrix tiles of 512 rows took a tenth longer."""
+PACKED_TASK_ROWS = 512
+"""Rows of a task that packs the columns which it multiplies, or reads them in pairs, at most: with
+256, products in matrix tiles of 512 rows took an eighth longer, with 64 a quarter."""
 TASK_PACKINGS = 2
 """How often tasks may pack the same panels: once takes a twentieth of multiplying 256 rows, and a
 kernel that packs all of them for others to read as long as two or three times."""

@@ -9,9 +9,9 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.product_task import PANEL_START, ProductTask
+from lamina.passes.schedule.product_task import ProductTask
 from lamina.passes.schedule.rows import RowSegment
-from lamina.passes.schedule.stages import LOCAL_ROW, Stage, is_temporary
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 

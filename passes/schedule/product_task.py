@@ -9,7 +9,9 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.schedules import NestSchedule
+from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
@@ -18,11 +20,9 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.row_operand import copy_rows
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stages import PANEL_START, Stage
+from lamina.passes.schedule.tile_blocks import TileBlocks
 from lamina.passes.schedule.tile_product import TileProduct
-
-PANEL_START = -2
-"""Pseudo-dimension of panel scratch: the first column of the panel at hand."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,18 @@ class ProductTask:
         block = self.blocks.size
         if not self.blocks.is_blocked and row_dim is not None:
             block = stage.extents[row_dim]
+        if shape.pairs is not None and stage.schedule.tile is not None:
+            sums = self._tile_blocks(emit, stage, row_dim, extra, together)
+            width = shape.panel
+
+            def then(inner: Emitter, panel: Index) -> None:
+                start = inner.times(panel, width)
+                if callable(after_panel):
+                    after_panel(inner, {**env, PANEL_START: start}, start)
+
+            padded = self._padded_scratch(stage)
+            sums.emit_task(emit, env, limits, panels[0], then, padded=padded)
+            return
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
         ragged = columns % shape.panel != 0
@@ -209,6 +221,25 @@ class ProductTask:
                 tile.lanes,
             )
         return partial(emitter.block, row_dim=row_dim, rows=limits, height=tile.rows)
+
+    def _tile_blocks(
+        self, emit: Emitter, stage: Stage, row: int | None, extra: list[int], panels: int
+    ) -> TileBlocks:
+        """A product in matrix tiles whose sum is taken in blocks."""
+        shape, tile = self.products[stage], stage.schedule.tile
+        assert tile is not None
+        if (
+            not is_packed_in_tasks(shape)
+            or (row is None or extra or not self.blocks.is_blocked)
+            or tile.dim != shape.summed[0]
+            or tile.count % TILE_TERMS
+        ):
+            raise illegal(
+                stage.op,
+                f"tile: of d{shape.summed[0]} by {TILE_TERMS} or a multiple of that, where tasks "
+                "pack pairs, and rows are one dimension",
+            )
+        return TileBlocks(stage, shape, self.memory, emit, self.blocks.size, panels, tile.count)
 
     def _panel_copy(self, emit: Emitter, stage: Stage, panels: int) -> PanelCopy:
         """What packs the columns of a task of so many panels, as many at a time as is asked for."""

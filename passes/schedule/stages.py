@@ -18,6 +18,8 @@ from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
+PANEL_START = -2
+"""Pseudo-dimension of panel scratch: the first column of the panel at hand."""
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, f32, i1, i64
+from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
@@ -28,14 +28,9 @@ from lamina.dialects.loop.tiles import (
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.transpose import turn
-
-PANEL_TILES = TILE_PANEL // TILE_COLUMNS
-"""Tiles of a panel."""
-
-PAIR_ROW = 2 * TILE_COLUMNS
-"""Elements of a row of a tile packed in pairs."""
 
 
 class TileProduct:
@@ -57,12 +52,12 @@ class TileProduct:
         self.packs = is_packed_in_tasks(shape)
         self.together = together
         self.first: Index = 0
+        self.panels: PairPanels | None = None
         if self.packs:
-            pairs = -(-stage.extents[self.term] // TILE_TERMS) * TILE_TERMS // 2
             self.outer: dict[int, int] = {}
-            self.tile_stride = pairs * PAIR_ROW
-            size = self.tile_stride * PANEL_TILES * together
-            self.paired = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+            terms = stage.extents[self.term]
+            self.panels = PairPanels(stage, shape, memory, emit, together, terms)
+            self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
             strides = row_major_strides(self.source.shape)
@@ -161,6 +156,9 @@ class TileProduct:
         sums = emit.loop(0, whole, TILE_TERMS, zero, step)
         if whole != terms:
             sums = step(emit, whole, sums)
+        if not self.turned and self._has_panel_scratch():
+            self._store_to_scratch(emit, env, rows, starts, panel, sums)
+            return
         if self.turned:
             self._turn(emit, sums, across)
         else:
@@ -170,6 +168,36 @@ class TileProduct:
                 emit.run(TileStoreOp(total, self.sums, emit.value(at), emit.value(TILE_PANEL)))
         for number, start in enumerate(starts):
             self._store(emit, env, row_dim, rows, start, height, number * TILE_ROWS, panel, width)
+
+    def _has_panel_scratch(self) -> bool:
+        """Whether the sums go to scratch of the block of rows, a panel wide, in f32."""
+        write = self.stage.writes[0]
+        if write.memory not in self.memory.local_row or write.element != f32:
+            return False
+        form = self.memory.layout(write)
+        pitch = form.coefficient(LOCAL_ROW) + form.coefficient(self.row)
+        return pitch == TILE_PANEL and form.coefficient(self.column) == 1
+
+    def _store_to_scratch(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        starts: Sequence[Index],
+        panel: Index,
+        sums: Sequence[SSAValue],
+    ) -> None:
+        """Write tiles where an epilogue reads the sums: in rows of whole panels."""
+        write = self.stage.writes[0]
+        form, flat = self.memory.layout(write), self.memory.flat[write.memory]
+        across = len(sums) // len(starts)
+        for number, total in enumerate(sums):
+            row, column = divmod(number, across)
+            local = emit.minus(starts[row], rows[0])
+            position: Env = {**env, self.row: starts[row], LOCAL_ROW: local}
+            position[self.column] = emit.times(panel, TILE_PANEL)
+            at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
+            emit.run(TileStoreOp(total, flat, emit.value(at), emit.value(TILE_PANEL)))
 
     def _columns(self, emit: Emitter, panel: Index, width: int) -> list[Index]:
         """Where the tiles of a panel begin; one that would be partly empty is moved up."""
@@ -193,7 +221,7 @@ class TileProduct:
             at = number * TILE_ROWS * TILE_TERMS
             kind = VectorType(bf16, [TILE_TERMS])
             zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
-            mask = _mask(emit, self.stage.extents[self.term] % TILE_TERMS, TILE_TERMS)
+            mask = first_lanes(emit, self.stage.extents[self.term] % TILE_TERMS, TILE_TERMS)
 
             def row(inner: Emitter, i: Index, values: list[SSAValue]) -> list[SSAValue]:
                 begin = inner.value(inner.plus(start, inner.times(i, step)))
@@ -215,67 +243,10 @@ class TileProduct:
         return emit.add(TileLoadOp(self.paired, emit.value(at), emit.value(PAIR_ROW), kind))
 
     def pack(self, emit: Emitter, env: Env, first: Index) -> None:
-        """Pack columns in pairs, zeros after their end and that of the sum, into scratch.
-
-        They are those of as many panels as are packed together, from panel `first` on: each page
-        of memory that a row of them is on is then visited once for all.
-        """
+        """Pack the columns of as many panels as are packed together, from panel `first` on."""
+        assert self.panels is not None
         self.first = first
-        form = self.memory.layout(self.source)
-        columns, terms = self.stage.extents[self.column], self.stage.extents[self.term]
-        stride = form.coefficient(self.term)
-        start = emit.linear(form, {**env, self.column: emit.times(first, TILE_PANEL), self.term: 0})
-        flat = self.memory.flat[self.source.memory]
-        kind = VectorType(bf16, [TILE_PANEL])
-        zero = emit.splat(FloatAttr(0.0, bf16), TILE_PANEL)
-
-        def line(inner: Emitter, term: Index, number: Index) -> SSAValue:
-            place = inner.plus(start, inner.times(number, TILE_PANEL))
-            at = inner.value(inner.plus(place, inner.times(term, stride)))
-            if columns % TILE_PANEL == 0:
-                return inner.add(vector.LoadOp(flat, [at], kind))
-            done = inner.times(inner.plus(first, number), TILE_PANEL)
-            mask = _mask(inner, inner.minus(columns, done), TILE_PANEL)
-            return inner.add(vector.MaskedLoadOp(flat, [at], mask, zero, kind))
-
-        def write(
-            inner: Emitter, pair: Index, number: Index, one: SSAValue, other: SSAValue
-        ) -> None:
-            for tile in range(PANEL_TILES):
-                low = tile * TILE_COLUMNS
-                order = [i + n * TILE_PANEL for i in range(low, low + TILE_COLUMNS) for n in (0, 1)]
-                mixed = DenseArrayBase.from_list(i64, order)
-                both = inner.add(vector.ShuffleOp(one, other, mixed, result_type=kind))  # pyright: ignore
-                at = inner.plus(
-                    inner.times(number, PANEL_TILES * self.tile_stride), tile * self.tile_stride
-                )
-                at = inner.plus(at, inner.times(pair, PAIR_ROW))
-                inner.run(vector.StoreOp(both, self.paired, [inner.value(at)]))
-
-        def rows(inner: Emitter, pair: Index, there: int) -> None:
-            """A pair, of which the first `there` terms are not after the end."""
-
-            def panel(deeper: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-                term = deeper.times(pair, 2)
-                lines = [line(deeper, deeper.plus(term, n), number) for n in range(there)]
-                one, other = [*lines, zero, zero][:2]
-                write(deeper, pair, number, one, other)
-                return values
-
-            inner.loop(0, self.together, 1, [], panel)
-
-        def two(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
-            rows(inner, pair, 2)
-            return values
-
-        def none(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
-            rows(inner, pair, 0)
-            return values
-
-        emit.loop(0, terms // 2, 1, [], two)
-        if terms % 2:
-            rows(emit, terms // 2, 1)
-        emit.loop(-(-terms // 2), self.tile_stride // PAIR_ROW, 1, [], none)
+        self.panels.pack(emit, env, first, 0, self.stage.extents[self.term])
 
     def _turn(self, emit: Emitter, sums: Sequence[SSAValue], across: int) -> None:
         """Put tiles of columns by rows, `across` of them side by side, into scratch by rows."""
@@ -332,16 +303,10 @@ class TileProduct:
                 sums = inner.add(vector.LoadOp(self.sums, [source], kind))
                 mask = None
                 if missing:
-                    mask = _mask(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
+                    mask = first_lanes(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
                 target = inner.plus(place, offset * unit)
                 store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
             return values
 
         low = start if row_dim is not None else rows[0]
         emit.loop(low, emit.least(emit.plus(start, height), rows[1]), 1, [], row)
-
-
-def _mask(emit: Emitter, on: Index, lanes: int) -> SSAValue:
-    """The first `on` of so many lanes."""
-    kind = VectorType(i1, [lanes])
-    return emit.add(vector.CreateMaskOp.create(operands=[emit.value(on)], result_types=[kind]))

@@ -1,0 +1,262 @@
+"""Products in matrix tiles in blocks of the sum, for tasks that pack their own columns.
+
+Tiles are multiplied as fast as the nearest cache delivers them, and no faster than the next one
+does. So a task takes so many terms of the sum at a time: it copies those of its rows, tile by tile,
+packs those of its columns, and adds the products of all its tiles to sums that wait in scratch.
+What it reads of a panel then stays in the nearest cache, and rows that are far apart do not fight
+for places there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.tiles import (
+    TILE_COLUMNS,
+    TILE_ROWS,
+    TILE_TERMS,
+    TileDotOp,
+    TileLoadOp,
+    TileStoreOp,
+    TileZeroOp,
+)
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels, first_lanes
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+
+TILE = TILE_ROWS * TILE_TERMS
+"""Elements of a tile of the rows."""
+
+AfterPanel = Callable[[Emitter, Index], None]
+
+
+class TileBlocks:
+    """Emits one product stage for a task of `rows` rows at most by `panels` panels."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        shape: Contraction,
+        memory: Memory,
+        emit: Emitter,
+        rows: int,
+        panels: int,
+        terms: int,
+    ) -> None:
+        """So many `terms` of the sum are a block: a multiple of those of a tile."""
+        self.stage = stage
+        self.memory = memory
+        self.row, self.column, self.term = shape.rows[0], shape.inner_column, shape.summed[0]
+        self.panels, self.terms = panels, terms
+        self.height = -(-rows // TILE_ROWS) * TILE_ROWS
+        """Rows of whole tiles."""
+        self.source = stage.reads[shape.a]
+        self.columns = PairPanels(stage, shape, memory, emit, panels, terms)
+        self.lines = emit.add(memref.AllocaOp.get(bf16, 64, [self.height * terms]))
+        size = panels * self.height * TILE_PANEL
+        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [size]))
+
+    def emit_task(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        first: Index,
+        after_panel: AfterPanel,
+        *,
+        padded: bool,
+    ) -> None:
+        """All tiles of rows `[low, high)` and the task's panels, from panel `first` on.
+
+        `padded` says that the result has room for whole panels.
+        """
+        extent = self.stage.extents[self.term]
+        whole = extent // self.terms
+
+        def block(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            low = inner.times(number, self.terms)
+            self._block(inner, env, rows, first, low, self.terms, anew=False)
+            return values
+
+        self._block(emit, env, rows, first, 0, min(extent, self.terms), anew=True)
+        emit.loop(1, whole, 1, [], block)
+        if whole and extent % self.terms:
+            low, rest = whole * self.terms, extent % self.terms
+            self._block(emit, env, rows, first, low, rest, anew=False)
+
+        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._store(inner, env, rows, inner.plus(first, number), number, padded=padded)
+            after_panel(inner, inner.plus(first, number))
+            return values
+
+        emit.loop(0, self.panels, 1, [], panel)
+
+    def _block(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        first: Index,
+        low: Index,
+        terms: int,
+        *,
+        anew: bool,
+    ) -> None:
+        """The products of `terms` terms from `low` on; `anew`, they are the first."""
+        steps = -(-terms // TILE_TERMS)
+        count = emit.quotient(emit.plus(emit.minus(rows[1], rows[0]), TILE_ROWS - 1), TILE_ROWS)
+        self._copy(emit, env, rows, count, low, terms)
+        self.columns.pack(emit, env, first, low, terms)
+        kind = VectorType(f32, [TILE_ROWS, TILE_COLUMNS])
+
+        def tiles(inner: Emitter, panel: Index, at: Index) -> None:
+            # A last tile that has no neighbour is multiplied twice, to the same result.
+            own = [at, inner.least(inner.plus(at, 1), inner.minus(count, 1))]
+            across = [inner.plus(inner.times(panel, PANEL_TILES), n) for n in range(PANEL_TILES)]
+            places = [
+                inner.plus(
+                    inner.times(panel, self.height * TILE_PANEL),
+                    inner.plus(inner.times(tile, TILE_ROWS * TILE_PANEL), n * TILE_COLUMNS),
+                )
+                for tile in own
+                for n in range(PANEL_TILES)
+            ]
+            pitch = inner.value(TILE_PANEL)
+            sums = [
+                inner.add(
+                    TileZeroOp(kind)
+                    if anew
+                    else TileLoadOp(self.sums, inner.value(place), pitch, kind)
+                )
+                for place in places
+            ]
+
+            def step(deeper: Emitter, term: Index, totals: list[SSAValue]) -> list[SSAValue]:
+                rights = [self._right(deeper, tile, term) for tile in across]
+                lefts = [self._left(deeper, tile, term) for tile in own]
+                pairs = [(left, right) for left in lefts for right in rights]
+                return [
+                    deeper.add(TileDotOp(left, right, total))
+                    for (left, right), total in zip(pairs, totals, strict=True)
+                ]
+
+            for place, total in zip(places, inner.loop(0, steps, 1, sums, step), strict=True):
+                inner.run(
+                    TileStoreOp(total, self.sums, inner.value(place), inner.value(TILE_PANEL))
+                )
+
+        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def row(deeper: Emitter, at: Index, kept: list[SSAValue]) -> list[SSAValue]:
+                tiles(deeper, number, at)
+                return kept
+
+            inner.loop(0, count, 2, [], row)
+            return values
+
+        emit.loop(0, self.panels, 1, [], panel)
+
+    def _left(self, emit: Emitter, tile: Index, step: Index) -> SSAValue:
+        at = emit.plus(emit.times(tile, TILE_ROWS * self.terms), emit.times(step, TILE))
+        kind = VectorType(bf16, [TILE_ROWS, TILE_TERMS])
+        return emit.add(TileLoadOp(self.lines, emit.value(at), emit.value(TILE_TERMS), kind))
+
+    def _right(self, emit: Emitter, tile: Index, step: Index) -> SSAValue:
+        at = emit.times(tile, self.columns.tile_stride)
+        at = emit.plus(at, emit.times(step, TILE_TERMS // 2 * PAIR_ROW))
+        kind = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
+        paired = self.columns.paired
+        return emit.add(TileLoadOp(paired, emit.value(at), emit.value(PAIR_ROW), kind))
+
+    def _copy(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        count: Index,
+        low: Index,
+        terms: int,
+    ) -> None:
+        """Rows of the block, tile by tile; the last one again instead of rows behind it."""
+        form = self.memory.layout(self.source)
+        flat = self.memory.flat[self.source.memory]
+        kind = VectorType(bf16, [TILE_TERMS])
+        whole = terms - terms % TILE_TERMS
+
+        def line(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            at = inner.least(inner.plus(rows[0], number), inner.minus(rows[1], 1))
+            position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0]), self.term: low}
+            start = inner.linear(form, position)
+            tile, within = inner.quotient(number, TILE_ROWS), inner.remainder(number, TILE_ROWS)
+            target = inner.plus(
+                inner.times(tile, TILE_ROWS * self.terms), inner.times(within, TILE_TERMS)
+            )
+
+            def move(deeper: Emitter, term: Index, mask: SSAValue | None) -> None:
+                place = deeper.value(deeper.plus(start, term))
+                if mask is None:
+                    found = deeper.add(vector.LoadOp(flat, [place], kind))
+                else:
+                    zero = deeper.splat(FloatAttr(0.0, bf16), TILE_TERMS)
+                    found = deeper.add(vector.MaskedLoadOp(flat, [place], mask, zero, kind))
+                to = deeper.plus(target, deeper.times(deeper.quotient(term, TILE_TERMS), TILE))
+                deeper.run(vector.StoreOp(found, self.lines, [deeper.value(to)]))
+
+            def some(deeper: Emitter, term: Index, kept: list[SSAValue]) -> list[SSAValue]:
+                move(deeper, term, None)
+                return kept
+
+            inner.loop(0, whole, TILE_TERMS, [], some)
+            if whole != terms:
+                move(inner, whole, first_lanes(inner, terms - whole, TILE_TERMS))
+            return values
+
+        emit.loop(0, emit.times(count, TILE_ROWS), 1, [], line)
+
+    def _store(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panel: Index,
+        number: Index,
+        *,
+        padded: bool,
+    ) -> None:
+        """Write the sums of one panel for the rows that there are."""
+        write = self.stage.writes[0]
+        form, flat = self.memory.layout(write), self.memory.flat[write.memory]
+        unit = form.coefficient(self.column)
+        column = emit.times(panel, TILE_PANEL)
+        kind = VectorType(f32, [TILE_COLUMNS])
+        masks: list[SSAValue | None] = [None] * PANEL_TILES
+        if self.stage.extents[self.column] % TILE_PANEL and not padded:
+            left = emit.minus(self.stage.extents[self.column], column)
+            masks = [
+                first_lanes(emit, emit.minus(left, n * TILE_COLUMNS), TILE_COLUMNS)
+                for n in range(PANEL_TILES)
+            ]
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            local = inner.minus(at, rows[0])
+            position = {**env, self.column: column, PANEL_START: column, LOCAL_ROW: local}
+            position[self.row] = at
+            place = inner.linear(form, position)
+            line = inner.plus(
+                inner.times(number, self.height * TILE_PANEL), inner.times(local, TILE_PANEL)
+            )
+            for n, mask in enumerate(masks):
+                source = inner.value(inner.plus(line, n * TILE_COLUMNS))
+                sums = inner.add(vector.LoadOp(self.sums, [source], kind))
+                target = inner.plus(place, n * TILE_COLUMNS * unit)
+                store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
+            return values
+
+        emit.loop(*rows, 1, [], row)

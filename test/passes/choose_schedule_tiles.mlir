@@ -1,0 +1,62 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="sapphirerapids"}' --split-input-file | filecheck %s
+
+// A long sum whose columns each task packs is taken in blocks: rows of one block of 128 KiB are enough for all.
+func.func private @long(%a: memref<512x3072xbf16>, %b: memref<3072x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 3072] reads(%a[m, k] : memref<512x3072xbf16>, %b[k, n] : memref<3072x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @long
+// CHECK-SAME:    block = 512
+// CHECK:         #loop.schedule<tile = d2 x 256>
+
+// -----
+
+// A short one is not, nor is one of few rows.
+func.func private @short(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 768] reads(%a[m, k] : memref<512x768xbf16>, %b[k, n] : memref<768x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @short
+// CHECK-NOT:     tile =
+
+// -----
+
+func.func private @few_rows(%a: memref<8x3072xbf16>, %b: memref<3072x96xbf16>, %c: memref<8x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [8, 96, 3072] reads(%a[m, k] : memref<8x3072xbf16>, %b[k, n] : memref<3072x96xbf16>) writes([m, n] add into %c : memref<8x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @few_rows
+// CHECK-NOT:     tile =
+
+// -----
+
+// Columns of f32 that tasks pack from lines are packed several panels at a time.
+func.func private @panels(%a: memref<20x64xf32>, %b: memref<64x2048xf16>, %c: memref<20x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [20, 2048, 64] reads(%a[m, k] : memref<20x64xf32>, %b[k, n] : memref<64x2048xf16>) writes([m, n] add into %c : memref<20x2048xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.repacked, lamina.task_packed} {
+  ^bb0(%p: f32, %h: f16):
+    %q = arith.extf %h : f16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @panels
+// CHECK:         tile = d1 x 128
