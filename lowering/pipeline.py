@@ -99,6 +99,8 @@ STAGES: tuple[Stage, ...] = (
             "elide-rounding",
             "outline-kernels",
             "inline-regions",
+            "sink-row-factors",
+            "stream-dims",
             "bound-dims",
         ),
     ),

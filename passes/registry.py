@@ -49,6 +49,8 @@ PASSES: dict[str, str] = {
     "merge-siblings": "lamina.passes.fusion.merge_siblings:MergeSiblingsPass",
     "elide-rounding": "lamina.passes.numerics.elide_rounding:ElideRoundingPass",
     "outline-kernels": "lamina.passes.fusion.outline_kernels:OutlineKernelsPass",
+    "sink-row-factors": "lamina.passes.fusion.sink_row_factors:SinkRowFactorsPass",
+    "stream-dims": "lamina.passes.fusion.stream_dims:StreamDimsPass",
     "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
     # memory and schedules

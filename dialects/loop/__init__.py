@@ -7,7 +7,7 @@ memrefs; the scheduled level below adds the few memory ops that xDSL's `vector` 
 from xdsl.ir import Dialect
 
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
-from lamina.dialects.loop.bounds import BoundsAttr
+from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
@@ -51,7 +51,7 @@ Loop = Dialect(
         *TILE_OPS,
         *VECTOR_OPS,
     ],
-    [BoundsAttr, *SCHEDULES],
+    [BoundsAttr, StreamAttr, *SCHEDULES],
 )
 
 LONE_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)

@@ -107,4 +107,39 @@ class BoundsAttr(ParametrizedAttribute):
                 printer.print_attribute(attribute)
 
 
-__all__ = ["BOUNDS", "Bound", "BoundsAttr"]
+STREAM = "lamina.stream"
+"""Attribute of a nest: the `#loop.stream` along which its kernel walks in blocks."""
+
+
+@irdl_attr_definition
+class StreamAttr(ParametrizedAttribute):
+    """`#loop.stream<2, block 256>`: dimension 2 is walked 256 positions at a time.
+
+    All nests of the kernel that have the dimension are run for a block before the next one.
+    """
+
+    name = "loop.stream"
+
+    dim: IntegerAttr
+    block: IntegerAttr
+
+    @staticmethod
+    def of(dim: int, block: int) -> StreamAttr:
+        """Of a dimension, in blocks of so many positions."""
+        return StreamAttr(IntegerAttr(dim, i64), IntegerAttr(block, i64))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[IntegerAttr]:
+        with parser.in_angle_brackets():
+            dim = parser.parse_integer(allow_negative=False)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("block")
+            block = parser.parse_integer(allow_negative=False)
+        return [IntegerAttr(dim, i64), IntegerAttr(block, i64)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.dim.value.data}, block {self.block.value.data}")
+
+
+__all__ = ["BOUNDS", "STREAM", "Bound", "BoundsAttr", "StreamAttr"]

@@ -19,13 +19,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS
+from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr
 from lamina.dialects.loop.contraction import PANEL, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
 from lamina.dialects.loop.sort import SortOp
+from lamina.dialects.loop.streamed_dims import streamed_dim
 
 
 class KernelFault(VerifyException):
@@ -68,6 +69,7 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_sums(nests)
     _verify_order(nests)
     _verify_bounds(nests)
+    _verify_stream(nests)
 
 
 def _verify_bounds(nests: Sequence[GenericOp]) -> None:
@@ -80,6 +82,22 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
         if nest.attributes.get(BOUNDS) != wanted:
             said = "has none" if wanted is None else f"would have {wanted}"
             raise KernelFault(nest, f"its {BOUNDS} do not follow from the kernel: it {said}")
+
+
+def _verify_stream(nests: Sequence[GenericOp]) -> None:
+    """All nests along the dimension that is walked in blocks say so, of blocks of one size."""
+    noted = [a for n in nests if isinstance(a := n.attributes.get(STREAM), StreamAttr)]
+    if not noted:
+        return
+    found = streamed_dim(nests)
+    for nest in nests:
+        own = nest.attributes.get(STREAM)
+        wanted = None
+        if found is not None and nest in found.dims:
+            wanted = StreamAttr.of(found.dims[nest], noted[0].block.value.data)
+        if own != wanted:
+            said = "has none" if wanted is None else f"would have {wanted}"
+            raise KernelFault(nest, f"its {STREAM} does not follow from the kernel: it {said}")
 
 
 def _verify_sums(nests: Sequence[GenericOp]) -> None:

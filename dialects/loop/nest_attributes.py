@@ -27,7 +27,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import PAIRS, TASK_PACKED, flatten, forms_of, shape_of
-from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, STREAM, BoundsAttr, StreamAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
@@ -41,7 +41,7 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
-NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, TASK_PACKED, BOUNDS, SCHEDULE)
+NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, TASK_PACKED, BOUNDS, STREAM, SCHEDULE)
 """The attributes that decide how a nest is scheduled."""
 
 
@@ -83,6 +83,18 @@ def verify_notes(op: GenericOp) -> None:
         raise VerifyException(f"{op.name}: {TASK_PACKED} stands alone, beside {REPACKED}")
     if BOUNDS in op.attributes:
         _verify_bounds(op, op.attributes[BOUNDS])
+    if STREAM in op.attributes:
+        _verify_stream(op, op.attributes[STREAM])
+
+
+def _verify_stream(op: GenericOp, stream: Attribute) -> None:
+    if not isinstance(stream, StreamAttr):
+        raise VerifyException(f"{op.name}: {STREAM} is a #loop.stream, not {stream}")
+    dim = stream.dim.value.data
+    if dim >= len(op.extents) or dim in rows_of(op):
+        raise VerifyException(f"{op.name}: {STREAM} is of d{dim}, no dimension beside its {ROWS}")
+    if stream.block.value.data < 1:
+        raise VerifyException(f"{op.name}: {STREAM} has blocks of no positions")
 
 
 def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:

@@ -12,13 +12,10 @@ from math import exp, inf, isfinite, isnan
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, i1
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.loop.access import forms_of, substitute
-from lamina.dialects.loop.body_ops import IndexOp
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,9 @@ class OutsideBody:
                 return _logic(known, isinstance(op, arith.OrIOp))
             case arith.SubfOp() if isinstance(known[1], Largest):
                 masked = isinstance(known[0], Number) and known[0].value == -inf
-                return Below(known[1]) if masked and self._is_maximum(op.lhs, known[1]) else None
+                top = known[1]
+                same = is_reduced_by(self.nest, op.lhs, top.nest, top.number, top.dim)
+                return Below(top) if masked and same else None
             case math.ExpOp() if isinstance(known[0], Below):
                 return Weight(known[0].of, True)
             case arith.MulfOp() | arith.DivfOp():
@@ -161,83 +160,9 @@ class OutsideBody:
             return left
         zeros = [v for v in (left, right) if v == Number(0.0)]
         weights = [v for v in (left, right) if isinstance(v, Weight)]
-        if zeros and weights and self._is_same_in_row(op.cond, dim):
+        if zeros and weights and is_same_along(self.nest, op.cond, dim):
             return Weight(weights[0].of, False)
         return None
-
-    def _is_same_in_row(self, value: SSAValue, dim: int | None) -> bool:
-        """Whether a value of the body does not depend on the position along a dimension."""
-        if dim is None:
-            return True
-        if isinstance(value, BlockArgument):
-            if value.index >= len(self.nest.inputs):
-                return False
-            return dim not in self.nest.read_maps[value.index].used_dims()
-        assert isinstance(value, OpResult)
-        if isinstance(value.owner, IndexOp):
-            return value.owner.dim.value.data != dim
-        return not value.owner.regions and all(
-            self._is_same_in_row(o, dim) for o in value.owner.operands
-        )
-
-    def _is_maximum(self, value: SSAValue, largest: Largest) -> bool:
-        """Whether `largest` is the maximum of just this value of the body."""
-        other = largest.nest
-        inner = [d for d in range(len(self.nest.extents)) if d not in rows_of(self.nest)]
-        if len(inner) != 1 or len(rows_of(other)) != len(rows_of(self.nest)):
-            return False
-        dims = dict(zip(rows_of(other), rows_of(self.nest), strict=True)) | {largest.dim: inner[0]}
-        if any(d not in dims and e != 1 for d, e in enumerate(other.extents)):
-            return False
-        if any(other.extents[d] != self.nest.extents[dims[d]] for d in dims):
-            return False
-        moved = [
-            Linear.dim(dims[d]) if d in dims else Linear(()) for d in range(len(other.extents))
-        ]
-        return self._is_same(value, other, other.yielded[largest.number], moved)
-
-    def _is_same(
-        self, value: SSAValue, other: GenericOp, its: SSAValue, moved: Sequence[Linear]
-    ) -> bool:
-        """Whether the body of another nest computes a value of this one: equal ops, equal reads."""
-        if isinstance(value, BlockArgument) and isinstance(its, BlockArgument):
-            return self._is_same_read(value.index, other, its.index, moved)
-        if not isinstance(value, OpResult) or not isinstance(its, OpResult):
-            return False
-        here, there = value.owner, its.owner
-        if isinstance(here, IndexOp) and isinstance(there, IndexOp):
-            return moved[there.dim.value.data] == Linear.dim(here.dim.value.data)
-        if here.name != there.name or here.properties != there.properties or here.regions:
-            return False
-        if value.type != its.type or len(here.operands) != len(there.operands):
-            return False
-        pairs = zip(here.operands, there.operands, strict=True)
-        return all(self._is_same(a, other, b, moved) for a, b in pairs)
-
-    def _is_same_read(
-        self, number: int, other: GenericOp, its: int, moved: Sequence[Linear]
-    ) -> bool:
-        nest = self.nest
-        if number >= len(nest.inputs) or its >= len(other.inputs):
-            return False
-        if nest.inputs[number] is not other.inputs[its]:
-            return False
-        if nest.pad_values[number] is not None or other.pad_values[its] is not None:
-            return False
-        forms = forms_of(nest.read_maps[number], nest.extents)
-        theirs = forms_of(other.read_maps[its], other.extents)
-        if forms is None or theirs is None:
-            return False
-        wide = {d for d, extent in enumerate(nest.extents) if extent != 1}
-        return all(
-            _without(a, wide) == _without(substitute(b, moved), wide)
-            for a, b in zip(forms, theirs, strict=True)
-        )
-
-
-def _without(form: Linear, wide: set[int]) -> Linear:
-    """The form without dimensions of one position."""
-    return Linear(tuple(t for t in form.terms if t[0] in wide), form.constant)
 
 
 def _logic(known: Sequence[Value | None], settles: bool) -> Value | None:

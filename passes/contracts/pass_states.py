@@ -27,6 +27,8 @@ _LATE: dict[str, frozenset[State]] = {
     "outline-kernels": frozenset({State.TENSORS, State.KERNELS}),
     "outline-regions": frozenset({State.TENSORS, State.KERNELS}),
     "inline-regions": frozenset({State.TENSORS, State.KERNELS}),
+    "sink-row-factors": frozenset({State.TENSORS, State.KERNELS}),
+    "stream-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bound-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),

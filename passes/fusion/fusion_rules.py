@@ -41,6 +41,8 @@ MAX_PRODUCT_ROW_BYTES = 64 * 1024
 MOST_GROWTH = 16
 """A result of a product that is so many times its operands, as scores of attention are, may have
 longer rows: stored, it would take most of the program's memory."""
+MAX_GROWN_ROW_BYTES = 1 << 26
+"""Such rows at most. They are walked in blocks mostly (see `stream-dims`)."""
 SERIAL_WORK = 1 << 16
 """Domain points up to which a kernel may run with few rows, that is on one thread."""
 
@@ -117,7 +119,7 @@ def align_rows(
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
     own = {m: [rows[m][place] for place in kept] for m in members}
-    too_long = _row_too_long(edges, parallel) or _product_row_too_long((*members, op), own)
+    too_long = _row_too_long(members, edges, parallel) or _product_row_too_long((*members, op), own)
     if too_long is not None:
         return too_long
     refusal = _pays(members, op, edges, parallel, machine, forced="always" in marks)
@@ -149,10 +151,18 @@ def _lost_rows(
     return Refusal(f"it is the same along {along} of the reader, whose rows would be lost")
 
 
-def _row_too_long(edges: Sequence[tuple[int, SSAValue]], parallel: int) -> Refusal | None:
-    """Rows between nests live on the stack of the thread that computes them."""
+def _row_too_long(
+    members: Sequence[GenericOp], edges: Sequence[tuple[int, SSAValue]], parallel: int
+) -> Refusal | None:
+    """Rows between nests live on the stack of the thread that computes them.
+
+    Those that are made of the rows of a product may be as long as these.
+    """
+    products = [product_row_limit(nest) for nest in members if is_product(nest)]
     for _, value in edges:
-        limit = product_row_limit(value.owner) if is_product(value.owner) else MAX_ROW_BYTES
+        limit = max([MAX_ROW_BYTES, *products])
+        if is_product(value.owner):
+            limit = product_row_limit(value.owner)
         row = value_bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
@@ -183,7 +193,7 @@ def product_row_limit(product: Operation | Block) -> int:
     assert isinstance(product, GenericOp)
     operands = sum(map(value_bytes, dict.fromkeys(product.inputs)))
     grown = value_bytes(product.res[0]) >= MOST_GROWTH * operands
-    return MAX_ROW_BYTES if grown else MAX_PRODUCT_ROW_BYTES
+    return MAX_GROWN_ROW_BYTES if grown else MAX_PRODUCT_ROW_BYTES
 
 
 def edge_rows(

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
+from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 WAY_ELEMENTS = 512
@@ -70,10 +71,19 @@ def element_bytes(element: Attribute) -> int:
     return max(1, getattr(element, "bitwidth", 64) // 8)
 
 
-def plan_block(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -> BlockScratch:
-    """The scratch of a kernel whose tasks take blocks of whole rows."""
-    segments = segments_of(stages, products)
-    buffers = _buffers(segments, products)
+def plan_block(
+    stages: Sequence[Stage],
+    products: Mapping[Stage, Contraction],
+    stream: StreamPlan | None = None,
+) -> BlockScratch:
+    """The scratch of a kernel whose tasks take blocks of whole rows, or `stream` along them."""
+    segments = segments_of(stages, products, stream)
+    if stream is None:
+        buffers = _buffers(segments, products, {})
+    else:
+        buffers = _buffers(segments, products, stream.dims, stream.block)
+        along = [n for n, segment in enumerate(segments) if segment[0] in stream.dims]
+        _outlive_blocks(buffers, stream, along[0], along[-1])
     places: list[tuple[Attribute, int]] = []
     holders: list[RowBuffer] = []
     for buffer in buffers:
@@ -95,8 +105,18 @@ def plan_block(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -
     return BlockScratch(tuple(segments), tuple(buffers), tuple(places))
 
 
-def segments_of(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) -> list[Segment]:
-    """The stages in segments: each product alone, what stands between products together."""
+def segments_of(
+    stages: Sequence[Stage],
+    products: Mapping[Stage, Contraction],
+    stream: StreamPlan | None = None,
+) -> list[Segment]:
+    """The stages in segments: each product alone, what stands between products together.
+
+    What is walked in blocks stands in segments of its own.
+    """
+    if stream is not None:
+        groups = (stream.before, stream.along, stream.after)
+        return [segment for group in groups for segment in segments_of(group, products)]
     segments: list[Segment] = []
     for stage in stages:
         if stage in products or not segments or segments[-1][0] in products:
@@ -106,8 +126,28 @@ def segments_of(stages: Sequence[Stage], products: Mapping[Stage, Contraction]) 
     return segments
 
 
-def _buffers(segments: list[Segment], products: Mapping[Stage, Contraction]) -> list[RowBuffer]:
-    """Temporaries that one segment writes and another reads, in the order they are made in."""
+def _outlive_blocks(
+    buffers: Sequence[RowBuffer], stream: StreamPlan, first: int, last: int
+) -> None:
+    """Segments `first` to `last` run again for each block: what they read or reduce stays."""
+    for buffer in buffers:
+        if buffer.made < first <= buffer.read:
+            buffer.read = max(buffer.read, last)
+        if buffer.writer in stream.joins:
+            buffer.made = first
+            buffer.read = max(buffer.read, last + 1)
+
+
+def _buffers(
+    segments: list[Segment],
+    products: Mapping[Stage, Contraction],
+    dims: Mapping[Stage, int],
+    block: int = 0,
+) -> list[RowBuffer]:
+    """Temporaries that one segment writes and another reads, in the order they are made in.
+
+    Of stages in `dims`, there is a block of positions along that dimension.
+    """
     last: dict[SSAValue, int] = {}
     for number, segment in enumerate(segments):
         for stage in segment:
@@ -118,12 +158,15 @@ def _buffers(segments: list[Segment], products: Mapping[Stage, Contraction]) -> 
             for write in stage.writes:
                 read = last.get(write.memory, number)
                 if is_temporary(write.memory) and read > number:
-                    strides, row = _layout(write, stage, products.get(stage))
+                    streamed = (dims[stage], block) if stage in dims else None
+                    strides, row = _layout(write, stage, products.get(stage), streamed)
                     found.append(RowBuffer(write, stage, number, read, strides, row))
     return found
 
 
-def _layout(write: Access, stage: Stage, shape: Contraction | None) -> tuple[dict[int, int], int]:
+def _layout(
+    write: Access, stage: Stage, shape: Contraction | None, streamed: tuple[int, int] | None
+) -> tuple[dict[int, int], int]:
     """Strides of the axes that lie within a row, and its elements: whole panels of a product."""
     strides: dict[int, int] = {}
     step = 1
@@ -132,6 +175,8 @@ def _layout(write: Access, stage: Stage, shape: Contraction | None) -> tuple[dic
         if {d for d, _ in write.axes[axis].terms} - row_dims:
             strides[axis] = step
             extent = write.shape[axis]
+            if streamed is not None and write.axes[axis].coefficient(streamed[0]):
+                extent = streamed[1]
             if step == 1 and shape is not None and shape.panel:
                 extent = -(-extent // shape.panel) * shape.panel
             step *= extent
@@ -161,8 +206,10 @@ def _at_same_point(sweep: Sweep, reader: Stage, old: RowBuffer, new: RowBuffer) 
     """Whether what a stage reads of `old` stands where the sweep then writes `new`, in each row."""
     if not _reads(reader, old):
         return True
-    if old.memory in reader.op.sources or not all(s.is_pointwise for s in sweep.stages):
+    if old.memory in reader.op.sources or not reader.is_pointwise or not new.writer.is_pointwise:
         return False
+    if sweep.stages.index(reader) > sweep.stages.index(new.writer):
+        return False  # it is overwritten by then
     written = _steps(sweep, new.writer, new.write, new.strides)
     reads = [r for r in reader.reads if r.memory is old.memory]
     return all(r.pad is None and _steps(sweep, reader, r, old.strides) == written for r in reads)

@@ -77,10 +77,11 @@ class BoundedBlock:
         high = emit.times(emit.quotient(emit.plus(high, self.step - 1), self.step), self.step)
         return low, emit.least(high, self.extent)
 
-    def panels(self, emit: Emitter, limits: tuple[Index, Index], panel: int) -> tuple[Index, Index]:
-        """First panel and end of a range."""
-        low, high = limits
-        return emit.quotient(low, panel), emit.quotient(emit.plus(high, panel - 1), panel)
+
+def panels_of(emit: Emitter, limits: tuple[Index, Index], panel: int) -> tuple[Index, Index]:
+    """First panel and end of a range of columns that begins at a panel."""
+    low, high = limits
+    return emit.quotient(low, panel), emit.quotient(emit.plus(high, panel - 1), panel)
 
 
 def ends(emit: Emitter, stage: Stage, env: Env, bounds: tuple[Index, Index]) -> tuple[Index, Index]:
@@ -133,4 +134,4 @@ def _walks_bounded(sweeps: Sequence[Sweep], dims: Mapping[Stage, int]) -> bool:
     return all(first == dim for first, dim in stages)
 
 
-__all__ = ["BoundedBlock", "balanced", "ends"]
+__all__ = ["BoundedBlock", "balanced", "ends", "panels_of"]

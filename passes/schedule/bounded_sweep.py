@@ -27,8 +27,7 @@ class BoundedSegment(RowSegment):
     """The sweeps of a row, along a bounded dimension."""
 
     def _emitter(self, kind: type[SweepEmitter], sweep: Sweep) -> SweepEmitter:
-        divided = kind is SweepEmitter and sweep.place == 0 and len(sweep.extents) == 1
-        return super()._emitter(BoundedSweepEmitter if divided else kind, sweep)
+        return super()._emitter(BoundedSweepEmitter if kind is SweepEmitter else kind, sweep)
 
 
 class BoundedSweepEmitter(SweepEmitter):
@@ -47,8 +46,10 @@ class BoundedSweepEmitter(SweepEmitter):
         bounds: tuple[Index, Index] | None,
         carried: list[SSAValue],
     ) -> list[SSAValue]:
+        if bounds is None or self.place or len(self.sweep.extents) != 1:
+            return super()._vector_loop(emit, envs, bounds, carried)
         compared = [stage for stage in self.sweep.stages if self._answers(stage)]
-        if bounds is None or not compared:
+        if not compared:
             return super()._vector_loop(emit, envs, bounds, carried)
         low, high = bounds
         first, last = self._whole_vectors(emit, compared[0], envs[compared[0]], bounds)

@@ -33,16 +33,20 @@ from lamina.passes.schedule.product_kernel import (
     order_rows,
     outer_extents,
     products_of,
+    stream_of,
 )
 from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
 from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
 
 PANEL_MODE_ROWS = 64
 """Rows of a task: a panel is read again from the caches for them."""
 ROW_MODE_ROWS = 32
 """The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
+STREAM_MODE_ROWS = 64
+"""The same where rows are walked in blocks: all keys are read again for each block of rows."""
 HALF_BITS = 16
 """Width of half floats."""
 LEAST_BLOCK = 8
@@ -81,12 +85,13 @@ def choose_products(
     panel_mode = computes_at_panels(stages, products, given)
     compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
     tasks = given.completed_by(ProductTasks(parallel=forks, compute_at=compute_at))
-    segments = [s for s in segments_of(stages, products) if s[0] not in products]
+    stream = None if panel_mode else stream_of(stages, products)
+    segments = [s for s in segments_of(stages, products, stream) if s[0] not in products]
     for segment in segments:
         group_sweeps(segment)
-    scratch = None if panel_mode else plan_block(stages, products)
+    scratch = None if panel_mode else plan_block(stages, products, stream)
     if has_blocked_rows(stages, products):
-        block = _block_rows(stages, products, target, scratch)
+        block = _block_rows(stages, products, target, scratch, stream)
         tasks = tasks.completed_by(ProductTasks(block=block))
     extents, blocks = outer_extents(stages, products), blocks_of(stages, products, tasks)
     if tasks.outer_columns is None and len(stages) == 1:
@@ -120,6 +125,7 @@ def choose_products(
     outputs = outputs_of(stages)
     for segment in segments:
         divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)
+        divided = divided or (stream is not None and segment[0] in stream.dims)
         around = SweepSurroundings(memory, target, whole=not divided)
         sweeps = group_sweeps(segment)
         lay_out_scratch(sweeps, memory, outputs)
@@ -252,9 +258,9 @@ def _column_tasks(products: Products, others: int, target: Target) -> int | None
     return panels if panels > 1 else None
 
 
-def _shared_rows(rows: int) -> int:
+def _shared_rows(rows: int, most: int) -> int:
     """Rows of a task that takes whole rows: fewer where threads would find no work."""
-    return max(PRODUCT_ROWS, min(ROW_MODE_ROWS, -(-rows // THREADS)))
+    return max(PRODUCT_ROWS, min(most, -(-rows // THREADS)))
 
 
 def _block_rows(
@@ -262,6 +268,7 @@ def _block_rows(
     products: Mapping[Stage, Contraction],
     target: Target,
     scratch: BlockScratch | None,
+    stream: StreamPlan | None,
 ) -> int:
     """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
 
@@ -271,7 +278,8 @@ def _block_rows(
     all_rows = [stages[0].extents[d] for d in stages[0].rows]
     rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, scratch is None
     if scratch is not None:
-        most = _shared_rows(prod(all_rows))
+        long = ROW_MODE_ROWS if stream is None else STREAM_MODE_ROWS
+        most = _shared_rows(prod(all_rows), long)
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
@@ -285,6 +293,8 @@ def _block_rows(
     kept = 0 if scratch is None else scratch.row_bytes
     room = min(target.l2_bytes // 2, STACK_BYTES // 4 * 3)
     fitting = room // max(1, read if scratch is None else max(read, kept))
+    if stream is not None:
+        fitting = most
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
     blocks = -(-rows // wanted)
     block = -(-rows // blocks)

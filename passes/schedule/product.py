@@ -86,9 +86,14 @@ class ProductEmitter:
         tile: Tile,
         terms: tuple[Index, Index] | None = None,
         packing: PanelCopy | None = None,
+        *,
+        outside: bool = False,
     ) -> None:
-        """All but `terms` of the only summed dimension are products with zeros. `packing` has the
-        panels of a task that packs them itself."""
+        """Only `terms` of the only summed dimension are added up.
+
+        All others are products with zeros if those `outside` count as well. `packing` has the
+        panels of a task that packs them itself.
+        """
         self.stage = stage
         self.shape = shape
         self.memory = memory
@@ -99,6 +104,7 @@ class ProductEmitter:
         self.element = self.left.element
         self.packing = packing
         self.terms = terms
+        self.outside = outside
         packed = stage.reads[shape.b]
         self.packed_start = packed.offset.constant
         if packing is not None:
@@ -133,7 +139,7 @@ class ProductEmitter:
         The last tile is moved up to end at the block's end: its overlap is computed twice.
         """
         low, high = rows
-        start = self._zero_terms(emit, env, panel)
+        start = self.zero_terms(emit, env, panel)
 
         def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             if isinstance(at, int) and isinstance(high, int):
@@ -166,14 +172,14 @@ class ProductEmitter:
         totals = self._sum(emit, position, row_dim, height, panel, self.summed, start * height)
         self._store(emit, position, row_dim, height, panel, totals, masked=masked)
 
-    def _zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
-        """The sum of the products with zeros, a vector for each of the panel: the same in all rows.
+    def zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
+        """What the sums of each row begin with, in vectors: the products with zeros.
 
         It is 0, and NaN in columns where an element of the packed operand is no finite number.
         """
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
         start = [zero] * self.tile.vectors
-        if self.terms is None or isinstance(self.element, IntegerType):
+        if self.terms is None or not self.outside or isinstance(self.element, IntegerType):
             return start
         dim = self.summed[0]
         low, high = self.terms

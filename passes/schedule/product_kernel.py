@@ -8,6 +8,7 @@ product), tasks divide rows only and scratch holds a block of whole rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -23,6 +24,8 @@ from lamina.passes.schedule.panel_product import PanelProduct
 from lamina.passes.schedule.product_task import Blocks
 from lamina.passes.schedule.row_product import RowProduct
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stream_plan import StreamPlan
+from lamina.passes.schedule.streamed_product import StreamedProduct
 from lamina.passes.schedule.sweeps import match_order, outputs_of
 
 Products = dict[Stage, Contraction]
@@ -40,8 +43,11 @@ def schedule_product_kernel(
     if tasks.outer_columns == "loops":
         loop_over_columns(stages, columns)
         extents, columns = extents[columns:], 0
-    scratch = None if panel_mode else plan_block(stages, products)
+    stream = None if panel_mode else stream_of(stages, products)
+    scratch = None if panel_mode else plan_block(stages, products, stream)
     builder = PanelProduct if panel_mode else RowProduct
+    if stream is not None:
+        builder = partial(StreamedProduct, plan=stream)
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
@@ -80,6 +86,11 @@ def schedule_product_kernel(
         return values
 
     emit.loop(0, count, 1, [], serial)
+
+
+def stream_of(stages: list[Stage], products: Products) -> StreamPlan | None:
+    """How tasks of whole rows walk a dimension in blocks, if they do; rows are in order."""
+    return StreamPlan.of(stages, products) if has_blocked_rows(stages, products) else None
 
 
 def products_of(stages: list[Stage]) -> Products:

@@ -88,11 +88,14 @@ class ProductTask:
         after_panel: object = None,
         together: int = 1,
         terms: tuple[Index, Index] | None = None,
+        *,
+        outside: bool = False,
     ) -> None:
         """All tiles of a product for a block of rows and a range of panels.
 
-        Panels that the task packs itself are packed so many `together`, which divide the range. All
-        terms but `terms` of the summed dimension are products with zeros.
+        Panels that the task packs itself are packed so many `together`, which divide the range.
+        Only `terms` of the summed dimension are added up; all others are products with zeros if
+        those `outside` count as well.
         """
         shape = self.products[stage]
         assert shape.panel is not None
@@ -122,7 +125,17 @@ class ProductTask:
             if shape.task_packed:
                 packing = self._panel_copy(emit, stage, together)
             tiles = self._register_tiles(
-                emit, stage, env, row_dim, limits, smallest, block, extra, terms, packing
+                emit,
+                stage,
+                env,
+                row_dim,
+                limits,
+                smallest,
+                block,
+                extra,
+                terms,
+                packing,
+                outside=outside,
             )
         else:
             product = TileProduct(stage, shape, self.memory, emit, together)
@@ -197,11 +210,13 @@ class ProductTask:
         extra: list[int],
         terms: tuple[Index, Index] | None,
         packing: PanelCopy | None,
+        *,
+        outside: bool,
     ) -> Callable[..., None]:
         """What emits the register tiles of a panel; its row operand may be copied in front."""
         shape, schedule = self.products[stage], stage.schedule
         tile = tile_of(stage, shape, row_dim, smallest)
-        emitter = ProductEmitter(stage, shape, self.memory, tile, terms, packing)
+        emitter = ProductEmitter(stage, shape, self.memory, tile, terms, packing, outside=outside)
         if schedule.cache_read:
             if extra or row_dim is None or schedule.cache_read != (shape.a,):
                 raise illegal(

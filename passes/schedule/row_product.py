@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.block_scratch import BlockScratch
+from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.product_task import ProductTask
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
@@ -26,6 +30,15 @@ class RowProduct(ProductTask):
         split: Index,
         splits: int,
     ) -> None:
+        limits = None
+        if self.bounded is not None:
+            limits = self.bounded.range(emit, envs[self.bounded.stage], rows)
+        scratch = self._place(emit)
+        for segment in scratch.segments:
+            self._segment(emit, segment, envs, rows, limits)
+
+    def _place(self, emit: Emitter) -> BlockScratch:
+        """Give the task its scratch."""
         scratch = self.scratch
         assert scratch is not None
         places = [
@@ -38,28 +51,34 @@ class RowProduct(ProductTask):
             if self.blocks.is_blocked:
                 # Otherwise the tiled rows are inner dims, and have their strides already.
                 self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
-        bounded = self.bounded
-        limits = None
-        if bounded is not None:
-            limits = bounded.range(emit, envs[bounded.stage], rows)
-        for segment in scratch.segments:
-            stage = segment[0]
-            within = None if bounded is None or stage not in bounded.dims else limits
-            if stage not in self.products:
-                self._rows(emit, segment, envs, rows, within)
-                continue
-            shape = self.products[stage]
-            panels: tuple[Index, Index] = (
-                0,
-                -(-stage.extents[shape.inner_column] // (shape.panel or 1)),
-            )
-            if bounded is None or within is None:
-                self.product(emit, stage, envs[stage], rows, panels)
-            elif bounded.dims[stage] == shape.inner_column:
-                panels = bounded.panels(emit, within, shape.panel or 1)
-                self.product(emit, stage, envs[stage], rows, panels)
-            else:
-                self.product(emit, stage, envs[stage], rows, panels, terms=within)
+        return scratch
+
+    def _segment(
+        self,
+        emit: Emitter,
+        segment: Sequence[Stage],
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+        limits: tuple[Index, Index] | None,
+    ) -> None:
+        """A product for the block, or stages for each of its rows, `limits` for bounded ones."""
+        bounded, stage = self.bounded, segment[0]
+        within = None if bounded is None or stage not in bounded.dims else limits
+        if stage not in self.products:
+            self._rows(emit, segment, envs, rows, within)
+            return
+        shape = self.products[stage]
+        panels: tuple[Index, Index] = (
+            0,
+            -(-stage.extents[shape.inner_column] // (shape.panel or 1)),
+        )
+        if bounded is None or within is None:
+            self.product(emit, stage, envs[stage], rows, panels)
+        elif bounded.dims[stage] == shape.inner_column:
+            panels = panels_of(emit, within, shape.panel or 1)
+            self.product(emit, stage, envs[stage], rows, panels)
+        else:
+            self.product(emit, stage, envs[stage], rows, panels, terms=within, outside=True)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]
@@ -73,7 +92,7 @@ class RowProduct(ProductTask):
     def _rows(
         self,
         emit: Emitter,
-        segment: list[Stage],
+        segment: Sequence[Stage],
         envs: dict[Stage, Env],
         rows: tuple[Index, Index],
         bounds: tuple[Index, Index] | None = None,
@@ -81,8 +100,7 @@ class RowProduct(ProductTask):
         """The stages of a segment for each row, positions `bounds` of their first dimension."""
         sweeps = scheduled_sweeps(segment)
         allocate_scratch(emit, sweeps, self.memory, self.outputs)
-        kind = RowSegment if bounds is None else BoundedSegment
-        emitter = kind(sweeps, self.memory, self.outputs)
+        emitter = self._row_segment(sweeps, bounds)
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             local = inner.minus(at, rows[0])
@@ -94,3 +112,9 @@ class RowProduct(ProductTask):
             return values
 
         emit.loop(*rows, 1, [], row)
+
+    def _row_segment(
+        self, sweeps: Sequence[Sweep], bounds: tuple[Index, Index] | None
+    ) -> RowSegment:
+        kind = RowSegment if bounds is None else BoundedSegment
+        return kind(sweeps, self.memory, self.outputs)

@@ -171,3 +171,28 @@ func.func @tasks_pack_what_rows_are_of(%a: tensor<8x4xf64>, %b: tensor<4x32xf16>
   func.return %r : tensor<8x32xf64>
 }
 // CHECK: lamina.task_packed of f16 by f64, which tasks do not pack
+
+// -----
+
+func.func @stream_of_what_needs_no_product(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8xf32>) {
+    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.stream = #loop.stream<1, block 4>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    loop.return %r : tensor<8xf32>
+  }
+  func.return %k : tensor<8xf32>
+}
+// CHECK: its lamina.stream does not follow from the kernel: it has none
+
+// -----
+
+func.func @stream_in_blocks_of_nothing(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.stream = #loop.stream<1, block 0>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.stream has blocks of no positions

@@ -10,7 +10,8 @@ import lamina
 from lamina.dialects.errors import LaminaError
 
 NOTE = re.compile(
-    r"lamina\.(rows|part|panel|pairs|repacked|cost|nanoseconds)( = (array<i64[^>]*>|\d+ : i64))?"
+    r"lamina\.(rows|part|panel|pairs|repacked|stream|bounds|cost|nanoseconds)"
+    r"( = (array<i64[^>]*>|\d+ : i64))?"
 )
 OTHERS = (
     *("array<i64>", "array<i64: 0>", "array<i64: 1>", "array<i64: 1, 0>", "array<i64: 0, 1>"),

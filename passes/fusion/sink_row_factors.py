@@ -1,0 +1,159 @@
+"""`sink-row-factors`: a softmax divides the product of its exponentials, not each of its weights.
+
+sum_j (e_j / s) v_j = (sum_j e_j v_j) / s: a row has fewer columns than keys, and its sum need not
+be known before the product. That holds of sums of numbers; exponentials less their maximum are at
+most 1, so that only products by elements near the largest number there is are infinite for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop.bounds import BOUNDS, STREAM
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import ROWS, rows_of
+from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
+from lamina.passes.fusion.outline_kernels import KERNEL
+
+
+@dataclass(frozen=True)
+class SinkRowFactorsPass(ModulePass):
+    """Move what softmax weights of a kernel are multiplied by in each row behind the product."""
+
+    name = "sink-row-factors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+                if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
+                    continue  # decided for the kernel as it stands
+                for nest in nests:
+                    _sink(nest)
+
+
+def _sink(product: GenericOp) -> None:
+    shape = Contraction.of(product)
+    if shape is None or shape.pairs is not None or len(shape.summed) != 1:
+        return
+    weights = product.inputs[shape.a]
+    scaled = weights.owner
+    if not isinstance(scaled, GenericOp) or not weights.has_one_use() or len(scaled.res) != 1:
+        return
+    number = _factored(scaled)
+    if number is None or shape.size(shape.columns) >= shape.size(shape.summed):
+        return
+    terms = scaled.inputs[number]
+    if terms.type != weights.type or scaled.read_maps[number] != scaled.write_maps[0]:
+        return
+    if not _are_exponentials(terms):
+        return
+    product.operands[shape.a] = terms
+    after = _scaling(scaled, number, product)
+    block = product.parent_block()
+    assert block is not None
+    block.insert_op_after(after, product)
+    product.res[0].replace_uses_with_if(after.res[0], lambda use: use.operation is not after)
+    after.res[0].name_hint = product.res[0].name_hint
+    Rewriter.erase_op(scaled)
+
+
+def _factored(nest: GenericOp) -> int | None:
+    """The read that a nest multiplies, divides or sets to 0 by what is the same in its row."""
+    inner = [d for d in range(len(nest.extents)) if d not in rows_of(nest)]
+    if not nest.is_pointwise or nest.sources or len(inner) != 1:
+        return None
+    value: SSAValue = nest.yielded[0]
+    while not isinstance(value, BlockArgument):
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        rows = [is_same_along(nest, operand, inner[0]) for operand in owner.operands]
+        match owner:
+            case arith.MulfOp() if rows[0] != rows[1]:
+                value = owner.operands[rows.index(False)]
+            case arith.DivfOp() if not rows[0] and rows[1]:
+                value = owner.lhs
+            case arith.SelectOp() if rows[0] and _is_zero(owner.lhs):
+                value = owner.rhs
+            case arith.SelectOp() if rows[0] and _is_zero(owner.rhs):
+                value = owner.lhs
+            case _:
+                return None
+    return None if nest.yielded[0] is value or not value.has_one_use() else value.index
+
+
+def _is_zero(value: SSAValue) -> bool:
+    if not isinstance(value.owner, arith.ConstantOp):
+        return False
+    number = value.owner.value
+    return isinstance(number, FloatAttr) and number.value.data == 0
+
+
+def _are_exponentials(terms: SSAValue) -> bool:
+    """Whether a nest of the same kernel makes exp(x - m) of x and its row's maximum m."""
+    nest = terms.owner
+    if not isinstance(nest, GenericOp) or not nest.is_pointwise or len(nest.res) != 1:
+        return False
+    raised = nest.yielded[0].owner
+    if not isinstance(raised, math.ExpOp) or not isinstance(raised.operand.owner, arith.SubfOp):
+        return False
+    less = raised.operand.owner
+    if not isinstance(less.rhs, BlockArgument) or less.rhs.index >= len(nest.inputs):
+        return False
+    largest = nest.inputs[less.rhs.index].owner
+    if not isinstance(largest, GenericOp) or largest.combiner_names != ("max",):
+        return False
+    inner = [d for d in range(len(largest.extents)) if d not in rows_of(largest)]
+    return len(inner) == 1 and is_reduced_by(nest, less.lhs, largest, 0, inner[0])
+
+
+def _scaling(scaled: GenericOp, number: int, product: GenericOp) -> GenericOp:
+    """The body of `scaled` for each result of the product, in the place of read `number`."""
+    written = forms_of(product.write_maps[0], product.extents)
+    assert written is not None
+    kept = [d for d in range(len(product.extents)) if d not in product.reduction_dims]
+    place = {d: Linear.dim(p) for p, d in enumerate(kept)}
+    out = tuple(
+        substitute(f, [place.get(d, Linear(())) for d in range(len(product.extents))])
+        for f in written
+    )
+    rows = dict(zip(rows_of(scaled), rows_of(product), strict=True))
+    moved = [place[rows[d]] if d in rows else Linear(()) for d in range(len(scaled.extents))]
+    write = map_of(out, len(kept))
+    maps = []
+    for index, index_map in enumerate(scaled.read_maps):
+        forms = forms_of(index_map, scaled.extents)
+        assert forms is not None
+        own = map_of(tuple(substitute(f, moved) for f in forms), len(kept))
+        maps.append(write if index == number else own)
+    inputs = [product.res[0] if n == number else v for n, v in enumerate(scaled.inputs)]
+    body = scaled.body.clone()
+    for op in body.block.ops:
+        if isinstance(op, IndexOp):
+            ((dim, _),) = moved[op.dim.value.data].terms
+            op.properties["dim"] = IndexOp(dim).dim
+    new = GenericOp(
+        [product.extents[d] for d in kept],
+        inputs,
+        maps,
+        [write],
+        ["store"],
+        [product.res[0].type],
+        body,
+        pads=scaled.pad_values,
+    )
+    new.attributes.update(scaled.attributes)
+    numbers = [kept.index(d) for d in rows_of(product)]
+    new.attributes[ROWS] = DenseArrayBase.from_list(i64, numbers)
+    new.location = scaled.location
+    return new

@@ -1,0 +1,351 @@
+"""Kernels that walk a long dimension in blocks, as attention its keys: memory for one block a row.
+
+Each block runs all stages along the dimension: a product into scratch, row stages on it, and
+products that sum it up. What they reduce is joined with what the blocks before have left: numbers
+of each row, and rows of sums. Where a row's maximum rises, sums of weights less it are scaled.
+Weights are less 0 while all scores are -inf, so that these count as nothing; rows that end so are
+NaN throughout, as exp(-inf - -inf) is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, nan
+from typing import Any
+
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.body import broadcast
+from lamina.passes.schedule.bounded_block import panels_of
+from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
+from lamina.passes.schedule.combine import combine, identity_value
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product_task import rows_of_tiles, tile_of
+from lamina.passes.schedule.row_product import RowProduct
+from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
+from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
+from lamina.passes.schedule.sweep import SweepEmitter
+
+
+class StreamedProduct(RowProduct):
+    """Blocks of rows that walk a dimension in blocks."""
+
+    def __init__(self, *args: Any, plan: StreamPlan) -> None:
+        super().__init__(*args)
+        self.plan = plan
+        self.factors: SSAValue | None = None
+        """By which a row's sums were scaled for the block at hand, for each row."""
+        self.parts: dict[Stage, SSAValue] = {}
+        """Scratch for the sums of one block alone, for each product that sums it up."""
+
+    def task(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+        split: Index,
+        splits: int,
+    ) -> None:
+        plan = self.plan
+        limits: tuple[Index, Index] = (0, self._extent())
+        if self.bounded is not None:
+            limits = self.bounded.range(emit, envs[self.bounded.stage], rows)
+        scratch = self._place(emit)
+        self._place_blocks(emit)
+        groups: list[list[Sequence[Stage]]] = [[], [], []]
+        for segment in scratch.segments:
+            place = 1 if segment[0] in plan.dims else 2 if segment[0] in plan.after else 0
+            groups[place].append(segment)
+        for segment in groups[0]:
+            self._segment(emit, segment, envs, rows, None)
+        self._begin(emit, envs, rows, limits)
+
+        def block(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            ends = at, inner.least(inner.plus(at, plan.block), limits[1])
+            own = {s: {**env, BLOCK_START: at} for s, env in envs.items()}
+            for segment in groups[1]:
+                self._block_segment(inner, segment, own, rows, ends)
+            return values
+
+        emit.loop(*limits, plan.block, [], block)
+        self._end(emit, envs, rows)
+        for segment in groups[2]:
+            self._segment(emit, segment, envs, rows, None)
+
+    def _extent(self) -> int:
+        stage, dim = next(iter(self.plan.dims.items()))
+        return stage.extents[dim]
+
+    def _place_blocks(self, emit: Emitter) -> None:
+        """Scratch for blocks begins at their first position; reductions have their own places."""
+        memory, plan = self.memory, self.plan
+        for stage in plan.along:
+            for write in stage.writes:
+                strides = memory.scratch.get(write.memory, {})
+                for axis, stride in strides.items():
+                    if write.axes[axis].coefficient(plan.dims[stage]):
+                        memory.shift[write.memory] = Linear(((BLOCK_START, -stride),))
+        for stage in plan.joins:
+            for write in stage.writes:
+                if write.memory not in self.outputs and write.memory not in memory.flat:
+                    memory.scratch[write.memory] = {}
+                    memory.local_row[write.memory] = 1
+                    memory.flat[write.memory] = self._alloca(emit, write.element, 1)
+            if stage in self.products:
+                write = stage.writes[0]
+                pitch = memory.local_row[write.memory]
+                self.parts[stage] = self._alloca(emit, write.element, pitch)
+        if plan.top is not None:
+            self.factors = self._alloca(emit, plan.top.writes[0].element, 1)
+
+    def _tile(self, stage: Stage) -> Tile:
+        row, fewest, _ = rows_of_tiles(stage, self.products[stage], self.blocks)
+        return tile_of(stage, self.products[stage], row, fewest)
+
+    def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:
+        return emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
+
+    # One block
+
+    def _block_segment(
+        self,
+        emit: Emitter,
+        segment: Sequence[Stage],
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+        ends: tuple[Index, Index],
+    ) -> None:
+        """The stages of a segment, for positions `ends` of the dimension."""
+        stage = segment[0]
+        if stage not in self.products:
+            self._rows(emit, segment, envs, rows, ends)
+            return
+        shape = self.products[stage]
+        panel = shape.panel or 1
+        if stage not in self.plan.joins:
+            self.product(emit, stage, envs[stage], rows, panels_of(emit, ends, panel))
+            return
+        panels = -(-stage.extents[shape.inner_column] // panel)
+        memory = stage.writes[0].memory
+        total = self.memory.flat[memory]
+        self.memory.flat[memory] = self.parts[stage]
+        self.product(emit, stage, envs[stage], rows, (0, panels), terms=ends)
+        self.memory.flat[memory] = total
+        self._join_rows(emit, stage, rows)
+
+    def _join_rows(self, emit: Emitter, stage: Stage, rows: tuple[Index, Index]) -> None:
+        """Add the sums of a block to the totals, which are scaled first."""
+        write = stage.writes[0]
+        part, total = self.parts[stage], self.memory.flat[write.memory]
+        scales = self.plan.joins[stage] == "rescale"
+        lanes = self._tile(stage).lanes
+        pitch = self.memory.local_row[write.memory]
+        kind = VectorType(write.element, [lanes])
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            factor = None
+            if scales:
+                assert self.factors is not None
+                one = inner.add(memref.LoadOp.get(self.factors, [inner.value(at)]))
+                factor = broadcast(inner, one, lanes)
+            start = inner.times(at, pitch)
+
+            def some(deeper: Emitter, step: Index, values: list[SSAValue]) -> list[SSAValue]:
+                place = [deeper.value(deeper.plus(start, step))]
+                new = deeper.add(vector.LoadOp(part, place, kind))
+                old = deeper.add(vector.LoadOp(total, place, kind))
+                if factor is None:
+                    made = combine(deeper, "add", old, new)
+                else:
+                    made = deeper.add(vector.FMAOp(old, factor, new))
+                deeper.run(vector.StoreOp(made, total, place))
+                return values
+
+            inner.loop(0, pitch - pitch % lanes, lanes, [], some)
+            return values
+
+        emit.loop(0, emit.minus(rows[1], rows[0]), 1, [], row)
+
+    def _row_segment(
+        self, sweeps: Sequence[Sweep], bounds: tuple[Index, Index] | None
+    ) -> RowSegment:
+        if sweeps[0].stages[0] not in self.plan.dims:
+            return super()._row_segment(sweeps, bounds)
+        segment = StreamedSegment(sweeps, self.memory, self.outputs)
+        segment.product = self
+        return segment
+
+    # Before the first block and after the last
+
+    def _begin(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        rows: tuple[Index, Index],
+        limits: tuple[Index, Index],
+    ) -> None:
+        """Totals of nothing; products have the terms outside of the bounds, which are zeros."""
+        numbers = [(s, w, c) for s, w, c in self._totals() if s not in self.products]
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            for stage, write, combiner in numbers:
+                identity = inner.constant(identity_value(combiner, write.element))
+                self._store(
+                    inner, write, self._row_env(inner, envs[stage], stage, at, rows), identity
+                )
+            return values
+
+        emit.loop(*rows, 1, [], row)
+        for stage in self.plan.joins:
+            if stage in self.products:
+                self._begin_product(emit, stage, envs[stage], rows, limits)
+
+    def _begin_product(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        env: Env,
+        rows: tuple[Index, Index],
+        limits: tuple[Index, Index],
+    ) -> None:
+        shape, write = self.products[stage], stage.writes[0]
+        panel = shape.panel or 1
+        tile = self._tile(stage)
+        emitter = ProductEmitter(
+            stage, shape, self.memory, tile, limits, outside=self.bounded is not None
+        )
+        total = self.memory.flat[write.memory]
+        pitch = self.memory.local_row[write.memory]
+        for number in range(-(-stage.extents[shape.inner_column] // panel)):
+            start = emitter.zero_terms(emit, env, number)
+
+            def row(
+                inner: Emitter,
+                at: Index,
+                values: list[SSAValue],
+                start: list[SSAValue] = start,
+                first: int = number * panel,
+            ) -> list[SSAValue]:
+                for v, value in enumerate(start):
+                    place = inner.plus(inner.times(at, pitch), first + v * tile.lanes)
+                    inner.run(vector.StoreOp(value, total, [inner.value(place)]))
+                return values
+
+            emit.loop(0, emit.minus(rows[1], rows[0]), 1, [], row)
+
+    def _end(self, emit: Emitter, envs: dict[Stage, Env], rows: tuple[Index, Index]) -> None:
+        """Totals of weights in rows without a number or an infinity: NaN."""
+        top = self.plan.top
+        if top is None:
+            return
+        scaled = [t for t in self._totals() if self.plan.joins[t[0]] == "rescale"]
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            env = self._row_env(inner, envs[top], top, at, rows)
+            largest = self._load(inner, top.writes[0], env)
+            least = inner.number(-inf, top.writes[0].element)
+            nothing = inner.add(arith.CmpfOp(largest, least, "oeq"))
+            then = Block()
+            deeper = inner.inside(then)
+            for stage, write, _ in scaled:
+                value = deeper.number(nan, write.element)
+                local = deeper.minus(at, rows[0])
+                if stage in self.products:
+                    self._fill(deeper, write, local, value)
+                else:
+                    own = self._row_env(deeper, envs[stage], stage, at, rows)
+                    self._store(deeper, write, own, value)
+            then.add_op(scf.YieldOp())
+            inner.block.add_op(scf.IfOp(nothing, [], [then]))
+            return values
+
+        emit.loop(*rows, 1, [], row)
+
+    def _fill(self, emit: Emitter, write: Access, row: Index, value: SSAValue) -> None:
+        """Every element of a row of a product."""
+        flat, pitch = self.memory.flat[write.memory], self.memory.local_row[write.memory]
+        start = emit.times(row, pitch)
+
+        def one(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            inner.run(memref.StoreOp.get(value, flat, [inner.value(inner.plus(start, at))]))
+            return values
+
+        emit.loop(0, pitch, 1, [], one)
+
+    def _totals(self) -> list[tuple[Stage, Access, str]]:
+        """What is reduced along the dimension: the stage, its write and combiner."""
+        return [
+            (stage, write, combiner)
+            for stage in self.plan.joins
+            for write, combiner in zip(stage.writes, stage.combiners, strict=True)
+        ]
+
+    def _row_env(
+        self, emit: Emitter, env: Env, stage: Stage, at: Index, rows: tuple[Index, Index]
+    ) -> Env:
+        return {**env, LOCAL_ROW: emit.minus(at, rows[0]), stage.rows[-1]: at}
+
+    def _load(self, emit: Emitter, write: Access, env: Env) -> SSAValue:
+        at = self.memory.offset(emit, write, env, None)
+        return emit.add(memref.LoadOp.get(self.memory.flat[write.memory], [emit.value(at)]))
+
+    def _store(self, emit: Emitter, write: Access, env: Env, value: SSAValue) -> None:
+        at = self.memory.offset(emit, write, env, None)
+        emit.run(memref.StoreOp.get(value, self.memory.flat[write.memory], [emit.value(at)]))
+
+
+class StreamedSegment(BoundedSegment):
+    """The sweeps of a row for one block; `scaling` is what sums of weights are scaled by in it."""
+
+    product: StreamedProduct
+    scaling: SSAValue | None = None
+
+    def _emitter(self, kind: type[SweepEmitter], sweep: Sweep) -> SweepEmitter:
+        emitter = super()._emitter(StreamedSweepEmitter if kind is SweepEmitter else kind, sweep)
+        assert isinstance(emitter, StreamedSweepEmitter)
+        emitter.segment = self
+        return emitter
+
+
+class StreamedSweepEmitter(BoundedSweepEmitter):
+    """A sweep whose reductions go on from block to block."""
+
+    segment: StreamedSegment
+
+    def _keep(self, emit: Emitter, env: Env, stage: Stage, number: int, total: SSAValue) -> None:
+        plan, access = self.segment.product.plan, stage.writes[number]
+        at = emit.value(self.memory.offset(emit, access, env, None))
+        flat = self.memory.flat[access.memory]
+        old = emit.add(memref.LoadOp.get(flat, [at]))
+        join = plan.joins[stage]
+        if join == "rescale":
+            scaling = self.segment.scaling
+            assert scaling is not None
+            old = emit.add(arith.MulfOp(old, scaling))
+        new = combine(emit, stage.combiners[number], old, total)
+        self.memory.scalars[access.memory] = new
+        if join == "raise":
+            self._raise(emit, env, access, old, new)
+        emit.run(memref.StoreOp.get(new, flat, [at]))
+
+    def _raise(self, emit: Emitter, env: Env, access: Access, old: SSAValue, new: SSAValue) -> None:
+        """Note by what sums of weights are scaled, and what weights are less from now on."""
+        one, zero = (emit.number(n, access.element) for n in (1.0, 0.0))
+        same = emit.add(arith.CmpfOp(old, new, "oeq"))
+        apart = emit.add(math.ExpOp(emit.add(arith.SubfOp(old, new))))
+        factor = emit.add(arith.SelectOp(same, one, apart))
+        nothing = emit.add(arith.CmpfOp(new, emit.number(-inf, access.element), "oeq"))
+        self.memory.scalars[access.memory] = emit.add(arith.SelectOp(nothing, zero, new))
+        self.segment.scaling = factor
+        factors = self.segment.product.factors
+        assert factors is not None
+        emit.run(memref.StoreOp.get(factor, factors, [emit.value(env[LOCAL_ROW])]))
+
+
+__all__ = ["StreamedProduct"]
