@@ -159,7 +159,11 @@ def _checked(
             return None
         if dims[nest] in nest.reduction_dims:
             reduced[nest] = degree
-    joins = {nest: join for nest, d in reduced.items() if (join := degrees.join(nest, d))}
+    joins: dict[GenericOp, Join] = {}
+    for nest, degree in reduced.items():
+        join = degrees.join(nest, degree)
+        if join is not None:
+            joins[nest] = join
     if len(joins) != len(reduced) or len({n.extents[d] for n, d in dims.items()}) != 1:
         return None
     return Streamed(dict(dims), joins, frozenset(after))
