@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.dialects.loop import LONE_OPS, GenericOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
@@ -45,7 +45,7 @@ def layer_of(module: ModuleOp) -> str:
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     kernels = [function for function in functions if "lamina.kernel" in function.attributes]
     if any("lamina.entry" in function.attributes for function in functions):
-        nests = (GenericOp, *LONE_OPS)
+        nests = (GenericOp, *UNSTRUCTURED_OPS)
         is_open = any(isinstance(op, nests) for kernel in kernels for op in kernel.body.walk())
         return "bufferized" if is_open else "scheduled"
     if kernels:

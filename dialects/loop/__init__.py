@@ -54,15 +54,15 @@ Loop = Dialect(
     [BoundsAttr, StreamAttr, *SCHEDULES],
 )
 
-LONE_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)
+UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
 TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp)
 """What starts several threads, or tells them apart."""
 
 __all__ = [
-    "LONE_OPS",
     "TEAM_OPS",
+    "UNSTRUCTURED_OPS",
     "BarrierOp",
     "ExternOp",
     "GatherOp",

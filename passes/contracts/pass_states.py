@@ -48,7 +48,7 @@ def state_of(module: ModuleOp) -> State:
     # The tools import this module, and start without the dialects.
     from xdsl.dialects import func
 
-    from lamina.dialects.loop import LONE_OPS, GenericOp
+    from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
     from lamina.passes.fusion.outline_kernels import KERNEL
     from lamina.passes.memory.bufferize import ENTRY
 
@@ -57,7 +57,8 @@ def state_of(module: ModuleOp) -> State:
     on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):
         return State.KERNELS if kernels else State.TENSORS
-    nests = any(isinstance(op, (GenericOp, *LONE_OPS)) for f in kernels for op in f.body.walk())
+    ops = (op for kernel in kernels for op in kernel.body.walk())
+    nests = any(isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)) for op in ops)
     return State.BUFFERS if nests else State.LOOPS
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import LONE_OPS, GenericOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
@@ -25,7 +25,7 @@ from lamina.passes.refusal import invalid
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 
-KERNEL_OPS = (GenericOp, *LONE_OPS, memref.AllocOp, func.ReturnOp)
+KERNEL_OPS = (GenericOp, *UNSTRUCTURED_OPS, memref.AllocOp, func.ReturnOp)
 """What stands in a kernel whose schedule is still to be carried out."""
 
 
@@ -52,7 +52,7 @@ class VerifyBufferizedPass(ModulePass):
 
 def _verify_kernel(function: func.FuncOp) -> None:
     ops = list(function.body.block.ops)
-    if not any(isinstance(op, (GenericOp, *LONE_OPS)) for op in ops):
+    if not any(isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)) for op in ops):
         return  # explicit loops already
     for op in ops:
         if not isinstance(op, KERNEL_OPS):

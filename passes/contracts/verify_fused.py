@@ -13,12 +13,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReshapeOp
 from lamina.passes.contracts.verify_loop import VerifyLoopPass
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.refusal import invalid
 
-NESTS = (GenericOp, *LONE_OPS)
+NESTS = (GenericOp, *UNSTRUCTURED_OPS)
 """What computes: it stands in kernels only."""
 
 

@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.control import RegionOp
 from lamina.dialects.control import YieldOp as ControlYieldOp
 from lamina.dialects.loop import (
-    LONE_OPS,
+    UNSTRUCTURED_OPS,
     ExternOp,
     GenericOp,
     IndexOp,
@@ -50,7 +50,7 @@ BODY_DIALECTS = frozenset({"arith", "math"})
 BODY_OPS = (IndexOp, ReadOp, SpecialOp, YieldOp)
 TENSOR_OPS = (
     GenericOp,
-    *LONE_OPS,
+    *UNSTRUCTURED_OPS,
     ExternOp,
     ReshapeOp,
     KernelOp,

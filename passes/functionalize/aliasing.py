@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.passes.functionalize.places import Alias
+from lamina.passes.functionalize.aliases import Alias
 from lamina.passes.functionalize.view_chains import (
     CONVERSIONS,
     EVALUATION_IDENTITIES,

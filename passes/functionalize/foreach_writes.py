@@ -8,8 +8,8 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.functionalize.aliases import Alias
 from lamina.passes.functionalize.overlaps import Overlap, overlap_of, tensors_of
-from lamina.passes.functionalize.places import Alias
 from lamina.passes.functionalize.view_chains import inserted
 from lamina.passes.refusal import unsupported
 

@@ -32,6 +32,7 @@ from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import arguments_of
+from lamina.passes.functionalize.aliases import Alias, Storage, is_contiguous_result
 from lamina.passes.functionalize.aliasing import Aliasing, aliasing_of
 from lamina.passes.functionalize.foreach_writes import elements_in_turn
 from lamina.passes.functionalize.functional_forms import (
@@ -48,7 +49,6 @@ from lamina.passes.functionalize.metadata_changes import (
     refuse_resizing,
 )
 from lamina.passes.functionalize.overlaps import refuse_overlaps
-from lamina.passes.functionalize.places import Alias, Storage, is_contiguous_result
 from lamina.passes.functionalize.view_chains import inserted
 from lamina.passes.refusal import unsupported
 

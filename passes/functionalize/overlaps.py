@@ -15,8 +15,8 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.functionalize.aliases import Alias
 from lamina.passes.functionalize.functional_forms import functional_class
-from lamina.passes.functionalize.places import Alias
 from lamina.passes.functionalize.running_statistics import updates_statistics
 from lamina.passes.functionalize.view_chains import ViewStep
 from lamina.passes.functionalize.view_layouts import layout_of

@@ -23,7 +23,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.control import RegionOp
 from lamina.dialects.loop import (
-    LONE_OPS,
+    UNSTRUCTURED_OPS,
     ExternOp,
     GenericOp,
     KernelOp,
@@ -132,7 +132,7 @@ class _Grouping:
         for op in self.block.ops:
             if isinstance(op, GenericOp):
                 self._place(op)
-            elif isinstance(op, (*LONE_OPS, *WHOLE_OPS)):
+            elif isinstance(op, (*UNSTRUCTURED_OPS, *WHOLE_OPS)):
                 self._place_alone(op)
         self._emit()
 
@@ -289,7 +289,7 @@ class _Grouping:
                 if operand.owner not in members:
                     inputs[operand] = None
             # What an op on its own makes besides what is read is its working memory.
-            alone = isinstance(op, LONE_OPS)
+            alone = isinstance(op, UNSTRUCTURED_OPS)
             outputs += [
                 r for r in op.results if alone or any(u.operation not in members for u in r.uses)
             ]

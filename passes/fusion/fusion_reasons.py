@@ -13,7 +13,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 from xdsl.ir import Block, Operation
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, KernelOp, before_reshapes
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, before_reshapes
 from lamina.dialects.loop.contraction import PANEL
 
 NOT_FUSED = "lamina.not_fused"
@@ -113,7 +113,7 @@ def _reason(earlier: KernelOp, later: KernelOp) -> str:
 
 def _why(earlier: KernelOp, later: KernelOp, through: list[bool]) -> str:
     ops = [op for kernel in (earlier, later) for op in kernel.block.ops]
-    alone = next((op for op in ops if isinstance(op, LONE_OPS)), None)
+    alone = next((op for op in ops if isinstance(op, UNSTRUCTURED_OPS)), None)
     if alone is not None:
         return f"a {alone.name.removeprefix('loop.')} is a kernel of its own"
     shared = {before_reshapes(v) for v in earlier.inputs} & {

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.passes.fusion.outline_kernels import structure
 
 
@@ -31,7 +31,7 @@ class LoopCsePass(ModulePass):
 def _merge(function: func.FuncOp) -> None:
     seen: dict[Hashable, Operation] = {}
     for op in list(function.body.block.ops):
-        if not isinstance(op, (GenericOp, ReshapeOp, *LONE_OPS)) or not op.results:
+        if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:
             continue
         first = seen.setdefault(_key(op), op)
         if first is not op:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, IndexOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
@@ -55,7 +55,7 @@ class SplitDomainsPass(ModulePass):
 def _split_kernel(function: func.FuncOp) -> None:
     ops = list(function.body.block.ops)
     nests = [op for op in ops if isinstance(op, GenericOp)]
-    if any(isinstance(op, LONE_OPS) or PANEL in op.attributes for op in ops):
+    if any(isinstance(op, UNSTRUCTURED_OPS) or PANEL in op.attributes for op in ops):
         return
     for nest in nests:
         if nest.is_pointwise and _has_choice(nest) and all(map(_is_only_written, nest.outs)):

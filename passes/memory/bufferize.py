@@ -29,7 +29,14 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.loop import LONE_OPS, ExternOp, GenericOp, ReshapeOp, SortOp, before_reshapes
+from lamina.dialects.loop import (
+    UNSTRUCTURED_OPS,
+    ExternOp,
+    GenericOp,
+    ReshapeOp,
+    SortOp,
+    before_reshapes,
+)
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -103,7 +110,7 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
     _retype_arguments(function)
     owners = _destinations(block)
     for op in list(block.ops):
-        if isinstance(op, (GenericOp, *LONE_OPS)):
+        if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)):
             outs: list[SSAValue] = []
             for result in op.results:
                 destination = owners.get(result)

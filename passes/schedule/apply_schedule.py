@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import LONE_OPS, GenericOp, ReshapeOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.schedules import ProductTasksAttr
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.schedule.combine import identity_value
@@ -51,7 +51,7 @@ def apply_schedule(function: func.FuncOp) -> None:
     """
     old = function.body.block
     nests = [op for op in old.ops if isinstance(op, GenericOp)]
-    if not nests and not any(isinstance(op, LONE_OPS) for op in old.ops):
+    if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in old.ops):
         return
     new = Block(arg_types=[a.type for a in old.args])
     emit = Emitter(new)

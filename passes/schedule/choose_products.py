@@ -22,7 +22,7 @@ from lamina.passes.schedule.choose_sweeps import (
     group_sweeps,
 )
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.panel_product import lay_out_panel
+from lamina.passes.schedule.panel_epilogue import lay_out_panel
 from lamina.passes.schedule.product import summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,

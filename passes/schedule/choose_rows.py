@@ -26,8 +26,8 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.row_jam import only_reduces
 from lamina.passes.schedule.row_kernel import keeps_columns_apart, take_inner
-from lamina.passes.schedule.row_streams import only_reduces
 from lamina.passes.schedule.row_sums import turn_rows
 from lamina.passes.schedule.stages import Stage, collapse_rows
 from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of

@@ -19,13 +19,13 @@ from lamina.dialects.loop.schedules import By, NestSchedule
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.online_softmax import online_softmax
 from lamina.passes.schedule.prefetch import (
     Stream,
     element_bytes,
     is_plain,
     streams_alike,
 )
-from lamina.passes.schedule.running_maximum import normalizer
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import joined_order, scheduled_sweeps
 from lamina.passes.schedule.transpose import turned_reads
@@ -252,7 +252,7 @@ def _online(sweeps: Sequence[Sweep]) -> None:
     """Pairs of neighbouring sweeps that one walk does."""
     for one, other in pairwise(sweeps):
         stage = one.stages[0]
-        pair = normalizer(one, other)
+        pair = online_softmax(one, other)
         if pair is not None and one.extents[0] >= LEAST_ONLINE and stage.schedule.online is None:
             tile = By(one.order[stage][0], ONLINE_BLOCK * one.lanes)
             decide(stage, online=True, tile=tile)

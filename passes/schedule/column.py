@@ -8,9 +8,9 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.combine import store
-from lamina.passes.schedule.edges import mask_below, whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.peel import mask_below, whole_steps
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 

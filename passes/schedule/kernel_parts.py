@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute
 
-from lamina.dialects.loop import LONE_OPS, GenericOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.nest_attributes import PART
 from lamina.dialects.loop.schedules import (
@@ -41,7 +41,7 @@ class Part:
 def parts_of(function: func.FuncOp) -> list[Part]:
     """The parts of a kernel in memref form, in order; nests of no points are in none."""
     ops = list(function.body.block.ops)
-    alone = [op for op in ops if isinstance(op, LONE_OPS)]
+    alone = [op for op in ops if isinstance(op, UNSTRUCTURED_OPS)]
     found = [Part([], UnstructuredTasksAttr, op=op) for op in alone]
     nests = [op for op in ops if isinstance(op, GenericOp) and 0 not in op.extents]
     by_number: dict[object, list[GenericOp]] = {}

@@ -19,10 +19,10 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.edges import whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
+from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 
 SUM_UNROLL = 4

@@ -20,9 +20,9 @@ from lamina.passes.schedule.bounded_block import BoundedBlock, balanced
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.panel_product import PanelProduct
+from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_task import Blocks
-from lamina.passes.schedule.row_product import RowProduct
+from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.streamed_product import StreamedProduct
@@ -45,7 +45,7 @@ def schedule_product_kernel(
         extents, columns = extents[columns:], 0
     stream = None if panel_mode else stream_of(stages, products)
     scratch = None if panel_mode else plan_block(stages, products, stream)
-    builder = PanelProduct if panel_mode else RowProduct
+    builder = PanelEpilogue if panel_mode else RowEpilogue
     if stream is not None:
         builder = partial(StreamedProduct, plan=stream)
     bounded = None

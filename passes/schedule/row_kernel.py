@@ -11,7 +11,7 @@ from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
-from lamina.passes.schedule.row_streams import only_reduces
+from lamina.passes.schedule.row_jam import only_reduces
 from lamina.passes.schedule.row_sums import schedule_row_sums
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse_rows

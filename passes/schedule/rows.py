@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.column import ColumnEmitter
-from lamina.passes.schedule.column_streams import ColumnStreamsEmitter
-from lamina.passes.schedule.column_tile import ColumnTileEmitter
+from lamina.passes.schedule.column_jam import ColumnJamEmitter
+from lamina.passes.schedule.column_rfactor import ColumnRfactorEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.online_softmax import (
+    OnlineSoftmax,
+    OnlineSoftmaxEmitter,
+    online_softmax,
+)
 from lamina.passes.schedule.prefetch import Ahead, RowPrefetch, fetch_along, fetch_rows
-from lamina.passes.schedule.row_streams import RowStreamsEmitter
-from lamina.passes.schedule.running_maximum import Normalizer, NormalizerEmitter, normalizer
+from lamina.passes.schedule.row_jam import RowJamEmitter
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweep_legality import verify_sweep
@@ -43,13 +47,13 @@ class RowSegment:
         With `later`, the position of a row to come, what that row reads may be fetched ahead.
         """
         fetch = None if later is None else self.prefetch()
-        pairs = self._normalizers()
+        pairs = self._online_pairs()
         if pairs and bounds is not None:
             raise illegal(self.sweeps[0].stages[0].op, "online: only part of the row is walked")
         done = {pair.total for pair in pairs.values()}
         for sweep in self.sweeps:
             if sweep in pairs:
-                self._normalizer(emit, pairs[sweep], envs)
+                self._online_pair(emit, pairs[sweep], envs)
             if sweep in pairs or sweep in done:
                 continue
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
@@ -65,20 +69,20 @@ class RowSegment:
     def run_together(self, emit: Emitter, rows: list[dict[Stage, Env]]) -> None:
         """Emit several rows whose first sweep only reduces: that one at once, then row by row."""
         first, *rest = self.sweeps
-        emitter = self._emitter(RowStreamsEmitter, first)
-        assert isinstance(emitter, RowStreamsEmitter)
+        emitter = self._emitter(RowJamEmitter, first)
+        assert isinstance(emitter, RowJamEmitter)
         for envs, totals in zip(rows, emitter.totals(emit, rows), strict=True):
             emitter.finish(emit, envs, totals)
             for sweep in rest:
                 self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, [], [])
             self.memory.scalars.clear()
 
-    def _normalizers(self) -> dict[Sweep, Normalizer]:
+    def _online_pairs(self) -> dict[Sweep, OnlineSoftmax]:
         """Pairs of neighbouring sweeps that one walk does, by the first of the two."""
-        pairs: dict[Sweep, Normalizer] = {}
+        pairs: dict[Sweep, OnlineSoftmax] = {}
         for number, sweep in enumerate(self.sweeps):
             if sweep.schedule.online:
-                pair = normalizer(*self.sweeps[number : number + 2])
+                pair = online_softmax(*self.sweeps[number : number + 2])
                 if pair is None:
                     raise illegal(
                         sweep.stages[0].op,
@@ -87,7 +91,7 @@ class RowSegment:
                 pairs[sweep] = pair
         return pairs
 
-    def _normalizer(self, emit: Emitter, pair: Normalizer, envs: dict[Stage, Env]) -> None:
+    def _online_pair(self, emit: Emitter, pair: OnlineSoftmax, envs: dict[Stage, Env]) -> None:
         here = {stage: envs[stage] for stage in pair.stages}
 
         def plain(inner: Emitter) -> None:
@@ -95,8 +99,8 @@ class RowSegment:
                 ends: list[tuple[Index, Index]] = [(0, extent) for extent in sweep.extents]
                 self._sweep(inner, sweep, here, ends, [])
 
-        emitter = self._emitter(NormalizerEmitter, pair.largest)
-        assert isinstance(emitter, NormalizerEmitter)
+        emitter = self._emitter(OnlineSoftmaxEmitter, pair.largest)
+        assert isinstance(emitter, OnlineSoftmaxEmitter)
         emitter.run_with(emit, pair, here, plain)
 
     def prefetch(self) -> RowPrefetch | None:
@@ -138,11 +142,11 @@ class RowSegment:
         if place in sweep.kept:
             kind = ColumnEmitter
             if schedule.rfactor is not None:
-                kind = ColumnStreamsEmitter
+                kind = ColumnRfactorEmitter
             elif schedule.jam is not None:
-                kind = ColumnTileEmitter
+                kind = ColumnJamEmitter
         rest = [p for p in range(len(order)) if p not in outer]
-        if kind is ColumnTileEmitter and schedule.jam is not None:
+        if kind is ColumnJamEmitter and schedule.jam is not None:
             outer = [p for p in outer if order[p] != schedule.jam.dim]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
         emitter = self._emitter(kind, inner_sweep)

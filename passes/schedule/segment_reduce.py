@@ -23,10 +23,10 @@ from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
 from lamina.passes.schedule.combine import store
-from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.points import in_tasks, needed_for, over_points
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 

@@ -23,11 +23,11 @@ from lamina.passes.schedule.body import (
     vector_reduce,
 )
 from lamina.passes.schedule.combine import combine, identity_value, joined, store
-from lamina.passes.schedule.edges import aligned_start, mask_below, whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
+from lamina.passes.schedule.peel import aligned_start, mask_below, whole_steps
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import store_pairs

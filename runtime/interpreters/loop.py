@@ -22,8 +22,8 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
-    LONE_OPS,
     TEAM_OPS,
+    UNSTRUCTURED_OPS,
     ExternOp,
     GenericOp,
     IndexOp,
@@ -123,7 +123,7 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
     modules: dict[tuple[str, str], None] = {}
     if any(op_class.name.startswith("loop.") for op_class in op_classes):
         modules["loop_memory", "MemoryFunctions"] = None
-    if any(op_class in LONE_OPS for op_class in op_classes):
+    if any(op_class in UNSTRUCTURED_OPS for op_class in op_classes):
         modules["loop_ordered", "OrderedFunctions"] = None
     if any(op_class in TILE_OPS for op_class in op_classes):
         modules["loop_tiles", "TileFunctions"] = None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina.passes.functionalize.places import CONTIGUITY_KEEPING as KEEPING
+from lamina.passes.functionalize.aliases import CONTIGUITY_KEEPING as KEEPING
 
 torch: Any = pytest.importorskip("torch")
 

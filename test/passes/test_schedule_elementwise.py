@@ -8,7 +8,7 @@ import pytest
 
 import lamina
 import lamina.passes.schedule.choose_schedule as choose_schedule
-import lamina.passes.schedule.edges as edges
+import lamina.passes.schedule.peel as peel
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, UnsupportedError
 
@@ -312,7 +312,7 @@ def test_rows_stored_past_the_caches(
     monkeypatch.setattr(
         choose_schedule, "streamed_arguments", lambda *_: {"kernel_0": frozenset({1})}
     )
-    monkeypatch.setattr(edges, "LEAST_RUN", 0)
+    monkeypatch.setattr(peel, "LEAST_RUN", 0)
     compiled = lamina.compile(build.text(*padded), target=target, cache=False)
     expected = np.pad(2 * array, ((0, 0), (1, 2)), constant_values=1)
     np.testing.assert_array_equal(compiled(array), expected)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
@@ -31,7 +31,7 @@ def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) ->
     return not any(w.memory in needed for s in pointwise for w in s.writes)
 
 
-class RowStreamsEmitter(SweepEmitter):
+class RowJamEmitter(SweepEmitter):
     """Emits a sweep of reductions for several rows together."""
 
     def totals(self, emit: Emitter, rows: Sequence[dict[Stage, Env]]) -> list[list[SSAValue]]:

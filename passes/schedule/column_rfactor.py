@@ -16,16 +16,16 @@ from xdsl.ir import SSAValue
 from lamina.passes.schedule.body import Body
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.edges import mask_below, whole_steps
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.peel import mask_below, whole_steps
 from lamina.passes.schedule.stages import Stage
 
 Envs = dict[Stage, Env]
 Ranges = Sequence[tuple[Index, Index]]
 
 
-class ColumnStreamsEmitter(ColumnEmitter):
+class ColumnRfactorEmitter(ColumnEmitter):
     """Emits a reduction as `ColumnEmitter` does, in the streams of rows that `rfactor` asks for."""
 
     def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:

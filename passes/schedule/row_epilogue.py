@@ -19,7 +19,7 @@ from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
-class RowProduct(ProductTask):
+class RowEpilogue(ProductTask):
     """Whole rows: every product for a block of rows, every row stage for each of its rows."""
 
     def task(

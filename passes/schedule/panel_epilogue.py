@@ -15,7 +15,7 @@ from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temp
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
-class PanelProduct(ProductTask):
+class PanelEpilogue(ProductTask):
     """Panel by panel: product into panel scratch, then the pointwise epilogue on it."""
 
     def _shape(self) -> tuple[Stage, Contraction]:

@@ -15,13 +15,13 @@ from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.stages import Stage
 
 
-class ColumnTileEmitter(ColumnEmitter):
+class ColumnJamEmitter(ColumnEmitter):
     """Emits a single stage's reduction over the sweep's other dims, `unroll` vectors by `jam`."""
 
     def run(

@@ -22,9 +22,9 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine, joined
-from lamina.passes.schedule.edges import mask_below
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, number_attribute, vector_of
 from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
@@ -41,7 +41,7 @@ OGT = 2
 
 
 @dataclass(frozen=True)
-class Normalizer:
+class OnlineSoftmax:
     """Two neighbouring sweeps of a row: its maximum, and the sum of exponentials less it."""
 
     largest: Sweep
@@ -53,7 +53,7 @@ class Normalizer:
         return self.largest.stages[0], self.total.stages[0]
 
 
-def normalizer(largest: Sweep, total: Sweep | None = None) -> Normalizer | None:
+def online_softmax(largest: Sweep, total: Sweep | None = None) -> OnlineSoftmax | None:
     """The two sweeps as one walk, if the second sums e^(v - m) and m is the maximum of v."""
     if total is None:
         return None
@@ -78,7 +78,7 @@ def normalizer(largest: Sweep, total: Sweep | None = None) -> Normalizer | None:
     if read is None or second.reads[read].memory is not first.writes[0].memory:
         return None
     same = _same(first, first.op.yielded[0], second, less.lhs)
-    return Normalizer(largest, total) if same else None
+    return OnlineSoftmax(largest, total) if same else None
 
 
 def _has_places(stage: Stage) -> bool:
@@ -112,13 +112,13 @@ def _same(one: Stage, left: SSAValue, other: Stage, right: SSAValue) -> bool:
     return len(x.operands) == len(y.operands) and all(_same(one, a, other, b) for a, b in pairs)
 
 
-class NormalizerEmitter(SweepEmitter):
+class OnlineSoftmaxEmitter(SweepEmitter):
     """Emits the one walk for a row; made for the sweep of the maximum."""
 
     def run_with(
         self,
         emit: Emitter,
-        pair: Normalizer,
+        pair: OnlineSoftmax,
         envs: dict[Stage, Env],
         plain: Callable[[Emitter], None],
     ) -> None:
