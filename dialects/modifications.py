@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from operator import is_
@@ -75,7 +76,8 @@ def register(table: dict[str, Any], name: str, entry: Any) -> None:
     An entry that is none of Lamina's own is a modification.
     """
     table[name] = entry
-    if str(getattr(entry, "__module__", "")).startswith("lamina."):
+    function = entry.func if isinstance(entry, partial) else entry
+    if str(getattr(function, "__module__", "")).startswith("lamina."):
         _registered.setdefault(id(table), (table, {}))[1][name] = entry
 
 

@@ -25,7 +25,11 @@ SCHEDULE = "lamina.schedule"
 """Attribute of a nest, a `#loop.schedule`; and of a kernel, an array with one for each part."""
 
 MOST = 1 << 20
-"""No clause asks for more copies, lanes or rows than this: code grows with them."""
+"""No clause asks for more positions than this."""
+MOST_COPIES = 64
+"""Nor for more copies of a body, or parts side by side: code grows with them."""
+COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch_tiles"})
+"""Clauses that make copies."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +148,9 @@ class Clauses(ABC):
             where = f"#{self.attribute_name}: {entry.name}"
             count = value.count if isinstance(value, By) else value
             counts = entry.metadata["kind"] in (NUMBER, BY) and value is not None
-            if counts and not 1 <= count <= MOST:
-                raise VerifyException(f"{where} = {count} is not between 1 and {MOST}")
+            most = MOST_COPIES if entry.name in COPYING else MOST
+            if counts and not 1 <= count <= most:
+                raise VerifyException(f"{where} = {count} is not between 1 and {most}")
             if isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
                 raise VerifyException(f"{where} names one twice")
             if words and value is not None and value not in words:
@@ -222,6 +227,12 @@ class NestSchedule(Clauses):
     def verify(self) -> None:
         """Raises VerifyException for numbers that no schedule has."""
         super().verify()
+        copies = (self.unroll or 1) * (1 if self.jam is None else self.jam.count)
+        if copies > 4 * MOST_COPIES:
+            raise VerifyException(
+                f"#{self.attribute_name}: unroll and jam make {copies} copies; {4 * MOST_COPIES} "
+                "are the most"
+            )
         if self.vectorize is not None and self.vectorize.count.bit_count() != 1:
             raise VerifyException(
                 f"#{self.attribute_name}: vectorize = d{self.vectorize.dim} x "

@@ -26,14 +26,14 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.product_task import rows_of_tiles, tile_of
-from lamina.passes.schedule.row_product import RowProduct
+from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
 from lamina.passes.schedule.sweep import SweepEmitter
 
 
-class StreamedProduct(RowProduct):
+class StreamedProduct(RowEpilogue):
     """Blocks of rows that walk a dimension in blocks."""
 
     def __init__(self, *args: Any, plan: StreamPlan) -> None:

@@ -230,6 +230,14 @@ CHAIN = "[#loop.rows<>, #loop.schedule<>]"
             "16 lanes; target x86-64-v3 has 8",
         ),
         (
+            {"kernel_0": CHAIN.replace("rows<>", "rows<jam = 65>")},
+            "jam = 65 is not between 1 and 64",
+        ),
+        (
+            {"kernel_0": CHAIN.replace("schedule<>", "schedule<unroll = 60, jam = d0 x 60>")},
+            "unroll and jam make 3600 copies; 256 are the most",
+        ),
+        (
             {"kernel_0": CHAIN.replace("schedule<>", "schedule<vectorize = d0 x 3>")},
             "lanes are a power of 2",
         ),
