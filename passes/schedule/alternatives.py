@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from lamina.dialects.loop.schedules import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
+from lamina.dialects.loop.schedule_clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
 
 MOST_UNROLL = 16
 """Vectors in one step: more are spilled on any target."""

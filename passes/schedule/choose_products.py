@@ -8,7 +8,8 @@ from math import prod
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
-from lamina.dialects.loop.schedules import By, ProductTasks
+from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.kernel_model import PACKED_TASK_ROWS, PRODUCT_ROWS, THREADS
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of

@@ -19,20 +19,8 @@ import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.schedules import (
-    BY,
-    DIM,
-    DIMS,
-    FLAG,
-    NUMBER,
-    NUMBERS,
-    PART_SCHEDULES,
-    SCHEDULE,
-    By,
-    Clauses,
-    NestSchedule,
-    ScheduleAttr,
-)
+from lamina.dialects.loop.schedule_clauses import BY, DIM, DIMS, FLAG, NUMBER, NUMBERS, By, Clauses
+from lamina.dialects.loop.schedules import PART_SCHEDULES, SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.runtime.compile import compile_module
 from lamina.runtime.layers import lower, parse
 

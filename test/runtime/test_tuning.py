@@ -12,7 +12,8 @@ import pytest
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, InputError
-from lamina.dialects.loop.schedules import By, NestSchedule, ProductTasks, RowTasks
+from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.schedules import NestSchedule, ProductTasks, RowTasks
 from lamina.passes.schedule.alternatives import MOST_UNROLL, alternatives
 
 PROGRAM = """

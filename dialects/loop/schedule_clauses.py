@@ -1,0 +1,148 @@
+"""Clauses: what schedules consist of, and how they are read, printed and verified."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, cast
+
+from xdsl.parser import AttrParser
+from xdsl.utils.exceptions import VerifyException
+
+MOST = 1 << 20
+"""No clause asks for more positions than this."""
+MOST_COPIES = 64
+"""Nor for more copies of a body, or parts side by side: code grows with them."""
+COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch_tiles"})
+"""Clauses that make copies."""
+
+
+@dataclass(frozen=True)
+class By:
+    """So many positions of a dimension; prints as `d1 x 16`."""
+
+    dim: int
+    count: int
+
+
+def _flag(parser: AttrParser) -> bool:
+    return parser.parse_optional_punctuation("=") is None or parser.parse_boolean()
+
+
+def _number(parser: AttrParser) -> int:
+    parser.parse_punctuation("=")
+    return parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+
+def _dim(parser: AttrParser) -> int:
+    name = parser.parse_identifier("a dimension, such as d0,")
+    if not (name[:1] == "d" and name[1:].isdecimal()):
+        parser.raise_error(f"'{name}' is no dimension, such as d0")
+    return int(name[1:])
+
+
+def _one_dim(parser: AttrParser) -> int:
+    parser.parse_punctuation("=")
+    return _dim(parser)
+
+
+def _by(parser: AttrParser) -> By:
+    dim = _one_dim(parser)
+    parser.parse_keyword("x")
+    return By(dim, parser.parse_integer(allow_boolean=False, allow_negative=False))
+
+
+def _dims(parser: AttrParser) -> tuple[int, ...]:
+    parser.parse_punctuation("=")
+    square = AttrParser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, lambda: _dim(parser)))
+
+
+def _numbers(parser: AttrParser) -> tuple[int, ...]:
+    parser.parse_punctuation("=")
+    square = AttrParser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, lambda: parser.parse_integer(False)))
+
+
+def _word(parser: AttrParser) -> str:
+    parser.parse_punctuation("=")
+    return parser.parse_identifier()
+
+
+def _listed(prefix: str) -> Callable[[Any], str]:
+    return lambda values: f"[{', '.join(f'{prefix}{v}' for v in values)}]"
+
+
+@dataclass(frozen=True)
+class ClauseKind:
+    """What stands behind a clause's name: how it is written, read and printed."""
+
+    form: str
+    parse: Callable[[AttrParser], Any]
+    text: Callable[[Any], str]
+
+
+FLAG = ClauseKind("", _flag, lambda value: "" if value else " = false")
+NUMBER = ClauseKind(" = 4", _number, lambda value: f" = {value}")
+DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
+BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
+DIMS = ClauseKind(" = [d0, d1]", _dims, lambda value: f" = {_listed('d')(value)}")
+NUMBERS = ClauseKind(" = [0, 1]", _numbers, lambda value: f" = {_listed('')(value)}")
+WORD = ClauseKind(" = word", _word, lambda value: f" = {value}")
+
+
+def clause(kind: ClauseKind, meaning: str, words: tuple[str, ...] = ()) -> Any:
+    """A field of a schedule: `meaning` goes to the docs; `words` are those that it may be."""
+    return field(default=None, metadata={"kind": kind, "meaning": meaning, "words": words})
+
+
+@dataclass(frozen=True)
+class Clauses(ABC):
+    """What a schedule says; None for what it leaves open."""
+
+    attribute_name: ClassVar[str]
+
+    def text(self) -> str:
+        """The clauses as they are printed."""
+        said = ((f, getattr(self, f.name)) for f in fields(self))
+        return ", ".join(
+            f"{f.name}{f.metadata['kind'].text(value)}" for f, value in said if value is not None
+        )
+
+    @classmethod
+    def parsed(cls, parser: AttrParser) -> dict[str, Any]:
+        """Reads clauses in any order, each once."""
+        known = {f.name: f for f in fields(cls)}
+        said: dict[str, Any] = {}
+        while (name := parser.parse_optional_identifier()) is not None:
+            if name not in known:
+                parser.raise_error(
+                    f"#{cls.attribute_name} has no clause '{name}'; it has {', '.join(known)}"
+                )
+            if name in said:
+                parser.raise_error(f"#{cls.attribute_name} says '{name}' twice")
+            said[name] = known[name].metadata["kind"].parse(parser)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        return said
+
+    def verify(self) -> None:
+        """Raises VerifyException for numbers that no schedule has."""
+        for entry in fields(self):
+            value, words = getattr(self, entry.name), entry.metadata["words"]
+            where = f"#{self.attribute_name}: {entry.name}"
+            count = value.count if isinstance(value, By) else value
+            counts = entry.metadata["kind"] in (NUMBER, BY) and value is not None
+            most = MOST_COPIES if entry.name in COPYING else MOST
+            if counts and not 1 <= count <= most:
+                raise VerifyException(f"{where} = {count} is not between 1 and {most}")
+            if isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
+                raise VerifyException(f"{where} names one twice")
+            if words and value is not None and value not in words:
+                raise VerifyException(f"{where} = {value} is none of {', '.join(words)}")
+
+    def completed_by(self, chosen: Clauses) -> Any:
+        """These clauses, and those of `chosen` where these leave them open."""
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(chosen, **{k: v for k, v in own.items() if v is not None})
