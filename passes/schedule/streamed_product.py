@@ -21,9 +21,10 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
-from lamina.passes.schedule.combine import combine, identity_value
+from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.product_task import rows_of_tiles, tile_of
 from lamina.passes.schedule.row_epilogue import RowEpilogue
@@ -220,9 +221,9 @@ class StreamedProduct(RowEpilogue):
         emitter = ProductEmitter(
             stage, shape, self.memory, tile, limits, outside=self.bounded is not None
         )
-        total = self.memory.flat[write.memory]
-        pitch = self.memory.local_row[write.memory]
-        for number in range(-(-stage.extents[shape.inner_column] // panel)):
+        total, form = self.memory.flat[write.memory], self.memory.layout(write)
+        columns = stage.extents[shape.inner_column]
+        for number in range(-(-columns // panel)):
             start = emitter.zero_terms(emit, env, number)
 
             def row(
@@ -232,12 +233,18 @@ class StreamedProduct(RowEpilogue):
                 start: list[SSAValue] = start,
                 first: int = number * panel,
             ) -> list[SSAValue]:
-                for v, value in enumerate(start):
-                    place = inner.plus(inner.times(at, pitch), first + v * tile.lanes)
-                    inner.run(vector.StoreOp(value, total, [inner.value(place)]))
+                # The columns may be some of a row's: heads stand side by side.
+                own = self._row_env(inner, env, stage, at, rows)
+                for column in range(first, min(first + panel, columns), tile.lanes):
+                    value = start[(column - first) // tile.lanes]
+                    place = inner.linear(form, {**own, shape.inner_column: column})
+                    mask = None
+                    if column + tile.lanes > columns:
+                        mask = mask_below(inner, columns, column, tile.lanes)
+                    store(inner, value, total, place, 1, tile.lanes, mask)
                 return values
 
-            emit.loop(0, emit.minus(rows[1], rows[0]), 1, [], row)
+            emit.loop(*rows, 1, [], row)
 
     def _end(self, emit: Emitter, envs: dict[Stage, Env], rows: tuple[Index, Index]) -> None:
         """Totals of weights in rows without a number or an infinity: NaN."""

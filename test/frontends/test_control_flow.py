@@ -68,7 +68,9 @@ def _check_layers(ep: Any, sample: tuple[Tensor, ...], wanted: Any) -> None:
         main = function_named(module, "main")
         assert main is not None
         slots = argument_slots(main)
-        lowered = layer == "scheduled" or any(slot.kind == "prepared" for slot in slots)
+        lowered = layer in ("bufferized", "scheduled") or any(
+            slot.kind == "prepared" for slot in slots
+        )
         given = arguments if lowered else [arguments[slot.name] for slot in slots]
         for made, value in zip(run_module(module, given), flat, strict=True):
             np.testing.assert_allclose(made, value.numpy(), rtol=1e-4, atol=1e-5, err_msg=layer)

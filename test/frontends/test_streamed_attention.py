@@ -207,3 +207,19 @@ def test_more_keys_than_a_row_may_have() -> None:
     torch.testing.assert_close(compiled(*given), Module()(*given), rtol=2e-5, atol=2e-5)
     packed = 2 * (70_000 + 32) * 64 * 4
     assert compiled.memory.arena <= packed + 2 * STACK_BYTES
+
+
+@pytest.mark.parametrize("features", [40, 64])
+def test_nothing_is_left_of_calls_before(features: int) -> None:
+    """Heads side by side in the result: sums begin where each head's columns are."""
+
+    class Program(torch.nn.Module):
+        def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            made = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+            return made.transpose(1, 2).flatten(2)
+
+    given = tuple(torch.randn(1, 4, LONG, features) for _ in range(3))
+    compiled = lamina.compile(torch.export.export(Program(), given), cache=False)
+    assert "lamina.stream" in compiled.ir("fused")
+    compiled(*(torch.full_like(value, nan) for value in given))
+    torch.testing.assert_close(compiled(*given), Program()(*given), rtol=1e-4, atol=1e-4)
