@@ -24,6 +24,7 @@ PREFIXES = (
     "lamina.lowering.",
     "lamina.runtime.compile",
     "lamina.runtime.layers",
+    "lamina.runtime.lowering_options",
     "lamina.runtime.kernels",
 )
 """Modules that code depends on, by the beginnings of their names."""

@@ -31,13 +31,13 @@ from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
 from lamina.runtime.compile import (
-    LoweringOptions,
     collector_paused,
     native_program,
     open_unbound_arguments,
 )
 from lamina.runtime.compiled import Program
 from lamina.runtime.entry import argument_slots, function_named
+from lamina.runtime.lowering_options import LoweringOptions
 
 
 def lamina_backend(

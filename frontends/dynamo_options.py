@@ -10,8 +10,9 @@ from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.frontends.dynamo_call import WEIGHT_MODES
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.lowering.pipeline import ROUNDINGS
-from lamina.runtime.compile import LoweringOptions, as_target
+from lamina.runtime.compile import as_target
 from lamina.runtime.layers import DEFAULT
+from lamina.runtime.lowering_options import LoweringOptions
 
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """torch's modes, which all mean the same here: costs choose schedules, and nothing is timed."""

@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,46 +23,13 @@ from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
-from lamina.runtime.layers import DEFAULT, layer_of, lower, render, verify_scheduled
+from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
+from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.random_state import SeedSource
 
 BOUND_KINDS = ("parameter", "buffer", "constant")
 """Kinds of arguments that are bound when a program is compiled, not passed in each call."""
-
-
-@dataclass(frozen=True)
-class LoweringOptions:
-    """How a program is taken down: where half floats are rounded, given schedules, the passes."""
-
-    rounding: str = "kernel"
-    schedules: Mapping[str, str] = field(default_factory=dict[str, str])
-    passes: Pipeline = DEFAULT
-
-    @property
-    def key(self) -> str | None:
-        """What tells it from others; None where nothing does, so that nothing is cached."""
-        passes = self.passes.key
-        return passes and f"{self.rounding} {sorted(self.schedules.items())} {passes}"
-
-    def lower(
-        self, module: ModuleOp, start: str, stop: str, target: Target, *, enters: bool = True
-    ) -> None:
-        """Takes a module from one layer to another, see `layers.lower`."""
-        lower(
-            module,
-            start,
-            stop,
-            target,
-            self.rounding,
-            enters=enters,
-            schedules=self.schedules,
-            passes=self.passes,
-        )
-
-
-DEFAULT_LOWERING = LoweringOptions()
-"""The compiler as it is."""
 
 
 def compile_module(
@@ -93,7 +59,7 @@ def compile_module(
     _check_constants(slots, bound)
     open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
-    if tune < 0:
+    if not tune >= 0:  # nor NaN
         raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
 
     def compiled(given: Mapping[str, str]) -> Compiled:

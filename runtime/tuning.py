@@ -12,8 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -32,7 +31,8 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.disk_cache import cache_key, usable_cache
 from lamina.runtime.entry import Slot, entry_of, function_named
 from lamina.runtime.kernel_timing import KernelTimer, pointers_for
-from lamina.runtime.layers import layer_of, lower
+from lamina.runtime.layers import layer_of
+from lamina.runtime.lowering_options import LoweringOptions
 
 LEAST_GAIN = 0.03
 """Part of a kernel's time that a change must save: less is noise."""
@@ -42,19 +42,6 @@ SEARCH_SHARE = 0.75
 """Part of the budget for trials; the rest is for the last comparison."""
 FINAL_REPEATS = 30
 """Runs of each kernel in the last comparison."""
-
-
-class Lowers(Protocol):
-    """How a program is taken down, see `compile.LoweringOptions`."""
-
-    @property
-    def key(self) -> str | None:
-        """What tells it from others."""
-        ...
-
-    def lower(self, module: ModuleOp, start: str, stop: str, target: Target) -> None:
-        """Takes a module from one layer to another."""
-        ...
 
 
 Report = Callable[[str], None]
@@ -71,7 +58,12 @@ class _Kernel:
 
 
 def tune(
-    module: ModuleOp, compiled: Compiled, target: Target, seconds: float, report: Report
+    module: ModuleOp,
+    compiled: Compiled,
+    target: Target,
+    seconds: float,
+    report: Report,
+    options: LoweringOptions,
 ) -> dict[str, str]:
     """Schedules, by kernel, that are faster than the chosen ones; kernels left out keep those.
 
@@ -80,7 +72,7 @@ def tune(
     """
     end = time.perf_counter() + seconds * SEARCH_SHARE
     pointers, _kept = pointers_for(compiled.bound, [_sample(slot) for slot in compiled.inputs])
-    trials = _Trials(module, target, pointers)
+    trials = _Trials(module, target, pointers, replace(options, schedules={}))
     chosen = schedule_texts(module)
     times = trials.measure({}, REPEATS)
     if times is None:
@@ -147,8 +139,11 @@ def _alternatives(text: str) -> Iterator[str]:
 class _Trials:
     """Makes and times variants of one program."""
 
-    def __init__(self, module: ModuleOp, target: Target, pointers: list[int]) -> None:
+    def __init__(
+        self, module: ModuleOp, target: Target, pointers: list[int], options: LoweringOptions
+    ) -> None:
         self._module, self._target, self._pointers = module, target, pointers
+        self._options = options
         self._slots = _slots(self._lowered({}))
         self._room: dict[str, int] = {}
 
@@ -186,7 +181,7 @@ class _Trials:
     def _lowered(self, schedules: Mapping[str, str]) -> ModuleOp:
         module = self._module.clone()
         give_schedules(module, schedules, Context())
-        lower(module, "bufferized", "scheduled", self._target)
+        self._options.lower(module, "bufferized", "scheduled", self._target)
         return module
 
 
@@ -210,18 +205,23 @@ def tuned_schedules(
     seconds: float,
     *,
     cache: bool,
-    options: Lowers,
+    options: LoweringOptions,
 ) -> dict[str, str]:
-    """What `tune` finds for a program at any layer, from the disk cache if it was found before."""
+    """What `tune` finds for a program at any layer.
+
+    It comes from the disk cache where it was looked for before, for as many seconds at least.
+    """
     lowered = module.clone()
     options.lower(lowered, layer_of(lowered), "bufferized", target)
     disk = usable_cache() if cache and modification() is None and options.key is not None else None
     key = cache_key("tuned", str(lowered), target.key(), options.key or "")
     if disk is not None and (found := disk.get(key)) is not None:
-        return json.loads(found[1])
-    made = tune(lowered, compiled, target, seconds, _print)
+        known = json.loads(found[1])
+        if known["seconds"] >= seconds:
+            return known["schedules"]
+    made = tune(lowered, compiled, target, seconds, _print, options)
     if disk is not None:
-        disk.put(key, b"", json.dumps(made))
+        disk.put(key, b"", json.dumps({"seconds": seconds, "schedules": made}))
     return made
 
 

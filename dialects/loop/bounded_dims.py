@@ -27,6 +27,7 @@ from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.outside_values import (
     Given,
@@ -342,19 +343,8 @@ def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
         case arith.IndexCastOp() | arith.ExtSIOp():
             kept = getattr(op.results[0].type, "bitwidth", 64) >= 32
             return forms.get(op.operands[0]) if kept else None
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-            left, right = forms.get(op.lhs), forms.get(op.rhs)
-            if left is None or right is None:
-                return None
-            if isinstance(op, arith.AddiOp):
-                return left.add(right)
-            if isinstance(op, arith.SubiOp):
-                return left.add(right.scale(-1))
-            if right.terms:
-                left, right = right, left
-            return None if right.terms or not right.constant else left.scale(right.constant)
         case _:
-            return None
+            return linear_arithmetic(op, forms)
 
 
 __all__ = ["Bounded", "bounded_dims", "bounds_of", "comparisons", "noted_bounds"]

@@ -28,7 +28,8 @@ LAYERS = {
     "prims": "type promotion and broadcasting are explicit",
     "loop": "iteration domains, index maps and scalar bodies",
     "fused": "one loop.kernel is one native kernel",
-    "scheduled": "buffers in one arena, tiles, vectors, parallel regions",
+    "bufferized": "buffers in one arena, and how each kernel runs: its schedule",
+    "scheduled": "tiles, vectors, parallel regions",
     "llvm": "LLVM IR",
     "asm": "machine code",
 }

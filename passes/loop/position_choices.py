@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
 
 EQ, NE, SLT, SLE, SGT, SGE = range(6)
 """Predicates of `arith.cmpi`."""
@@ -44,18 +45,7 @@ def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
         return None
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return Linear((), op.value.value.data)
-    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
-        return None
-    left, right = forms.get(op.lhs), forms.get(op.rhs)
-    if left is None or right is None:
-        return None
-    if isinstance(op, arith.AddiOp):
-        return left.add(right)
-    if isinstance(op, arith.SubiOp):
-        return left.add(right.scale(-1))
-    if not right.terms:
-        return left.scale(right.constant) if right.constant else Linear(())
-    return None
+    return linear_arithmetic(op, forms)
 
 
 def _settle(op: arith.CmpiOp, difference: Linear, extents: tuple[int, ...]) -> None:

@@ -16,6 +16,7 @@ from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segme
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_rows import PARALLEL_WORK, work
 from lamina.passes.schedule.choose_sweeps import (
+    HALF_BITS,
     SweepSurroundings,
     choose_fetch_along,
     choose_sweeps,
@@ -48,8 +49,6 @@ ROW_MODE_ROWS = 32
 """The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
 STREAM_MODE_ROWS = 64
 """The same where rows are walked in blocks: all keys are read again for each block of rows."""
-HALF_BITS = 16
-"""Width of half floats."""
 LEAST_BLOCK = 8
 """Rows that share what is read of a panel, however long they are."""
 TASKS = 16

@@ -9,7 +9,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.product_task import ProductTask
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
@@ -21,19 +21,13 @@ class PanelEpilogue(ProductTask):
     def _shape(self) -> tuple[Stage, Contraction]:
         return next(iter(self.products.items()))
 
-    def task(
-        self,
-        emit: Emitter,
-        envs: dict[Stage, Env],
-        rows: tuple[Index, Index],
-        split: Index,
-        splits: int,
-    ) -> None:
+    def task(self, emit: Emitter, domain: TaskDomain) -> None:
+        envs, rows = domain.envs, domain.rows
         stage, shape = self._shape()
         assert shape.panel is not None
         panels = -(-stage.extents[shape.inner_column] // shape.panel)
-        each = panels // splits
-        first = emit.times(split, each)
+        each = panels // domain.splits
+        first = emit.times(domain.split, each)
         last = emit.plus(first, each)
         epilogue = [s for s in self.stages if s is not stage]
         if not epilogue:

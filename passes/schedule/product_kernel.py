@@ -21,7 +21,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
-from lamina.passes.schedule.product_task import Blocks
+from lamina.passes.schedule.product_task import Blocks, TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
@@ -75,7 +75,7 @@ def schedule_product_kernel(
             high = inner.plus(low, block)
         position = [*column_at, *outer_at]
         envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
-        kernel.task(inner, envs, (low, high), split, splits)
+        kernel.task(inner, TaskDomain(envs, (low, high), split, splits))
 
     if tasks.parallel and count > 1:
         emit.parallel(count, task)

@@ -44,6 +44,17 @@ class Blocks:
         return self.rows % self.size or self.size
 
 
+@dataclass(frozen=True)
+class TaskDomain:
+    """What a task computes: rows `[low, high)` at the position that `envs` has for each stage, and
+    the `split`-th of `splits` ranges of columns."""
+
+    envs: dict[Stage, Env]
+    rows: tuple[Index, Index]
+    split: Index
+    splits: int
+
+
 class ProductTask:
     """What both modes share: one task's emission."""
 
@@ -67,15 +78,8 @@ class ProductTask:
         self.scratch = scratch
         self.bounded = bounded
 
-    def task(
-        self,
-        emit: Emitter,
-        envs: dict[Stage, Env],
-        rows: tuple[Index, Index],
-        split: Index,
-        splits: int,
-    ) -> None:
-        """Emit one task: rows `[low, high)` and the `split`-th of `splits` column ranges."""
+    def task(self, emit: Emitter, domain: TaskDomain) -> None:
+        """Emit one task."""
         raise AssertionError("abstract")
 
     def product(

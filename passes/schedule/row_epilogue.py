@@ -13,7 +13,7 @@ from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.product_task import ProductTask
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
@@ -22,14 +22,8 @@ from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 class RowEpilogue(ProductTask):
     """Whole rows: every product for a block of rows, every row stage for each of its rows."""
 
-    def task(
-        self,
-        emit: Emitter,
-        envs: dict[Stage, Env],
-        rows: tuple[Index, Index],
-        split: Index,
-        splits: int,
-    ) -> None:
+    def task(self, emit: Emitter, domain: TaskDomain) -> None:
+        envs, rows = domain.envs, domain.rows
         limits = None
         if self.bounded is not None:
             limits = self.bounded.range(emit, envs[self.bounded.stage], rows)

@@ -26,7 +26,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.product import ProductEmitter, Tile
-from lamina.passes.schedule.product_task import rows_of_tiles, tile_of
+from lamina.passes.schedule.product_task import TaskDomain, rows_of_tiles, tile_of
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
@@ -45,14 +45,8 @@ class StreamedProduct(RowEpilogue):
         self.parts: dict[Stage, SSAValue] = {}
         """Scratch for the sums of one block alone, for each product that sums it up."""
 
-    def task(
-        self,
-        emit: Emitter,
-        envs: dict[Stage, Env],
-        rows: tuple[Index, Index],
-        split: Index,
-        splits: int,
-    ) -> None:
+    def task(self, emit: Emitter, domain: TaskDomain) -> None:
+        envs, rows = domain.envs, domain.rows
         plan = self.plan
         limits: tuple[Index, Index] = (0, self._extent())
         if self.bounded is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from attention_tolerances import TOLERANCES
 
 import lamina
 from lamina.codegen.target import STACK_BYTES
@@ -19,12 +20,6 @@ from lamina.codegen.target import STACK_BYTES
 Tensor = torch.Tensor
 scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention
 
-TOLERANCES = {
-    torch.float64: 1e-12,
-    torch.float32: 2e-5,
-    torch.float16: 4e-3,
-    torch.bfloat16: 3e-2,
-}
 HEADS = (1, 12, 16, 32)
 KEYS = (1, 17, 128, 256, 512, 768, 1024, 2048, 4096, 8192)
 WINDOW = 100

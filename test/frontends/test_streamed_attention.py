@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from attention_tolerances import TOLERANCES
 
 import lamina
 from lamina.codegen.target import STACK_BYTES
@@ -22,12 +23,6 @@ SHORT = 32
 """Keys of a block here, where not all of the program is compiled."""
 LONG = BLOCK * LEAST_BLOCKS
 """Keys that are walked in blocks of the usual size."""
-TOLERANCES = {
-    torch.float64: 1e-12,
-    torch.float32: 2e-5,
-    torch.float16: 4e-3,
-    torch.bfloat16: 3e-2,
-}
 
 
 def weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -74,4 +74,5 @@ def test_layers_agree(layer: str, name: str) -> None:
     assert "lamina.task_packed" in str(module) or layer == "scheduled"
     wanted = x.astype(np.float64) @ w.T.astype(np.float64) + b
     (got,) = run_module(module, [x, w, b])
-    np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=2e-2)
+    # A unit in the last place of f16, and of numbers near 1 where sums cancel.
+    np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)

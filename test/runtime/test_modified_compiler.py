@@ -77,7 +77,7 @@ PATCHES = {
         FunctionalizePass.apply = apply
     """,
     "a_function": """
-        from lamina.runtime import compile as module
+        from lamina.runtime import lowering_options as module
         lower = module.lower
         def mine(ir, start, stop, *rest, **options):
             for each in list(ir.walk()):

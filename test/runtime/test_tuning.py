@@ -59,6 +59,8 @@ def test_what_was_found_is_remembered(
     made_up.clear()
     assert lamina.compile(PROGRAM, tune=60).kernels[0].schedule == first
     assert made_up == []
+    lamina.compile(PROGRAM, tune=90)
+    assert made_up  # a longer search is another one
     assert lamina.compile(PROGRAM).kernels[0].schedule != first
 
 
@@ -77,6 +79,11 @@ def test_a_real_measurement_gives_a_right_program() -> None:
     x = np.linspace(-3, 3, 37 * 70, dtype=np.float32).reshape(37, 70)
     tuned = lamina.compile(PROGRAM, cache=False, tune=0.5)
     np.testing.assert_array_equal(tuned(x, x), lamina.compile(PROGRAM, cache=False)(x, x))
+
+
+def test_no_budget_is_no_number() -> None:
+    with pytest.raises(InputError, match="tune = nan: a budget of seconds is 0 or more"):
+        lamina.compile(PROGRAM, cache=False, tune=float("nan"))
 
 
 def test_bad_budgets_and_foreign_targets_are_refused() -> None:

@@ -1,0 +1,44 @@
+"""How a program is taken down, whatever layer it comes in at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.codegen.target import Target
+from lamina.lowering.custom_pipeline import Pipeline
+from lamina.runtime.layers import DEFAULT, lower
+
+
+@dataclass(frozen=True)
+class LoweringOptions:
+    """How a program is taken down: where half floats are rounded, given schedules, the passes."""
+
+    rounding: str = "kernel"
+    schedules: Mapping[str, str] = field(default_factory=dict[str, str])
+    passes: Pipeline = DEFAULT
+
+    @property
+    def key(self) -> str | None:
+        """What tells it from others; None where nothing does, so that nothing is cached."""
+        passes = self.passes.key
+        return passes and f"{self.rounding} {sorted(self.schedules.items())} {passes}"
+
+    def lower(
+        self, module: ModuleOp, start: str, stop: str, target: Target, *, enters: bool = True
+    ) -> None:
+        """Takes a module from one layer to another, see `layers.lower`."""
+        lower(
+            module,
+            start,
+            stop,
+            target,
+            self.rounding,
+            enters=enters,
+            schedules=self.schedules,
+            passes=self.passes,
+        )
+
+
+DEFAULT_LOWERING = LoweringOptions()
+"""The compiler as it is."""
