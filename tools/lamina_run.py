@@ -181,11 +181,12 @@ def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     if prod(max(extent, 1) for extent in slot.shape) * dtype.itemsize > sys.maxsize:
         raise ArgumentError(f"{slot.name}: {slot.type_text} is more than memory can hold")
     if dtype.kind in "fc" or slot.dtype == "bf16":
-        values = generator.standard_normal(slot.shape)
+        drawn = np.float64 if dtype in (np.float64, np.complex128) else np.float32
+        values = generator.standard_normal(slot.shape, drawn)
         if dtype.kind == "c":
-            values = values + 1j * generator.standard_normal(slot.shape)
-        return np.asarray(values).astype(dtype)
-    return generator.integers(0, 2, slot.shape).astype(dtype)
+            values = values + 1j * generator.standard_normal(slot.shape, drawn)
+        return np.asarray(values).astype(dtype, copy=False)
+    return generator.integers(0, 2, slot.shape, np.bool_).astype(dtype, copy=False)
 
 
 # Results

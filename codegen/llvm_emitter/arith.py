@@ -16,6 +16,8 @@ _BINARY: dict[type[Operation], str] = {
     arith.AndIOp: "and",
     arith.OrIOp: "or",
     arith.XOrIOp: "xor",
+}
+_SHIFTS: dict[type[Operation], str] = {
     arith.ShLIOp: "shl",
     arith.ShRUIOp: "lshr",
     arith.ShRSIOp: "ashr",
@@ -78,6 +80,34 @@ def _constant(w: FunctionWriter, op: arith.ConstantOp) -> None:
 def _binary(w: FunctionWriter, op: Operation) -> None:
     lhs, rhs = op.operands
     w.assign(op.results[0], f"{_BINARY[type(op)]} {w.typed(lhs)}, {w.value(rhs)}")
+
+
+def _shift(w: FunctionWriter, op: Operation) -> None:
+    """Shifts by the width or more, or by less than 0, leave 0, or the sign (shrsi)."""
+    value, amount = op.operands
+    instruction = _SHIFTS[type(op)]
+    width = types.element_bits(types.element_of(value.type))
+    numbers = _constant_integers(amount)
+    if numbers is not None and all(0 <= number < width for number in numbers):
+        w.assign(op.results[0], f"{instruction} {w.typed(value)}, {w.value(amount)}")
+        return
+    type_, count = w.type(amount), types.count_of(amount.type)
+    scalar = types.scalar_type(types.element_of(amount.type))
+    condition = types.vector_of("i1", count)
+
+    def constant(number: int) -> str:
+        return types.splat(scalar, str(number)) if count else str(number)
+
+    fits = w.emit(f"icmp ult {w.typed(amount)}, {constant(width)}")
+    if instruction == "ashr":
+        most = constant(width - 1)
+        within = w.emit(f"select {condition} {fits}, {w.typed(amount)}, {type_} {most}")
+        w.assign(op.results[0], f"ashr {w.typed(value)}, {within}")
+        return
+    # the shift may be poison where it is not selected
+    shifted = w.emit(f"{instruction} {w.typed(value)}, {w.value(amount)}")
+    zero = constant(0)
+    w.assign(op.results[0], f"select {condition} {fits}, {type_} {shifted}, {type_} {zero}")
 
 
 def _float_binary(w: FunctionWriter, op: Operation) -> None:
@@ -224,6 +254,7 @@ def _index_cast(w: FunctionWriter, op: Operation) -> None:
 
 EMITTERS: dict[type[Operation], Emitter] = {
     **dict.fromkeys(_BINARY, _binary),
+    **dict.fromkeys(_SHIFTS, _shift),
     **dict.fromkeys(_FLOAT_BINARY, _float_binary),
     **dict.fromkeys(_FLOAT_EXTREMES, _float_extreme),
     **dict.fromkeys(_INTEGER_EXTREMES, _integer_extreme),

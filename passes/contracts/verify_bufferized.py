@@ -17,6 +17,7 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.kernel_memory import verify_kernel_memory
 from lamina.passes.contracts.verify_loop import verify_nest_body
 from lamina.passes.contracts.verify_scheduled import verify_entry, verify_signature
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
@@ -48,6 +49,7 @@ class VerifyBufferizedPass(ModulePass):
                 _verify_kernel(function)
             else:
                 raise invalid(function, f"it is neither an entry ({ENTRY}) nor a kernel ({KERNEL})")
+        verify_kernel_memory(op)
 
 
 def _verify_kernel(function: func.FuncOp) -> None:

@@ -55,9 +55,16 @@ def _without_sign(x: Any) -> Any:
     return x.view(np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
 
 
-def _shift(compute: Compute) -> Compute:
-    """Shifts by the width or more have no result in MLIR; NumPy must not see them either."""
-    return lambda x, y: compute(x, np.where((y < 0) | (y >= 8 * x.dtype.itemsize), 0, y))
+def _shift(compute: Compute, *, signed: bool = False) -> Compute:
+    """What MLIR leaves open is defined: all bits leave, and only copies of a sign come in."""
+
+    def run(x: Any, y: Any) -> Any:
+        width = 8 * x.dtype.itemsize if x.dtype != np.bool_ else 1
+        outside = (y < 0) | (y >= width)
+        made = compute(x, np.where(outside, width - 1 if signed else 0, y))
+        return made if signed else np.where(outside, np.zeros((), made.dtype), made)
+
+    return run
 
 
 def _ops_of(row: Elementwise) -> dict[str, Compute]:
@@ -71,7 +78,7 @@ def _ops_of(row: Elementwise) -> dict[str, Compute]:
 
 COMPUTE: dict[str, Compute] = {op: f for row in ROWS for op, f in _ops_of(row).items()} | {
     "arith.shli": _shift(np.left_shift),
-    "arith.shrsi": _shift(np.right_shift),
+    "arith.shrsi": _shift(np.right_shift, signed=True),
     "arith.shrui": _shift(_unsigned(np.right_shift)),
     "arith.maxnumf": np.fmax,
     "arith.minnumf": np.fmin,

@@ -44,3 +44,63 @@ func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) attributes {la
 func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) {
   func.return
 }
+
+// -----
+
+// A result may lie over an argument that the kernel reads element by element.
+func.func @main(%x: memref<45xf32> {lamina.kind = "output"}, %a: memref<256xi8> {lamina.kind = "arena"}) attributes {lamina.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.view %a[%c0][] : memref<256xi8> to memref<45xf32>
+  %w = memref.view %a[%c0][] : memref<256xi8> to memref<45xf32>
+  func.call @copy(%x, %v) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.call @copy(%v, %w) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.call @copy(%w, %x) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.return
+}
+func.func private @copy(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK: func.call @copy(%v, %w)
+
+// -----
+
+func.func @main(%x: memref<45xf32> {lamina.kind = "output"}, %a: memref<256xi8> {lamina.kind = "arena"}) attributes {lamina.entry} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %v = memref.view %a[%c0][] : memref<256xi8> to memref<45xf32>
+  %w = memref.view %a[%c64][] : memref<256xi8> to memref<45xf32>
+  // expected-error@below {{arguments 0 and 1 of @copy share bytes of the arena (0 to 180 and 64 to 244), and the kernel writes one of them}}
+  func.call @copy(%v, %w) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.call @copy(%w, %x) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.return
+}
+func.func private @copy(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// Backwards, an element would be overwritten before it is read.
+func.func @main(%x: memref<45xf32> {lamina.kind = "output"}, %a: memref<256xi8> {lamina.kind = "arena"}) attributes {lamina.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.view %a[%c0][] : memref<256xi8> to memref<45xf32>
+  %w = memref.view %a[%c0][] : memref<256xi8> to memref<45xf32>
+  // expected-error@below {{arguments 0 and 1 of @flip share bytes}}
+  func.call @flip(%v, %w) : (memref<45xf32>, memref<45xf32>) -> ()
+  func.return
+}
+func.func private @flip(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  loop.generic (i) in [45] reads(%x[-i + 44] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
