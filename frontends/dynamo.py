@@ -21,6 +21,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
+from lamina.frontends.dynamo_expands import expands_as_views
 from lamina.frontends.dynamo_graph import import_dynamo_graph
 from lamina.frontends.dynamo_options import (
     read_options,
@@ -82,6 +83,7 @@ def lamina_backend(
     )
     try:
         refuse_overlaps(graph_module)
+        expands_as_views(graph_module)
         with kept_whole(graph_module), resampling_kept(), scalars_stay():
             return backend(graph_module, example_inputs)
     except (*exceptions_allowed_to_be_fallback, SkipFrame) as error:

@@ -327,3 +327,18 @@ def test_writes_through_expanded_views_are_refused(write: Callable[..., Any]) ->
     torch._dynamo.reset()
     with pytest.raises(Exception, match="whose elements share memory"):
         torch.compile(program, backend="lamina")(torch.arange(4.0))
+
+
+def writes_through_expands(x: torch.Tensor) -> torch.Tensor:
+    first = x.expand(1, *x.shape)
+    torch.add(first, 1, out=first)
+    second = torch.Tensor.expand_as(x[None], first[None])
+    second.mul_(2)
+    return first.select(0, 0) + 1
+
+
+def test_writes_through_expands_that_repeat_nothing() -> None:
+    """AOTAutograd would make NaN of the infinities: it adds what a write changed."""
+    special = [float("inf"), -float("inf"), 1.0, 1e38, 5.0, -0.0]
+    check(writes_through_expands, lambda: (torch.tensor(special).view(2, 3),))
+    check(writes_through_expands, lambda: (torch.tensor(special).view(3, 2).t(),))
