@@ -19,7 +19,7 @@ from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.kernel_memory import verify_kernel_memory
 from lamina.passes.contracts.verify_loop import verify_nest_body
-from lamina.passes.contracts.verify_scheduled import verify_entry, verify_signature
+from lamina.passes.contracts.verify_scheduled import verify_calls, verify_entry, verify_signature
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.refusal import invalid
@@ -39,6 +39,7 @@ class VerifyBufferizedPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "bufferized")
         verify_addressable(op)
+        verify_calls(op)
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 raise invalid(function, "functions with bodies stand at module level")

@@ -57,6 +57,7 @@ class VerifyScheduledPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "scheduled")
         verify_addressable(op)
+        verify_calls(op)
         kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for name, kernel in kernels.items():
             if not kernel.body.blocks:
@@ -97,6 +98,20 @@ def verify_signature(function: func.FuncOp) -> None:
         raise DiagnosticException(
             f"verify-scheduled: @{function.sym_name.data} returns values; results are arguments"
         )
+
+
+def verify_calls(module: ModuleOp) -> None:
+    """Entries call kernels of the module; kernels call nothing, themselves least of all."""
+    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    for function in functions.values():
+        for op in function.walk():
+            if not isinstance(op, func.CallOp):
+                continue
+            name = op.callee.root_reference.data
+            if KERNEL in function.attributes:
+                raise invalid(op, f"calls @{name} in a kernel; only entries call kernels")
+            if name not in functions or KERNEL not in functions[name].attributes:
+                raise invalid(op, f"calls @{name}, which is no kernel")
 
 
 def verify_entry(function: func.FuncOp) -> None:

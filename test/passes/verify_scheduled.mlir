@@ -142,3 +142,20 @@ func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina
 func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina.scratch = 64 : i64} {
   func.return
 }
+
+// -----
+
+// Kernels call nothing: one that calls itself would use up the stack.
+// CHECK: func.call: calls @kernel in a kernel; only entries call kernels
+func.func private @kernel(%x: memref<8xf32>) attributes {lamina.kernel} {
+  func.call @kernel(%x) : (memref<8xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: func.call: calls @main, which is no kernel
+func.func @main(%x: memref<8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @main(%x) : (memref<8xf32>) -> ()
+  func.return
+}
