@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import IN_MEMORY, verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.interpreters import run_module
@@ -97,7 +97,7 @@ def _run(text: str, compiled: Compiled) -> Verdict:
     inputs = [arrays[slot.name].copy() for slot in compiled.inputs]
     results: Any = compiled(*inputs)
     results = list(results) if isinstance(results, tuple) else [results]
-    if layer_of(module) == "scheduled":
+    if layer_of(module) in IN_MEMORY:
         results = [
             _as_written(ours, np.asarray(theirs))
             for ours, theirs in zip(results, expected, strict=False)
