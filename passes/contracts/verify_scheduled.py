@@ -9,12 +9,20 @@ from functools import cache
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import BlockArgument
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import STACK_BYTES
-from lamina.dialects.loop import BarrierOp, ExternOp, GenericOp, KernelOp, SingleOp, TeamOp
+from lamina.dialects.loop import (
+    BarrierOp,
+    ExternOp,
+    GenericOp,
+    KernelOp,
+    PollOp,
+    SingleOp,
+    TeamOp,
+)
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -122,21 +130,30 @@ def verify_entry(function: func.FuncOp) -> None:
                 f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
                 "calls kernels, in branches and loops"
             )
-        if isinstance(op, ExternOp):
-            _verify_extern(function, op)
+        if isinstance(op, ExternOp | PollOp):
+            _verify_callee(function, op)
 
 
-def _verify_extern(function: func.FuncOp, call: ExternOp) -> None:
-    """The code that a call is given is made by a signature: it must be that of the call."""
-    callee = call.callee
+def _verify_callee(function: func.FuncOp, call: ExternOp | PollOp) -> None:
+    """Code is called at the address of an argument of its own kind, made by the same signature."""
+    callee, kind = call.callee, "poll" if isinstance(call, PollOp) else "extern"
     if callee is None:  # code generation says so where it needs one
         return
-    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
-    if not isinstance(callee, BlockArgument):
-        raise invalid(call, "calls through no argument of kind extern")
-    given = attributes[callee.index].data.get("lamina.signature") if attributes else None
-    if given is not None and given != StringAttr(call.signature):
-        raise invalid(call, f"argument {callee.index} has another lamina.signature: {given}")
+    entry = _entry_of(function, callee)
+    if entry.get("lamina.kind") != StringAttr(kind):
+        raise invalid(call, f"calls through no argument of kind {kind}")
+    given = entry.get("lamina.signature")
+    if isinstance(call, ExternOp) and given not in (None, StringAttr(call.signature)):
+        raise invalid(call, f"%{callee.name_hint} has another lamina.signature: {given}")
+
+
+def _entry_of(function: func.FuncOp, value: SSAValue) -> dict[str, Attribute]:
+    """The attributes of an argument of the function; none for other values."""
+    if not isinstance(value, BlockArgument) or value.block is not function.body.block:
+        return {}
+    if function.arg_attrs is None:
+        return {}
+    return dict(function.arg_attrs.data[value.index].data)
 
 
 def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
@@ -172,6 +189,8 @@ def _verify_kernel(function: func.FuncOp) -> None:
     _verify_scratch(function)
     for op in function.body.walk():
         dialect = op.name.partition(".")[0]
+        if isinstance(op, ExternOp | PollOp):
+            raise invalid(op, "stands in a kernel; only entries call what is outside")
         if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
             raise DiagnosticException(
                 f"verify-scheduled: {op.name} in kernel @{function.sym_name.data} is not scheduled"

@@ -249,7 +249,7 @@ func.func private @tiny(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina
 // CHECK-NEXT:    loop.team {
 // CHECK-NEXT:      func.call @big(%b, %a)
 // CHECK-NEXT:    }
-func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %flag: memref<i1>, %callee: memref<1xi8>) attributes {lamina.entry} {
+func.func @main(%x: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>, %flag: memref<i1>, %callee: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{\22inputs\22: [[\22f32\22, [8]]], \22kernel\22: \22f\22, \22options\22: {}, \22results\22: [[\22f32\22, [8]]]}"}) attributes {lamina.entry} {
   %c = memref.load %flag[] : memref<i1>
   func.call @big(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
   scf.if %c {

@@ -122,7 +122,7 @@ func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
 // -----
 
 // The code behind an argument is made for its signature, and for no other call.
-// CHECK: loop.extern: argument 2 has another lamina.signature
+// CHECK: loop.extern: %f has another lamina.signature
 func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{}"}) attributes {lamina.entry} {
   loop.extern "linalg.inv" {}(%x : memref<3x3xf64>) outs(%y : memref<3x3xf64>) through %f : memref<1xi8>
   func.return
@@ -157,5 +157,29 @@ func.func private @kernel(%x: memref<8xf32>) attributes {lamina.kernel} {
 // CHECK: func.call: calls @main, which is no kernel
 func.func @main(%x: memref<8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @main(%x) : (memref<8xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: loop.extern: calls through no argument of kind extern
+func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8>) attributes {lamina.entry} {
+  loop.extern "linalg.inv" {}(%x : memref<3x3xf64>) outs(%y : memref<3x3xf64>) through %f : memref<1xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: loop.extern: stands in a kernel; only entries call what is outside
+func.func private @kernel(%x: memref<3x3xf64>, %y: memref<3x3xf64>, %f: memref<1xi8>) attributes {lamina.kernel} {
+  loop.extern "linalg.inv" {}(%x : memref<3x3xf64>) outs(%y : memref<3x3xf64>) through %f : memref<1xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: loop.poll: calls through no argument of kind poll
+func.func @main(%x: memref<3x3xf64>, %f: memref<1xi8>) attributes {lamina.entry} {
+  loop.poll through %f : memref<1xi8>
   func.return
 }
