@@ -56,6 +56,11 @@ class Contraction:
         return self.columns[-1]
 
     @property
+    def inner_row(self) -> int:
+        """The row dimension that tiles go along: of all, the nearest in the output."""
+        return self.rows[-1]
+
+    @property
     def panel(self) -> int | None:
         """Width of the packed panels of `b`, or None while it is not packed."""
         attribute = self.op.attributes.get(PANEL)

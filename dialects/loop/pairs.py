@@ -28,11 +28,11 @@ def verify_pairs(op: GenericOp, pairs: Attribute) -> None:
     if not isinstance(pairs, IntegerAttr) or pairs.type != i64 or pairs.value.data not in (0, 1):
         raise VerifyException(f"{op.name}: {PAIRS} is the number of a read, an i64: not {pairs}")
     shape, number = Contraction.of(op), pairs.value.data
-    if shape is None or shape.panel != TILE_PANEL or not is_tiled(shape):
+    if shape is None or shape.panel != TILE_PANEL or not is_tiled(shape, number):
         raise VerifyException(
             f"{op.name}: {PAIRS} stands, beside {PANEL} = {TILE_PANEL}, on a matrix product of "
-            f"bf16 with one dimension of rows, {TILE_COLUMNS} columns, and one dimension of "
-            f"{TILE_TERMS} or more that is summed"
+            f"bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, and one "
+            f"dimension of {TILE_TERMS} or more that is summed"
         )
     if op.pad_values != (None, None) or not sums_neighbours(shape, 1 - number):
         raise VerifyException(
@@ -61,14 +61,17 @@ def is_packed_in_tasks(shape: Contraction) -> bool:
     return offset.coefficient(shape.inner_column) == 1
 
 
-def is_tiled(shape: Contraction) -> bool:
-    """Whether matrix tiles fit the dimensions and types of a product, but for their order."""
+def is_tiled(shape: Contraction, number: int) -> bool:
+    """Whether matrix tiles fit the dimensions and types of a product, but for their order.
+
+    `number` is the read that is packed.
+    """
     op = shape.op
     kinds = [value.type for value in op.inputs]
     assert all(isinstance(kind, TensorType | MemRefType) for kind in kinds)
     return (
         all(isinstance(kind.element_type, BFloat16Type) for kind in kinds)  # pyright: ignore
-        and len(shape.rows) == 1
+        and (len(shape.rows) == 1 if number == shape.a else bool(shape.rows))
         and len(shape.summed) == 1
         and op.extents[shape.summed[0]] >= TILE_TERMS
         and op.extents[shape.inner_column] >= TILE_COLUMNS

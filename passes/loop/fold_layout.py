@@ -7,6 +7,7 @@ matrix product writes its result where it is wanted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,7 +33,13 @@ from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.loop.collapse_dims import collapse_dims
-from lamina.passes.loop.expand_dims import expand_batch
+from lamina.passes.loop.expand_dims import (
+    expand_batch,
+    expand_for_read,
+    is_split_by_readers,
+    joins_groups,
+    without_repeats,
+)
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
@@ -75,6 +82,9 @@ def _simplified(op: GenericOp, log: DecisionLog) -> GenericOp:
     op = fold_reads(drop_unit_dims(op), log)
     while (joined := collapse_dims(op)) is not None:
         op = fold_reads(joined, log)
+    while (apart := expand_for_read(op, _reached)) is not None:
+        op = fold_reads(apart, log)
+        op = without_repeats(op) or op
     for number, value in enumerate(op.inputs if log.enabled else ()):
         if isinstance(value.owner, ReshapeOp) or is_copy(value.owner):
             log.pair(value.owner, op, value, Decision(False, _obstacle(op, number)))  # pyright: ignore
@@ -138,6 +148,14 @@ def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
             maps[number] = map_of(folded, len(op.extents))
             changed = True
     return rebuild(op, inputs=inputs, input_maps=maps, pads=pads) if changed else op
+
+
+def _reached(op: GenericOp, number: int, forms: Forms, extents: Sequence[int]) -> Forms:
+    """The indices with which a read reaches through all reshapes and copies that it can."""
+    value, pad = op.inputs[number], op.pad_values[number]
+    while (found := _step(value, forms, pad, tuple(extents))) is not None:
+        value, forms, pad = found
+    return forms
 
 
 def _step(
@@ -273,5 +291,9 @@ def _fold_reshape(op: ReshapeOp, log: DecisionLog) -> None:
         return
     shape = shape_of(op.source)
     folded = through_reshape(written, shape, shape_of(op.result), producer.extents)
+    if folded is not None and any(
+        is_split_by_readers(op, axis) for axis in joins_groups(producer, folded)
+    ):
+        return
     if folded is not None and flatten(written, shape) == flatten(folded, shape_of(op.result)):
         _retarget(producer, folded, op)

@@ -66,6 +66,8 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue]) -> bool:
     if len(operands) != 2 or not _fits(shape):
         return False
     number = _packed_read(shape, operands, invariants)
+    if number is None:
+        return False
     fixed = is_constant(operands[number].value, invariants)
     in_tasks = number == shape.b and operands[shape.b].step(shape.inner_column) == 1 and not fixed
     if operands[1 - number].step(shape.summed[0]) != 1:
@@ -91,7 +93,7 @@ def _fits(shape: Contraction) -> bool:
     op = shape.op
     if op.pad_values != (None, None) or 0 in op.extents:
         return False
-    if len(shape.rows) != 1 or len(shape.summed) != 1 or op.extents[shape.rows[0]] < 2:
+    if not shape.rows or len(shape.summed) != 1 or op.extents[shape.inner_row] < 2:
         return False
     if op.extents[shape.summed[0]] < LEAST_TERMS or op.extents[shape.inner_column] < TILE_COLUMNS:
         return False
@@ -127,12 +129,15 @@ def _half(op: GenericOp, number: int) -> Operand | None:
 
 def _packed_read(
     shape: Contraction, operands: list[Operand], invariants: Collection[SSAValue]
-) -> int:
+) -> int | None:
     """Which read to pack: a constant one, else one that is not read as it stands.
 
-    Of two that could be, the smaller one; of two that could not, the smaller one is turned.
+    Of two that could be, the smaller one; of two that could not, the smaller one is turned. Rows in
+    several dimensions, as of heads that share their keys, are not packed: None if they should be.
     """
     fixed = [is_constant(operand.value, invariants) for operand in operands]
+    if len(shape.rows) > 1:
+        return None if fixed[shape.a] and not fixed[shape.b] else shape.b
     if fixed[shape.a] != fixed[shape.b]:
         return shape.a if fixed[shape.a] else shape.b
     ready = [operand.step(shape.summed[0]) == 1 for operand in operands]

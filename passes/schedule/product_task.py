@@ -142,7 +142,7 @@ class ProductTask:
                 outside=outside,
             )
         else:
-            product = TileProduct(stage, shape, self.memory, emit, together)
+            product = TileProduct(stage, shape, self.memory, emit, together, row_dim)
             packing = product if product.packs else None
             tiles = partial(
                 product.block,

@@ -54,7 +54,7 @@ class TileBlocks:
         """So many `terms` of the sum are a block: a multiple of those of a tile."""
         self.stage = stage
         self.memory = memory
-        self.row, self.column, self.term = shape.rows[0], shape.inner_column, shape.summed[0]
+        self.row, self.column, self.term = shape.inner_row, shape.inner_column, shape.summed[0]
         self.panels, self.terms = panels, terms
         self.height = -(-rows // TILE_ROWS) * TILE_ROWS
         """Rows of whole tiles."""

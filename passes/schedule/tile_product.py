@@ -37,14 +37,21 @@ class TileProduct:
     """Emits the tiles of one contraction stage that is packed in pairs."""
 
     def __init__(
-        self, stage: Stage, shape: Contraction, memory: Memory, emit: Emitter, together: int
+        self,
+        stage: Stage,
+        shape: Contraction,
+        memory: Memory,
+        emit: Emitter,
+        together: int,
+        row: int | None,
     ) -> None:
-        """Panels that are packed here are packed `together`."""
+        """Tiles go along `row`, if that is no position of the task; panels that are packed here are
+        packed `together`."""
         assert shape.pairs is not None
         self.stage = stage
         self.memory = memory
         self.column = shape.inner_column
-        self.row = shape.rows[0]
+        self.row = shape.inner_row if row is None else row
         self.term = shape.summed[0]
         self.turned = shape.pairs == shape.a
         self.direct = stage.reads[1 - shape.pairs]

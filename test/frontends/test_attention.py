@@ -48,6 +48,10 @@ def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
 
+def grouped_without_mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
 MASKS: dict[str, Callable[..., Tensor]] = {
     "plain": plain,
     "causal": causal,
@@ -97,7 +101,7 @@ def check(kind: str, batch: int, heads: int, keys: int, dtype: torch.dtype = tor
     )
     # Packed keys and values, what is the same for all heads, and the scratch of two threads.
     size = 8 if dtype == torch.float64 else 4
-    packed = 2 * batch * heads * (keys + 32) * 64 * size
+    packed = 2 * batch * kept * (keys + 32) * 64 * size
     assert compiled.memory.arena <= packed + keys * keys * 8 + 2 * STACK_BYTES
 
 
@@ -147,6 +151,42 @@ def test_some(kind: str, heads: int, keys: int, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize(("kind", "heads", "keys", "dtype"), cases())
 def test_all(kind: str, heads: int, keys: int, dtype: torch.dtype) -> None:
     check(kind, 1, heads, keys, dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("repeat", ["expand", "interleave"])
+def test_repeated_heads(repeat: str, dtype: torch.dtype) -> None:
+    """Keys and values that the program repeats for heads that share them are packed once."""
+
+    def repeated(x: Tensor) -> Tensor:
+        if repeat == "interleave":
+            return x.repeat_interleave(4, 1)
+        batch, heads, keys, size = x.shape
+        wide = x[:, :, None].expand(batch, heads, 4, keys, size)
+        return wide.reshape(batch, 4 * heads, keys, size)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        made = scaled_dot_product_attention(q, repeated(k), repeated(v), is_causal=True)
+        return made.transpose(1, 2).flatten(2)
+
+    q = torch.randn(2, 8, 96, 64, dtype=dtype)
+    k, v = (torch.randn(2, 2, 96, 64, dtype=dtype) for _ in range(2))
+    compiled = compile_for(attend, q, k, v)
+    tolerance = TOLERANCES.get(dtype, 2e-3)
+    torch.testing.assert_close(compiled(q, k, v), attend(q, k, v), rtol=tolerance, atol=tolerance)
+    queries = 8 * q.numel() if dtype == torch.float16 else 0
+    assert compiled.memory.arena <= 2 * k.numel() * 4 + queries
+
+
+def test_grouped_step_of_decoding() -> None:
+    """Heads that share their keys are the rows of one product."""
+    q = torch.randn(1, 8, 1, 64)
+    k, v = (torch.randn(1, 2, 512, 64) for _ in range(2))
+    compiled = compile_for(grouped_without_mask, q, k, v)
+    wanted = grouped_without_mask(q, k, v)
+    torch.testing.assert_close(compiled(q, k, v), wanted, rtol=2e-5, atol=2e-5)
+    assert not any("broadcast" in op for kernel in compiled.kernels for op in kernel.ops)
+    assert compiled.memory.arena < 4 * k.numel()  # neither is copied
 
 
 def test_scratch_beyond_the_stack() -> None:
