@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._higher_order_ops.flex_attention import math_attention
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import make_fx
 
 
@@ -30,9 +31,27 @@ def traced_attention(node: fx.Node) -> tuple[fx.GraphModule, list[fx.Node]]:
         return math_attention(*fx.map_arg(node.args, given))  # pyright: ignore
 
     graph_module = make_fx(call)(*(one.meta["val"] for one in inputs))
+    _write_out_numbers(graph_module)
     for inner in graph_module.graph.nodes:
         inner.meta["stack_trace"] = node.meta.get("stack_trace")
     return graph_module, inputs
+
+
+def _write_out_numbers(graph_module: fx.GraphModule) -> None:
+    """Let the graph say what numbers its 0-d constants are, -inf of masked scores above all.
+
+    Blocks that a mask leaves without effect are left out where that number is known.
+    """
+    for node in graph_module.graph.nodes:
+        value = getattr(graph_module, node.target, None) if node.op == "get_attr" else None
+        if not isinstance(value, torch.Tensor) or value.dim() or value.is_complex():
+            continue
+        with graph_module.graph.inserting_before(node), unset_fake_temporarily():
+            made = graph_module.graph.call_function(
+                torch.ops.aten.scalar_tensor.default, (value.item(),), {"dtype": value.dtype}
+            )
+            made.meta.update(node.meta)
+        node.replace_all_uses_with(made)
 
 
 def _module(owner: Any, path: str) -> fx.GraphModule:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import inf
 
 from xdsl.dialects import arith
@@ -107,6 +108,7 @@ def _agreed(found: dict[GenericOp, dict[int, set[Bound]]]) -> Bounded:
     if not sums:
         return {}
     common = set.intersection(*(bounds for _, bounds in chosen.values()))
+    common = {b for b in common if not any(b != c and b.outside_is_outside(c) for c in common)}
     order = sorted(common, key=lambda b: (b.is_upper, b.form.terms, b.form.constant))
     if not order:
         return {}
@@ -190,6 +192,9 @@ def _candidates(nest: GenericOp, dim: int, facts: _Facts) -> list[Bound]:
     found: dict[Bound, None] = {}
     for bound in comparisons(nest, dim).values():
         found |= dict.fromkeys((bound, Bound(not bound.is_upper, bound.form)))
+    for one, other in combinations(list(found), 2):  # a mask of several has what is around them
+        if one.is_upper == other.is_upper:
+            found[one.around(other)] = None
     for number, value in enumerate(nest.inputs):
         axis = _axis_along(nest, number, dim)
         found |= {b: None for a, b in facts.outside.get(value, {}) if a == axis}

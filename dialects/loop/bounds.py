@@ -36,17 +36,28 @@ class Bound:
 
     def outside_is_outside(self, other: Bound) -> bool:
         """Whether each position outside this bound is known to be outside the other."""
-        apart = self.form.add(other.form.scale(-1))
-        if self.is_upper != other.is_upper or apart.terms:
-            return False
-        return apart.constant >= 0 if self.is_upper else apart.constant <= 0
+        return self.is_upper == other.is_upper and self._is_beyond(other)
 
     def outside_is_inside(self, other: Bound) -> bool:
         """Whether each position outside this bound is known to be inside the other."""
+        return self.is_upper != other.is_upper and self._is_beyond(other)
+
+    def _is_beyond(self, other: Bound) -> bool:
+        """Whether this bound is the larger one, or the smaller lower one, in each row."""
+        sign = 1 if self.is_upper else -1
         apart = self.form.add(other.form.scale(-1))
-        if self.is_upper == other.is_upper or apart.terms:
-            return False
-        return apart.constant >= 0 if self.is_upper else apart.constant <= 0
+        return all(sign * number >= 0 for number in (apart.constant, *apart.coefficients.values()))
+
+    def around(self, other: Bound) -> Bound:
+        """A bound, linear as well, outside of which everything is outside of both.
+
+        Positions of rows are no less than 0: so each coefficient may be the larger of two.
+        """
+        choose = max if self.is_upper else min
+        own, its = self.form.coefficients, other.form.coefficients
+        terms = {d: choose(own.get(d, 0), its.get(d, 0)) for d in own.keys() | its.keys()}
+        constant = choose(self.form.constant, other.form.constant)
+        return Bound(self.is_upper, Linear.of(terms, constant))
 
 
 @irdl_attr_definition

@@ -31,8 +31,8 @@ def verify_pairs(op: GenericOp, pairs: Attribute) -> None:
     if shape is None or shape.panel != TILE_PANEL or not is_tiled(shape, number):
         raise VerifyException(
             f"{op.name}: {PAIRS} stands, beside {PANEL} = {TILE_PANEL}, on a matrix product of "
-            f"bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, and one "
-            f"dimension of {TILE_TERMS} or more that is summed"
+            f"bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, and "
+            f"one dimension of {TILE_TERMS} or more that is summed"
         )
     if op.pad_values != (None, None) or not sums_neighbours(shape, 1 - number):
         raise VerifyException(

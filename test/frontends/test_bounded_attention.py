@@ -29,6 +29,8 @@ MASKS: dict[str, Mask] = {
     "after": lambda i, j: i <= j,
     "window": lambda i, j: (j <= i) & (i - j < 37),
     "around": lambda i, j: ((i - j) < 20) & ((j - i) < 20),
+    "prefix": lambda i, j: (j < 70) | (j <= i),
+    "window and end": lambda i, j: (i - j < 37) & (j <= i) | (j >= 100) & (j <= i),
     "out of reach": lambda i, j: j - 1000 > i,
 }
 

@@ -83,6 +83,29 @@ def test_as_eager(name: str, way: str) -> None:
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
 
 
+def _window(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    return (i >= j) & (i - j < 20)
+
+
+def _prefix(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    return (j < 30) | (i >= j)
+
+
+@pytest.mark.parametrize("mask", [_causal, _window, _prefix])
+@pytest.mark.parametrize("way", ["export", "compile"])
+def test_what_positions_mask_is_left_out(mask: Function, way: str) -> None:
+    sizes = (1, 2, 2, 96, 96, 16)
+    module, given = Attention(_capped, mask, sizes), _arguments(sizes)
+    torch._dynamo.reset()
+    with torch.no_grad():
+        if way == "export":
+            compiled = lamina.compile(torch.export.export(module, given))
+            assert "lamina.bounds" in compiled.ir("fused")
+        else:
+            compiled = torch.compile(module, backend="lamina", fullgraph=True)
+        torch.testing.assert_close(compiled(*given), module(*given), rtol=1e-4, atol=1e-5)
+
+
 def test_the_function_itself_is_compiled() -> None:
     sizes = (1, 4, 4, 64, 64, 16)
     given = _arguments(sizes, torch.bfloat16)
