@@ -60,6 +60,7 @@ PASSES: dict[str, str] = {
     "split-domains": "lamina.passes.loop.split_domains:SplitDomainsPass",
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
+    "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"

@@ -203,6 +203,19 @@ class Compiled:
         """
         return self._render(layer)
 
+    def explain_schedules(self) -> str:
+        """What the schedule of each kernel is estimated to take, and what others would.
+
+        Each of the others differs in one clause; an estimate in microseconds stands there, or why
+        the kernel cannot have it. Raises InputError for a program that came in scheduled.
+        """
+        from lamina.passes.schedule.explain_schedule import note_considered, report
+        from lamina.runtime.layers import parse
+
+        module = parse(self._render("bufferized"))
+        note_considered(module, self._program.target or Target.host())
+        return report(module)
+
     def __repr__(self) -> str:
         takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self.inputs)
         gives = ", ".join(slot.type_text for slot in self.outputs)

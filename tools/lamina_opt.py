@@ -6,6 +6,7 @@ Everything `xdsl-opt` can do, on top of it Lamina's dialects, passes and code ge
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
@@ -125,6 +126,11 @@ class LaminaOptMain(xDSLOptMain):
             help="The layer at which the input stands, for --to (default: aten)",
         )
         arg_parser.add_argument(
+            "--explain",
+            action="store_true",
+            help="Say on stderr what each chosen schedule is estimated to take, and others",
+        )
+        arg_parser.add_argument(
             "--list-passes", action=ListPasses, help="List all passes and their options, then exit"
         )
         arg_parser.add_argument(
@@ -204,6 +210,8 @@ class LaminaOptMain(xDSLOptMain):
             self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
         self.args.passes = quoted_names(self.args.passes)
+        if self.args.explain:
+            self.args.passes = self._explained(self.args.passes)
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()
@@ -227,8 +235,31 @@ class LaminaOptMain(xDSLOptMain):
         (cpu,) = parse_spec(self.args.target).parameters.get("cpu", ("host",))
         return pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
 
+    def _explained(self, passes: str) -> str:
+        """The passes, with one behind each choice of schedules that explains it."""
+        specs = list(parse_pipeline(passes))
+        if not any(spec.name == "choose-schedule" for spec in specs):
+            raise InputError(
+                "lamina-opt: error: --explain: no pass chooses schedules; --to bufferized or "
+                "-p choose-schedule does"
+            )
+        chosen = [
+            (spec, ArgSpec("explain-schedule", spec.parameters))
+            if spec.name == "choose-schedule"
+            else (spec,)
+            for spec in specs
+        ]
+        return ",".join(str(spec) for pair in chosen for spec in pair)
+
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
+        self._apply_passes(prog)
+        if self.args.explain:
+            from lamina.passes.schedule.explain_schedule import report
+
+            print(report(prog) or "no kernel has a schedule", file=sys.stderr)
+
+    def _apply_passes(self, prog: ModuleOp) -> None:
         self._check_layer(prog)
         try:
             super().apply_passes(prog)

@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--print-ir", metavar="LAYER", help=f"show a layer: {', '.join(LAYERS)}")
     add("--target", help=f"{', '.join(Target.names())} (default: host)")
     add("--print-schedules", action="store_true", help="show how each kernel runs")
+    add("--explain", action="store_true", help="estimate each kernel's schedule, and others")
     add("--tune", type=float, default=0, metavar="SECONDS", help="measure other schedules first")
     add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
     return parser
@@ -88,6 +89,8 @@ def _run(options: argparse.Namespace) -> None:
         print(compiled.kernels.explain())
     if options.print_schedules:
         print(compiled.kernels.schedules())
+    if options.explain:
+        print(compiled.explain_schedules())
     if not compiled.runs_here and (
         options.print_ir or options.print_kernels or options.print_memory
     ):

@@ -105,10 +105,16 @@ class Clauses(ABC):
 
     def text(self) -> str:
         """The clauses as they are printed."""
+        return ", ".join(self.texts().values())
+
+    def texts(self) -> dict[str, str]:
+        """Each clause that is said, by its name, as it is printed."""
         said = ((f, getattr(self, f.name)) for f in fields(self))
-        return ", ".join(
-            f"{f.name}{f.metadata['kind'].text(value)}" for f, value in said if value is not None
-        )
+        return {
+            f.name: f"{f.name}{f.metadata['kind'].text(value)}"
+            for f, value in said
+            if value is not None
+        }
 
     @classmethod
     def parsed(cls, parser: AttrParser) -> dict[str, Any]:

@@ -127,7 +127,8 @@ def _nll(
     total = b("sum.dim_IntList", counts, dims)
     if reduction == 0:
         return loss, total
-    summed = b("sum.dim_IntList", loss, dims)
+    # torch takes the losses from a sum that begins at 0, so that zeros give 0 and never -0
+    summed = b("add.Scalar", b("sum.dim_IntList", loss, dims), 0.0)
     return (b("div.Tensor", summed, total) if reduction == 1 else summed), total
 
 

@@ -36,6 +36,7 @@ _LATE: dict[str, frozenset[State]] = {
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
     "pair-results": frozenset({State.BUFFERS, State.LOOPS}),
     "choose-schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "explain-schedule": frozenset({State.BUFFERS, State.LOOPS}),
     "apply-schedule": frozenset({State.BUFFERS, State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),

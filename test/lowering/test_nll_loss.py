@@ -103,3 +103,17 @@ def test_vectors_of_one_element(reduction: int, ignored: int, dtype: torch.dtype
             text = f"{options}, total_weight = %a4"
             made = _called("nll_loss_backward", inputs, [wanted], text)
             torch.testing.assert_close(made, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_zero_losses_have_the_sign_of_torch(reduction: str) -> None:
+    """Reduced losses are taken from a sum that begins at 0; others are negated."""
+
+    class Loss(torch.nn.Module):
+        def forward(self, logs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.nll_loss(logs, target, reduction=reduction)
+
+    inputs = (torch.zeros(3, 4), torch.tensor([1, 0, 3]))
+    made = lamina.compile(torch.export.export(Loss(), inputs))(*inputs)
+    eager = Loss()(*inputs)
+    torch.testing.assert_close(1 / torch.as_tensor(made), 1 / eager)

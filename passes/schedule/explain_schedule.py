@@ -1,0 +1,134 @@
+"""`explain-schedule`: notes on each kernel what its schedule is estimated to take, and others.
+
+Others differ from it in one clause of one part or nest (`alternatives`): an estimate stands there
+for each, or why the kernel cannot have it. `lamina.considered` has them as texts, for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.passes.cost.loop_estimate import LoopEstimate, estimate_loops
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.alternatives import alternatives
+from lamina.passes.schedule.apply_schedule import apply_schedule
+from lamina.passes.schedule.choose_schedule import choose_kernel
+
+CONSIDERED = "lamina.considered"
+"""Attribute of kernels: a text for the schedule that stands there and for each considered."""
+
+
+@dataclass(frozen=True)
+class ExplainSchedulePass(ModulePass):
+    """Note on each kernel what its schedule and others are estimated to take on a target."""
+
+    name = "explain-schedule"
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        note_considered(op, Target.parse(self.target))
+
+
+def note_considered(module: ModuleOp, target: Target) -> None:
+    """Set `lamina.considered` on every kernel on buffers."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+            said = [StringAttr(str(entry)) for entry in considered(function, target)]
+            if said:
+                function.attributes[CONSIDERED] = ArrayAttr(said)
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A schedule: how it differs from the one that stands there, and its estimate or refusal."""
+
+    change: str
+    estimate: LoopEstimate | None
+    refusal: str = ""
+
+    def __str__(self) -> str:
+        if self.estimate is None:
+            return f"{self.change}: {self.refusal}"
+        threads = " on 2 threads" if self.estimate.threads > 1 else ""
+        return f"{self.change}: {self.estimate.nanoseconds / 1000:.3g} us{threads}"
+
+
+def considered(kernel: func.FuncOp, target: Target) -> list[Considered]:
+    """The schedule of a kernel on buffers, and what differs from it in one clause."""
+    whole = kernel.clone()
+    if not _nests(whole) and SCHEDULE not in whole.attributes:
+        return []
+    choose_kernel(whole, target)
+    said = [_tried("as it stands", whole.clone(), target)]
+    for change, variant in _variants(whole):
+        said.append(_tried(change, variant, target))
+    return said
+
+
+def report(module: ModuleOp) -> str:
+    """What `explain-schedule` has noted on the kernels of a module, a line each."""
+    lines: list[str] = []
+    for function in module.body.block.ops:
+        noted = function.attributes.get(CONSIDERED)
+        if isinstance(function, func.FuncOp) and isinstance(noted, ArrayAttr):
+            lines.append(f"{function.sym_name.data}:")
+            lines += [f"  {entry.data}" for entry in noted if isinstance(entry, StringAttr)]
+    return "\n".join(lines)
+
+
+def _tried(change: str, kernel: func.FuncOp, target: Target) -> Considered:
+    try:
+        kernel.verify()
+        choose_kernel(kernel, target)
+        apply_schedule(kernel)
+    except (InputError, UnsupportedError, VerifyException) as error:
+        reason = str(error).splitlines()[0].partition("error: ")
+        return Considered(change, None, reason[2] or reason[0])
+    return Considered(change, estimate_loops(kernel, target))
+
+
+def _variants(kernel: func.FuncOp) -> Iterator[tuple[str, func.FuncOp]]:
+    """Copies of the kernel with one clause of one of its schedules changed."""
+    parts = kernel.attributes[SCHEDULE]
+    assert isinstance(parts, ArrayAttr)
+    for number, part in enumerate(parts):
+        for change, other in _changed(part):
+            copy = kernel.clone()
+            copy.attributes[SCHEDULE] = ArrayAttr(
+                other if place == number else entry for place, entry in enumerate(parts)
+            )
+            yield f"part {number}, {change}", copy
+    for number, nest in enumerate(_nests(kernel)):
+        schedule = nest.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule()))
+        for change, other in _changed(schedule):
+            copy = kernel.clone()
+            _nests(copy)[number].attributes[SCHEDULE] = other
+            yield f"nest {number}, {change}", copy
+
+
+def _changed(schedule: Attribute) -> Iterator[tuple[str, Attribute]]:
+    clauses = schedule.data  # pyright: ignore[reportAttributeAccessIssue]
+    before = clauses.texts()
+    for other in alternatives(clauses):
+        change = next(text for name, text in other.texts().items() if before.get(name) != text)
+        try:
+            yield change, type(schedule)(other)  # pyright: ignore[reportCallIssue]
+        except VerifyException:  # lanes of a wrong number
+            continue
+
+
+def _nests(kernel: func.FuncOp) -> list[GenericOp]:
+    return [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
