@@ -91,6 +91,7 @@ STAGES: tuple[Stage, ...] = (
             "fuse-elementwise",
             "fuse-gathers",
             "split-reductions",
+            "align-dims",
             "fuse-kernels",
             "merge-siblings",
             "fuse-column-sums",

@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "pack-contractions": "lamina.passes.loop.pack_contractions:PackContractionsPass",
     "pad-windows": "lamina.passes.loop.pad_windows:PadWindowsPass",
     "fuse-gathers": "lamina.passes.fusion.fuse_gathers:FuseGathersPass",
+    "align-dims": "lamina.passes.loop.align_dims:AlignDimsPass",
     "split-reductions": "lamina.passes.loop.split_reductions:SplitReductionsPass",
     "fuse-column-sums": "lamina.passes.fusion.fuse_column_sums:FuseColumnSumsPass",
     "fuse-kernels": "lamina.passes.fusion.fuse_kernels:FuseKernelsPass",

@@ -18,6 +18,18 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "one channel": (nn.Sequential(nn.Conv2d(8, 1, 3, dilation=2), nn.Sigmoid()), (3, 8, 57, 61)),
     "depthwise": (nn.Sequential(nn.Conv2d(12, 12, 3, groups=12), nn.Hardswish()), (4, 12, 60, 60)),
     "grouped": (nn.Sequential(nn.Conv2d(12, 24, 3, groups=3), nn.ReLU()), (4, 12, 30, 30)),
+    "groups, pooled": (
+        nn.Sequential(nn.Conv2d(12, 12, 3, 1, 1, groups=3), nn.ReLU(), nn.AdaptiveAvgPool2d(1)),
+        (2, 12, 20, 24),
+    ),
+    "groups between others": (
+        nn.Sequential(nn.Conv2d(5, 8, 1), nn.Conv2d(8, 8, 3, groups=2), nn.Conv2d(8, 8, 3)),
+        (2, 5, 20, 24),
+    ),
+    "norm of those groups": (
+        nn.Sequential(nn.Conv2d(8, 8, 3, 1, 1, groups=2), nn.GroupNorm(2, 8)),
+        (2, 8, 20, 24),
+    ),
     "transposed": (nn.Sequential(nn.ConvTranspose2d(8, 4, 4, 2, 1), nn.ReLU()), (4, 8, 40, 40)),
     "one dimension": (nn.Sequential(nn.Conv1d(20, 32, 3, 2), nn.GELU()), (2, 20, 3000)),
     "three dimensions": (nn.Sequential(nn.Conv3d(3, 5, 3), nn.LayerNorm(18)), (2, 3, 16, 20, 20)),
@@ -36,6 +48,17 @@ def test_layer(layer: str) -> None:
         got = lamina.compile(torch.export.export(module, (x,)), cache=False)(x)
     scale = wanted.abs().max().item()
     torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("channels", [8, 32])
+def test_groups_make_one_kernel_with_their_bias(channels: int) -> None:
+    """Two channels of a group are summed beside their padded image, eight are a product."""
+    layer = nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1, groups=4), nn.ReLU()).eval()
+    x = torch.randn(2, channels, 20, 24)
+    with torch.no_grad():
+        compiled = lamina.compile(torch.export.export(layer, (x,)), cache=False)
+        torch.testing.assert_close(compiled(x), layer(x), rtol=1e-5, atol=1e-5)
+    assert len(compiled.kernels) == (1 if channels == 8 else 2)
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
