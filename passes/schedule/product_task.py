@@ -108,7 +108,7 @@ class ProductTask:
         block = self.blocks.size
         if not self.blocks.is_blocked and row_dim is not None:
             block = stage.extents[row_dim]
-        if shape.pairs is not None and stage.schedule.tile is not None:
+        if shape.pairs is not None and stage.schedule.cache_read:
             sums = self._tile_blocks(emit, stage, row_dim, extra, together)
             width = shape.panel
 
@@ -142,15 +142,12 @@ class ProductTask:
                 outside=outside,
             )
         else:
-            product = TileProduct(stage, shape, self.memory, emit, together, row_dim)
-            packing = product if product.packs else None
-            tiles = partial(
-                product.block,
-                row_dim=row_dim,
-                rows=limits,
-                fewest=smallest,
-                most=block if row_dim is not None else 1,
+            most = block if row_dim is not None else 1
+            product = TileProduct(
+                stage, shape, self.memory, emit, together, row_dim, (smallest, most)
             )
+            packing = product if product.packs else None
+            tiles = partial(product.block, rows=limits)
         if columns % shape.panel != 0 and not ragged:
             whole += 1
 
@@ -246,17 +243,19 @@ class ProductTask:
     ) -> TileBlocks:
         """A product in matrix tiles whose sum is taken in blocks."""
         shape, tile = self.products[stage], stage.schedule.tile
-        assert tile is not None
         if (
             not is_packed_in_tasks(shape)
             or (row is None or extra or not self.blocks.is_blocked)
+            or stage.schedule.cache_read != (shape.a,)
+            or tile is None
             or tile.dim != shape.summed[0]
             or tile.count % TILE_TERMS
         ):
             raise illegal(
                 stage.op,
-                f"tile: of d{shape.summed[0]} by {TILE_TERMS} or a multiple of that, where tasks "
-                "pack pairs, and rows are one dimension",
+                f"cache_read: of read {shape.a}, beside a tile of d{shape.summed[0]} by "
+                f"{TILE_TERMS} or a multiple of that, where tasks pack pairs, and rows are one "
+                "dimension",
             )
         return TileBlocks(stage, shape, self.memory, emit, self.blocks.size, panels, tile.count)
 

@@ -3,11 +3,15 @@
 One operand is packed in pairs, in tiles of sixteen rows or columns; the other is read as it stands
 (see `lamina.passes.loop.pack_pairs`). Where the rows are what is packed, a tile holds columns by
 rows, and is turned in registers before it is stored.
+
+A sum may be taken in blocks: what a block reads of a panel stays in the nearest cache for all rows,
+whose sums wait in scratch. A pair of tiles has a place of its own there, by the number of the pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
@@ -27,10 +31,36 @@ from lamina.dialects.loop.tiles import (
 )
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.transpose import turn
+
+PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
+"""Sums of a pair of tiles by a panel."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A block of the sum: `count` terms from `low` on."""
+
+    low: Index
+    count: int
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tiles stand: of rows `[low, high)` pair number `pair`, whose tiles begin at `starts`,
+    and of a panel `width` columns."""
+
+    rows: tuple[Index, Index]
+    pair: Index
+    starts: Sequence[Index]
+    panel: Index
+    width: int
 
 
 class TileProduct:
@@ -44,13 +74,15 @@ class TileProduct:
         emit: Emitter,
         together: int,
         row: int | None,
+        rows: tuple[int, int],
     ) -> None:
-        """Tiles go along `row`, if that is no position of the task; panels that are packed here are
-        packed `together`."""
+        """Tiles go along `row`, if that is no position of the task; of `rows` there are the first
+        number of those to the second. Panels that are packed here are packed `together`."""
         assert shape.pairs is not None
         self.stage = stage
         self.memory = memory
         self.column = shape.inner_column
+        self.is_tiled = row is not None
         self.row = shape.inner_row if row is None else row
         self.term = shape.summed[0]
         self.turned = shape.pairs == shape.a
@@ -71,29 +103,43 @@ class TileProduct:
             outer = shape.batch if self.turned else (*shape.batch, *shape.columns[:-1])
             self.outer = dict(zip(outer, strides, strict=False))
             self.tile_stride = strides[len(outer)]
-        size = 2 * TILE_ROWS * TILE_PANEL
-        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [size]))
+        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
         self.columns_first = self.sums
         if self.turned:
-            self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [size]))
+            self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
+        fewest, self.most = rows
+        self.height = TILE_ROWS if self.turned else min(TILE_ROWS, fewest)
+        self.block_terms = self._block_terms()
+        self.waiting = self.sums
+        if self.block_terms < stage.extents[self.term]:
+            pairs = -(-(self.most + TILE_ROWS) // (2 * self.height))
+            self.waiting = emit.add(memref.AllocaOp.get(f32, 64, [pairs * PAIR_SUMS]))
         self.tail = self.paired
         if stage.extents[self.term] % TILE_TERMS:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
 
+    def _block_terms(self) -> int:
+        """Terms of the sum that all tiles of a panel take before any takes those behind them."""
+        extent, tile = self.stage.extents[self.term], self.stage.schedule.tile
+        if tile is None:
+            return extent
+        if tile.dim != self.term or tile.count % TILE_TERMS:
+            raise illegal(
+                self.stage.op, f"tile: of d{self.term} by {TILE_TERMS} or a multiple of that"
+            )
+        return min(tile.count, extent)
+
     def block(
         self,
         emit: Emitter,
         env: Env,
-        row_dim: int | None,
         rows: tuple[Index, Index],
-        fewest: int,
-        most: int,
         panel: Index,
         *,
         masked: bool,
     ) -> None:
-        """All tiles of one panel for rows `[low, high)`, of which there are `fewest` to `most`.
+        """All tiles of one panel for rows `[low, high)`.
 
         Rows packed in pairs begin at a tile, and a last tile is filled with zeros. Otherwise the
         last tile is moved up to end at the block's end: its overlap is computed twice.
@@ -101,55 +147,77 @@ class TileProduct:
         low, high = rows
         width = self.stage.extents[self.column] % TILE_PANEL if masked else TILE_PANEL
         first: Index = low
-        if row_dim is None:
+        if not self.is_tiled:
             low = env.get(self.row, 0)
             first, high = low, emit.plus(low, 1)
-        height = TILE_ROWS if self.turned else min(TILE_ROWS, fewest)
+        height = self.height
         if self.turned:
             low = emit.times(emit.quotient(low, TILE_ROWS), TILE_ROWS)
-        count = 2 if most > height else 1
+        count = 2 if self.most > height else 1
 
-        def tiles(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            last = inner.minus(high, height)
-            if self.turned:
-                last = inner.times(inner.quotient(inner.minus(high, 1), TILE_ROWS), TILE_ROWS)
-            starts = [inner.least(inner.plus(at, n * height), last) for n in range(count)]
-            if count == 1 and self.turned:
-                starts = [at]
-            self._tiles(inner, env, row_dim, (first, high), starts, height, panel, width)
+        def sums(outer: Emitter, terms: Terms) -> None:
+            def tiles(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+                last = inner.minus(high, height)
+                if self.turned:
+                    last = inner.times(inner.quotient(inner.minus(high, 1), TILE_ROWS), TILE_ROWS)
+                starts = [inner.least(inner.plus(at, n * height), last) for n in range(count)]
+                if count == 1 and self.turned:
+                    starts = [at]
+                pair = inner.quotient(inner.minus(at, low), count * height)
+                place = Place((first, high), pair, starts, panel, width)
+                self._tiles(inner, env, place, terms)
+                return values
+
+            outer.loop(low, high, count * height, [], tiles)
+
+        extent, step = self.stage.extents[self.term], self.block_terms
+        if step == extent:
+            sums(emit, Terms(0, extent, first=True, last=True))
+            return
+        blocks = -(-extent // step)
+
+        def middle(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            sums(inner, Terms(inner.times(number, step), step, first=False, last=False))
             return values
 
-        emit.loop(low, high, count * height, [], tiles)
+        sums(emit, Terms(0, step, first=True, last=False))
+        emit.loop(1, blocks - 1, 1, [], middle)
+        start = (blocks - 1) * step
+        sums(emit, Terms(start, extent - start, first=False, last=True))
 
-    def _tiles(
-        self,
-        emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        rows: tuple[Index, Index],
-        starts: Sequence[Index],
-        height: int,
-        panel: Index,
-        width: int,
-    ) -> None:
-        """The tiles of the rows that begin at `starts`, by those of `width` columns of a panel."""
-        across = -(-width // TILE_COLUMNS)
-        shape = (height, TILE_COLUMNS)
-        zero = [emit.add(TileZeroOp(VectorType(f32, shape))) for _ in range(across * len(starts))]
-        terms = self.stage.extents[self.term]
-        whole = terms - terms % TILE_TERMS
+    def _tiles(self, emit: Emitter, env: Env, place: Place, terms: Terms) -> None:
+        """A pair of tiles of rows by those of a panel."""
+        across, height, starts = -(-place.width // TILE_COLUMNS), self.height, place.starts
+        kind = VectorType(f32, (height, TILE_COLUMNS))
+        slots = [
+            emit.plus(emit.times(place.pair, PAIR_SUMS), n * TILE_ROWS * TILE_COLUMNS)
+            for n in range(across * len(starts))
+        ]
+        pitch = emit.value(TILE_COLUMNS)
+        begun = [
+            emit.add(
+                TileZeroOp(kind)
+                if terms.first
+                else TileLoadOp(self.waiting, emit.value(slot), pitch, kind)
+            )
+            for slot in slots
+        ]
         if self.turned:
             tiles = [emit.quotient(start, TILE_ROWS) for start in starts]
-            places: list[Env] = [{self.column: c} for c in self._columns(emit, panel, width)]
+            columns = self._columns(emit, place.panel, place.width)
+            places: list[Env] = [{self.column: c} for c in columns]
         else:
-            first = emit.times(emit.minus(panel, self.first), PANEL_TILES)
+            first = emit.times(emit.minus(place.panel, self.first), PANEL_TILES)
             tiles = [emit.plus(first, n) for n in range(across)]
-            places = [{self.row: start, LOCAL_ROW: emit.minus(start, rows[0])} for start in starts]
+            low = place.rows[0]
+            places = [{self.row: start, LOCAL_ROW: emit.minus(start, low)} for start in starts]
 
-        def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
+        def dots(
+            inner: Emitter, at: Index, sums: Sequence[SSAValue], *, partly: bool
+        ) -> list[SSAValue]:
             rights = [self._paired(inner, env, tile, at) for tile in tiles]
             lefts = [
-                self._direct(inner, {**env, **place, self.term: at}, number, height, at == whole)
+                self._direct(inner, {**env, **place, self.term: at}, number, height, partly)
                 for number, place in enumerate(places)
             ]
             pairs = [(left, right) for left in lefts for right in rights]
@@ -160,11 +228,24 @@ class TileProduct:
                 for (left, right), total in zip(pairs, sums, strict=True)
             ]
 
-        sums = emit.loop(0, whole, TILE_TERMS, zero, step)
-        if whole != terms:
-            sums = step(emit, whole, sums)
+        def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            return dots(inner, at, sums, partly=False)
+
+        end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
+        sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
+        if terms.count % TILE_TERMS:
+            sums = dots(emit, end, sums, partly=True)
+        if not terms.last:
+            for slot, total in zip(slots, sums, strict=True):
+                emit.run(TileStoreOp(total, self.waiting, emit.value(slot), pitch))
+            return
+        self._finish(emit, env, place, sums)
+
+    def _finish(self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]) -> None:
+        """Write whole sums where they belong."""
+        across = len(sums) // len(place.starts)
         if not self.turned and self._has_panel_scratch():
-            self._store_to_scratch(emit, env, rows, starts, panel, sums)
+            self._store_to_scratch(emit, env, place, sums)
             return
         if self.turned:
             self._turn(emit, sums, across)
@@ -173,8 +254,8 @@ class TileProduct:
                 row, column = divmod(number, across)
                 at = row * TILE_ROWS * TILE_PANEL + column * TILE_COLUMNS
                 emit.run(TileStoreOp(total, self.sums, emit.value(at), emit.value(TILE_PANEL)))
-        for number, start in enumerate(starts):
-            self._store(emit, env, row_dim, rows, start, height, number * TILE_ROWS, panel, width)
+        for number, start in enumerate(place.starts):
+            self._store(emit, env, start, number * TILE_ROWS, place)
 
     def _has_panel_scratch(self) -> bool:
         """Whether the sums go to scratch of the block of rows, a panel wide, in f32."""
@@ -186,23 +267,17 @@ class TileProduct:
         return pitch == TILE_PANEL and form.coefficient(self.column) == 1
 
     def _store_to_scratch(
-        self,
-        emit: Emitter,
-        env: Env,
-        rows: tuple[Index, Index],
-        starts: Sequence[Index],
-        panel: Index,
-        sums: Sequence[SSAValue],
+        self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]
     ) -> None:
         """Write tiles where an epilogue reads the sums: in rows of whole panels."""
         write = self.stage.writes[0]
         form, flat = self.memory.layout(write), self.memory.flat[write.memory]
-        across = len(sums) // len(starts)
+        across = len(sums) // len(place.starts)
         for number, total in enumerate(sums):
             row, column = divmod(number, across)
-            local = emit.minus(starts[row], rows[0])
-            position: Env = {**env, self.row: starts[row], LOCAL_ROW: local}
-            position[self.column] = emit.times(panel, TILE_PANEL)
+            start = place.starts[row]
+            position: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
+            position[self.column] = emit.times(place.panel, TILE_PANEL)
             at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
             emit.run(TileStoreOp(total, flat, emit.value(at), emit.value(TILE_PANEL)))
 
@@ -282,26 +357,23 @@ class TileProduct:
         self,
         emit: Emitter,
         env: Env,
-        row_dim: int | None,
-        rows: tuple[Index, Index],
         start: Index,
-        height: int,
         kept: int,
-        panel: Index,
-        width: int,
+        place: Place,
     ) -> None:
-        """Write those rows of a tile that are rows of the block."""
+        """Write those rows of a tile that are rows of the block; `kept` is where its sums begin."""
+        rows, width = place.rows, place.width
         write = self.stage.writes[0]
         form = self.memory.layout(write)
         flat = self.memory.flat[write.memory]
         unit = form.coefficient(self.column)
-        column = emit.times(panel, TILE_PANEL)
+        column = emit.times(place.panel, TILE_PANEL)
         kind = VectorType(f32, [TILE_COLUMNS])
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             position = {**env, self.column: column, LOCAL_ROW: inner.minus(at, rows[0])}
             position[self.row] = at
-            place = inner.linear(form, position)
+            written = inner.linear(form, position)
             line = inner.times(inner.plus(inner.minus(at, start), kept), TILE_PANEL)
             for offset in range(0, width, TILE_COLUMNS):
                 missing = max(0, offset + TILE_COLUMNS - width)
@@ -311,9 +383,9 @@ class TileProduct:
                 mask = None
                 if missing:
                     mask = first_lanes(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
-                target = inner.plus(place, offset * unit)
+                target = inner.plus(written, offset * unit)
                 store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
             return values
 
-        low = start if row_dim is not None else rows[0]
-        emit.loop(low, emit.least(emit.plus(start, height), rows[1]), 1, [], row)
+        low = start if self.is_tiled else rows[0]
+        emit.loop(low, emit.least(emit.plus(start, self.height), rows[1]), 1, [], row)

@@ -14,7 +14,7 @@ import torch
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
@@ -45,6 +45,7 @@ PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
     "linear, odd": ("linear", (37, 67), (45, 67), (37, 45)),
     "linear, many rows": ("linear", (150, 40), (33, 40), (150, 33)),
     "linear, long": ("linear", (18, 1100), (17, 1100), (18, 17)),
+    "linear, blocks of the sum": ("linear", (75, 600), (40, 600), (75, 40)),
     "mm, whole tiles": ("mm", (32, 64), (64, 64), (32, 64)),
     "mm, few rows": ("mm", (3, 500), (500, 64), (3, 64)),
     "mm, odd": ("mm", (37, 67), (67, 45), (37, 45)),
@@ -52,6 +53,9 @@ PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
     "mm, long": ("mm", (40, 1100), (1100, 70), (40, 70)),
     "mm, long, whole": ("mm", (48, 1280), (1280, 96), (48, 96)),
     "mm, long, many rows": ("mm", (530, 1030), (1030, 33), (530, 33)),
+    "mm, blocks of the sum": ("mm", (75, 300), (300, 70), (75, 70)),
+    "mm, blocks, whole": ("mm", (96, 768), (768, 64), (96, 64)),
+    "bmm, blocks of the sum": ("bmm", (2, 67, 513), (2, 513, 33), (2, 67, 33)),
     "bmm, long": ("bmm", (2, 21, 1100), (2, 1100, 50), (2, 21, 50)),
     "bmm": ("bmm", (3, 21, 43), (3, 43, 50), (3, 21, 50)),
 }
@@ -133,6 +137,26 @@ def test_targets_without_tiles_refuse_them() -> None:
     text = _lowered(_program("linear", (37, 67), (45, 67), (37, 45)), TARGET)
     with pytest.raises(UnsupportedError, match="x86-64-v4 has no matrix tiles"):
         lamina.compile(text, target="x86-64-v4", cache=False)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "reason"),
+    [
+        ("tile = d2 x 40", "tile: of d2 by 32 or a multiple of that"),
+        ("tile = d0 x 64", "tile: of d2 by 32 or a multiple of that"),
+        ("cache_read = [0]", "cache_read: of read 0, beside a tile of d2 by 32"),
+        ("tile = d2 x 64, cache_read = [1]", "cache_read: of read 0, beside a tile of d2 by 32"),
+    ],
+)
+def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
+    text = _program("mm", (96, 300), (300, 64), (96, 64))
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=TARGET), Context())
+    chosen = "#loop.schedule<tile = d2 x 160>"
+    assert chosen in str(module)
+    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
+    with pytest.raises(InputError, match=reason):
+        run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
 
 
 @pytest.mark.parametrize("rows", [1, 2, 40])

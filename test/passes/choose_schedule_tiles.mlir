@@ -1,6 +1,6 @@
 // RUN: lamina-opt %s -p 'choose-schedule{target="sapphirerapids"}' --split-input-file | filecheck %s
 
-// A long sum whose columns each task packs is taken in blocks: rows of one block of 128 KiB are enough for all.
+// A long sum whose columns each task packs is taken in blocks, of which rows are copied.
 func.func private @long(%a: memref<512x3072xbf16>, %b: memref<3072x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
   loop.generic (m, n, k) in [512, 96, 3072] reads(%a[m, k] : memref<512x3072xbf16>, %b[k, n] : memref<3072x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
   ^bb0(%h: bf16, %g: bf16):
@@ -13,13 +13,29 @@ func.func private @long(%a: memref<512x3072xbf16>, %b: memref<3072x96xbf16>, %c:
 }
 // CHECK-LABEL: @long
 // CHECK-SAME:    block = 512
+// CHECK:         #loop.schedule<tile = d2 x 256, cache_read = [0]>
+
+// -----
+
+// A shorter one is read as it stands, block by block.
+func.func private @shorter(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 768] reads(%a[m, k] : memref<512x768xbf16>, %b[k, n] : memref<768x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @shorter
 // CHECK:         #loop.schedule<tile = d2 x 256>
 
 // -----
 
-// A short one is not, nor is one of few rows.
-func.func private @short(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
-  loop.generic (m, n, k) in [512, 96, 768] reads(%a[m, k] : memref<512x768xbf16>, %b[k, n] : memref<768x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+// One that fits the nearest cache is not, nor is one of few rows.
+func.func private @short(%a: memref<512x256xbf16>, %b: memref<256x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 256] reads(%a[m, k] : memref<512x256xbf16>, %b[k, n] : memref<256x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
   ^bb0(%h: bf16, %g: bf16):
     %p = arith.extf %h : bf16 to f32
     %q = arith.extf %g : bf16 to f32
