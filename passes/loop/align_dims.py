@@ -16,16 +16,17 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, Block, OpResult, Use
+from xdsl.ir import Block, OpResult, Use
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
-from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.split_dim import is_divisible, split_dim
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,18 @@ class _Alignment:
         kind = TensorType(value.type.element_type, [*shape[:axis], *parts, *shape[axis + 1 :]])
         number, old, producer = value.index, value.type, value.owner
         for nest, dims in plan.items():
-            made = {number: axis} if nest is producer else {}
-            read = {n: axis for n, given in enumerate(nest.inputs) if given is value}
-            types = [kind if n in made else r.type for n, r in enumerate(nest.res)]
-            new = _split(nest, dims, parts, read, made, types)
+            new = nest
+            for dim in sorted(dims, reverse=True):
+                new = split_dim(new, dim, parts)
+            if nest is producer:
+                new = _retyped(new, axis, (), number, kind)
+                value = new.res[number]
+            else:
+                reads = [n for n, given in enumerate(new.inputs) if given is value]
+                new = _retyped(new, axis, reads, None, kind)
             self.rebuilt[nest] = new
             if dims or nest in self.split:
                 self.split.add(new)
-            if nest is producer:
-                value = new.res[number]
         if others := [use for use in value.uses if not _is_read(use)]:
             view = ReshapeOp(value, old)
             view.location = value.owner.location
@@ -191,48 +195,25 @@ def _can_split(nest: GenericOp, dim: int) -> bool:
     """Whether a dimension of a nest may become several."""
     if PANEL in nest.attributes or copies_in_pairs(nest) or dim in nest.reduction_dims:
         return False
-    if any(isinstance(op, IndexOp) for op in nest.block.ops):
-        return False
-    maps = (*nest.read_maps, *nest.write_maps)
-    return all(forms_of(index_map, nest.extents) is not None for index_map in maps)
+    return is_divisible(nest)
 
 
-def _split(
-    nest: GenericOp,
-    dims: Collection[int],
-    parts: Sequence[int],
-    reads: Mapping[int, int],
-    writes: Mapping[int, int],
-    types: Sequence[Attribute],
+def _retyped(
+    nest: GenericOp, axis: int, reads: Collection[int], result: int | None, kind: TensorType
 ) -> GenericOp:
-    """The nest with each of `dims` split in `parts`.
+    """The nest with an axis of these reads, or of a result, that gets type `kind`, in parts."""
 
-    `reads` and `writes` say of which accesses an axis, its number, is split as well.
-    """
-    domain: list[int] = []
-    moved: list[Linear] = []
-    steps = [prod(parts[n + 1 :]) for n in range(len(parts))]
-    for dim, extent in enumerate(nest.extents):
-        first = len(domain)
-        domain += parts if dim in dims else [extent]
-        split = Linear.of({first + n: step for n, step in enumerate(steps)})
-        moved.append(split if dim in dims else Linear.dim(first))
-
-    def final(index_map: AffineMap, axis: int | None) -> AffineMap:
+    def final(index_map: AffineMap) -> AffineMap:
         forms = forms_of(index_map, nest.extents)
-        if forms is None:
-            assert not dims and axis is None
-            return index_map
-        found = [substitute(form, moved) for form in forms]
-        if axis is not None:
-            terms = sorted(found[axis].terms, key=lambda term: -term[1])
-            found[axis : axis + 1] = [Linear.dim(dim) for dim, _ in terms]
-        return map_of(found, len(domain))
+        assert forms is not None
+        terms = sorted(forms[axis].terms, key=lambda term: -term[1])
+        parts = [Linear.dim(dim) for dim, _ in terms]
+        return map_of([*forms[:axis], *parts, *forms[axis + 1 :]], len(nest.extents))
 
+    inputs, outputs = enumerate(nest.read_maps), enumerate(nest.write_maps)
     return rebuild(
         nest,
-        domain=domain,
-        input_maps=[final(m, reads.get(n)) for n, m in enumerate(nest.read_maps)],
-        output_maps=[final(m, writes.get(n)) for n, m in enumerate(nest.write_maps)],
-        result_types=types,
+        input_maps=[final(m) if n in reads else m for n, m in inputs],
+        output_maps=[final(m) if n == result else m for n, m in outputs],
+        result_types=[kind if n == result else r.type for n, r in enumerate(nest.res)],
     )
