@@ -19,14 +19,14 @@ class Kernel:
 
     `limit` says what bounds it: memory, compute (vector units) or call (the cost of a call).
     `traffic` is the bytes that it must move at least, where that is not all of its inputs and
-    results. `numpy` is False where NumPy has no such function.
+    results. `array` is None where only torch has the function, `numpy` False where NumPy has none.
     """
 
     name: str
     limit: str
     inputs: Callable[[], Inputs]
     torch: Callable[..., Any]
-    array: Callable[..., Any]
+    array: Callable[..., Any] | None
     traffic: int | None = None
     numpy: bool = True
 

@@ -1,4 +1,4 @@
-"""Over forty kernels beside torch eager, Inductor, XLA (through jax) and NumPy.
+"""Over seventy kernels beside torch eager, Inductor, XLA (through jax) and NumPy.
 
     python -m bench.kernels [PATTERN ...] [--seconds S] [--without inductor,xla,numpy]
 
@@ -25,6 +25,7 @@ import torch
 
 import lamina
 from bench.kernel_table import KERNELS, Kernel
+from bench.network_kernel_table import NETWORK_KERNELS
 from bench.timing import Timing, format_seconds, interleave
 
 PEERS = ("eager", "inductor", "xla", "numpy")
@@ -87,6 +88,7 @@ def peer(name: str, kernel: Kernel, inputs: Sequence[torch.Tensor]) -> Callable[
     if name == "inductor":
         torch._dynamo.reset()
         return partial(torch.compile(kernel.torch, dynamic=False), *inputs)
+    assert kernel.array is not None
     arrays = [tensor.numpy() for tensor in inputs]
     if name == "numpy":
         import numpy
@@ -109,7 +111,7 @@ def available(without: Sequence[str]) -> tuple[str, ...]:
 def measure(kernel: Kernel, peers: Sequence[str], seconds: float, bandwidth: float) -> Result:
     """Times one kernel beside the peers, and beside copies if it is beyond the caches."""
     inputs = kernel.inputs()
-    wanted = [name for name in peers if name != "numpy" or kernel.numpy]
+    wanted = [name for name in peers if _has(kernel, name)]
     with torch.no_grad():
         functions = {"lamina": ours(kernel, inputs)}
         functions |= {name: peer(name, kernel, inputs) for name in wanted}
@@ -121,6 +123,13 @@ def measure(kernel: Kernel, peers: Sequence[str], seconds: float, bandwidth: flo
         bandwidth = copied / min(timings.pop(name).best for name in copies)
     difference = max(_difference(a, e) for a, e in zip(actual, expected, strict=True))
     return Result(kernel, traffic, bandwidth, timings.pop("lamina"), timings, difference)
+
+
+def _has(kernel: Kernel, peer_name: str) -> bool:
+    """Whether a peer has such a kernel."""
+    if peer_name in ("eager", "inductor"):
+        return True
+    return kernel.array is not None and (peer_name != "numpy" or kernel.numpy)
 
 
 def _is_beyond_caches(kernel: Kernel, traffic: int) -> bool:
@@ -167,9 +176,13 @@ def print_result(result: Result) -> None:
 
 
 def print_summary(results: Sequence[Result]) -> None:
-    """The geometric mean, and every loss."""
-    mean = exp(sum(log(result.ratio) for result in results) / len(results))
-    print(f"\ngeometric mean over {len(results)} kernels, fastest peer over ours: {mean:.2f}")
+    """The geometric mean of each table, and every loss."""
+    print()
+    for title, table in (("kernels", KERNELS), ("kernels of networks", NETWORK_KERNELS)):
+        ratios = [result.ratio for result in results if result.kernel in table]
+        if ratios:
+            mean = exp(sum(map(log, ratios)) / len(ratios))
+            print(f"geometric mean over {len(ratios)} {title}, fastest peer over ours: {mean:.2f}")
     losses = sorted((r for r in results if r.ratio < 1), key=lambda result: result.ratio)
     print(f"losses: {len(losses)}")
     for result in losses:
@@ -197,7 +210,7 @@ def compare(
     print(f"copy bandwidth, read and written: {bandwidth / 1e9:.1f} GB/s; best / median of ours")
     peers = available(without)
     results: list[Result] = []
-    for kernel in KERNELS:
+    for kernel in (*KERNELS, *NETWORK_KERNELS):
         if not patterns or any(fnmatch(kernel.name, f"*{p}*") for p in patterns):
             results.append(measure(kernel, peers, seconds, bandwidth))
             print_result(results[-1])
