@@ -7,7 +7,15 @@ used, bodies see their arguments only, and the nests of a kernel agree on its ro
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, Float80Type, Float128Type, FloatAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Float80Type,
+    Float128Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+)
 
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
@@ -23,15 +31,19 @@ def verify_program(module: ModuleOp) -> None:
 
 def verify_between_ops(module: ModuleOp) -> None:
     """`verify_program`, without the ops' own verifiers."""
-    _refuse_long_floats(module)
+    _refuse_long_numbers(module)
     verify_dominance(module)
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
             verify_kernel_function(function)
 
 
-def _refuse_long_floats(module: ModuleOp) -> None:
-    """Nothing computes in them, and xDSL cannot print their numbers."""
+INDICES = range(-(1 << 63), 1 << 63)
+"""What an index can be."""
+
+
+def _refuse_long_numbers(module: ModuleOp) -> None:
+    """Nothing computes in long floats, and xDSL cannot print them; an index has 64 bits."""
     for op in module.walk():
         kinds = [value.type for value in (*op.operands, *op.results)]
         kinds += [
@@ -45,3 +57,6 @@ def _refuse_long_floats(module: ModuleOp) -> None:
         long = next((kind for kind in kinds if isinstance(kind, Float80Type | Float128Type)), None)
         if long is not None:
             raise invalid(op, f"{long} is no type that is computed in; the widest is f64")
+        numbers = (n for n in noted if isinstance(n, IntegerAttr) and isinstance(n.type, IndexType))
+        if (far := next((n for n in numbers if n.value.data not in INDICES), None)) is not None:
+            raise invalid(op, f"{far.value.data} is no index: those have 64 bits")

@@ -68,6 +68,14 @@ def test_of_explicit_loops() -> None:
             take(text)
 
 
+@pytest.mark.parametrize("number", [1 << 63, -(1 << 63) - 1])
+def test_indices_have_64_bits(number: int) -> None:
+    text = SCHEDULED.format(stored="%v").replace("constant 0 : index", f"constant {number} : index")
+    assert str(number) in text
+    with pytest.raises(InputError, match=rf"{number} is no index: those have 64 bits"):
+        lamina.compile(text)
+
+
 KERNEL = """
 func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = func.call @kernel_0(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
