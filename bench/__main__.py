@@ -14,7 +14,7 @@ def main() -> None:
     """Runs every benchmark with its default time."""
     torch.set_num_threads(2)
     print(f"torch {torch.__version__}, two threads; best and median of interleaved calls\n")
-    matmul.compare()
+    matmul.compare([(1024, 1024, 1024)], 5.0)
     print()
     kernels.compare()
     print()

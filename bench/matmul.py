@@ -1,69 +1,173 @@
-"""f32 matrix product 1024^3, both operands changing from call to call, beside torch.
+"""f32 matrix products of many shapes, both operands changing from call to call, beside peers.
 
-python -m bench.matmul [SIZE]
+    python -m bench.matmul [MxKxN ...] [--seconds S] [--threads N]
+
+One process, two threads unless told otherwise, interleaved calls, the best of each. Prints GF/s,
+the share of the peak of multiply-adds measured before, the fastest peer (torch, XLA through jax
+where it is installed) over ours (above 1: Lamina is faster), the error against f64, and the losses.
 """
 
+import argparse
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import cycle
-
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+from typing import Any
 
 import torch
 
 import lamina
-from bench.timing import interleave, print_table
+from bench.timing import Timing, format_seconds, interleave
+
+SQUARES = (64, 128, 256, 512, 1024, 2048)
+LONG = (4096, 16384, 65536)
+SHAPES: tuple[tuple[int, int, int], ...] = (
+    *((n, n, n) for n in SQUARES),
+    *((64, k, 64) for k in LONG),
+    *((512, k, 512) for k in LONG),
+    (1, 4096, 4096),
+    (8, 4096, 4096),
+    (32, 2048, 2048),
+    (128, 768, 3072),
+    (4096, 64, 4096),
+    (4096, 512, 16),
+    (1000, 1000, 1000),
+)
+"""Rows, summed elements, columns: squares, long sums, and those of networks."""
+
+NEAR = 0.95
+"""Share of the fastest peer's speed from which on a product is no loss."""
 
 _PAIRS = 4
+_Product = Callable[[Any, Any], Any]
 
 
-def program(size: int) -> str:
-    """The product of two square matrices as textual IR."""
-    matrix = f"tensor<{size}x{size}xf32>"
+@dataclass(frozen=True)
+class Row:
+    """What one shape took, ours and the peers', and our largest error by the largest element."""
+
+    shape: tuple[int, int, int]
+    ours: Timing
+    peers: dict[str, Timing]
+    error: float
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "x".join(map(str, self.shape))
+
+    @property
+    def fastest(self) -> str:
+        """The peer with the best time."""
+        return min(self.peers, key=lambda name: self.peers[name].best)
+
+    @property
+    def ratio(self) -> float:
+        """The fastest peer's best time over ours: above 1, Lamina is faster."""
+        return self.peers[self.fastest].best / self.ours.best
+
+    def rate(self) -> float:
+        """Of ours, in GF/s."""
+        rows, summed, columns = self.shape
+        return 2 * rows * summed * columns / self.ours.best / 1e9
+
+
+def program(rows: int, summed: int, columns: int) -> str:
+    """The product of two matrices as textual IR."""
+    a, b, c = (
+        f"tensor<{n}x{m}xf32>" for n, m in ((rows, summed), (summed, columns), (rows, columns))
+    )
     return f"""
-func.func @main(%a: {matrix} {{lamina.name = "a", lamina.kind = "input"}},
-                %b: {matrix} {{lamina.name = "b", lamina.kind = "input"}}) -> {matrix} {{
-  %c = aten.mm.default(%a, %b) : ({matrix}, {matrix}) -> {matrix}
-  func.return %c : {matrix}
+func.func @main(%a: {a} {{lamina.name = "a", lamina.kind = "input"}},
+                %b: {b} {{lamina.name = "b", lamina.kind = "input"}}) -> {c} {{
+  %c = aten.mm.default(%a, %b) : ({a}, {b}) -> {c}
+  func.return %c : {c}
 }}"""
 
 
-def compare(size: int = 1024, seconds: float = 5.0) -> None:
-    """Prints the table, GF/s, and the share of the measured FMA peak."""
-    from bench.fma_peak import fma_peak
-
+def measure(shape: tuple[int, int, int], seconds: float) -> Row:
+    """Times one shape beside the peers."""
+    rows, summed, columns = shape
     generator = torch.Generator().manual_seed(0)
     pairs = [
-        (torch.randn(size, size, generator=generator), torch.randn(size, size, generator=generator))
+        (
+            torch.randn(rows, summed, generator=generator),
+            torch.randn(summed, columns, generator=generator),
+        )
         for _ in range(_PAIRS)
     ]
-    compiled = lamina.compile(program(size))
+    compiled = lamina.compile(program(*shape))
     a, b = pairs[0]
     exact = a.double() @ b.double()
-    error = (compiled(a, b) - exact).abs().max() / exact.abs().max()
-    timings = interleave(
-        {
-            "lamina": _rotating(compiled, pairs),
-            "torch": _rotating(torch.mm, pairs),
-        },
-        seconds=seconds,
-    )
-    print_table(f"f32 matrix product {size}^3", timings, "torch")
-    peak = fma_peak(threads=2)
-    for name, timing in timings.items():
-        rate = 2 * size**3 / timing.best / 1e9
-        print(f"  {name}: {rate:.0f} GF/s, {rate / peak:.0%} of the FMA peak of {peak:.0f} GF/s")
-    print(f"  relative error of lamina against f64: {error:.1e}")
+    error = ((compiled(a, b) - exact).abs().max() / exact.abs().max()).item()
+    functions = {"lamina": _rotating(compiled, pairs), "torch": _rotating(torch.mm, pairs)}
+    if find_spec("jax") is not None:
+        functions["xla"] = _by_xla(pairs)
+    timings = interleave(functions, seconds=seconds)
+    return Row(shape, timings.pop("lamina"), timings, error)
 
 
-def _rotating(
-    product: Callable[..., torch.Tensor], pairs: list[tuple[torch.Tensor, torch.Tensor]]
-) -> Callable[[], torch.Tensor]:
+def _by_xla(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Callable[[], Any]:
+    import jax
+    import jax.numpy
+
+    held = [(jax.numpy.asarray(a.numpy()), jax.numpy.asarray(b.numpy())) for a, b in pairs]
+    compiled = jax.jit(jax.numpy.matmul)
+    return _rotating(lambda a, b: jax.block_until_ready(compiled(a, b)), held)
+
+
+def _rotating(product: _Product, pairs: Sequence[tuple[Any, Any]]) -> Callable[[], Any]:
     following = cycle(pairs)
     return lambda: product(*next(following))
 
 
+def compare(
+    shapes: Sequence[tuple[int, int, int]] = SHAPES, seconds: float = 2.0, threads: int = 2
+) -> list[Row]:
+    """Prints a line for each shape, and the losses."""
+    from bench.fma_peak import fma_peak
+
+    torch.set_num_threads(threads)
+    peak = fma_peak(threads)
+    print(f"peak of multiply-adds on {threads} threads: {peak:.0f} GF/s")
+    found: list[Row] = []
+    for shape in shapes:
+        row = measure(shape, seconds)
+        found.append(row)
+        peers = "  ".join(f"{n} {format_seconds(t.best):>7}" for n, t in row.peers.items())
+        print(
+            f"{row.name:18} {format_seconds(row.ours.best):>7}  {row.rate():5.0f} GF/s"
+            f" {row.rate() / peak:4.0%} of peak  {row.ratio:5.2f}x  {peers}"
+            f"  error {row.error:.0e}",
+            flush=True,
+        )
+    losses = [row for row in found if row.ratio < NEAR]
+    print(f"behind the fastest peer by more than {1 - NEAR:.0%}: {len(losses)} of {len(found)}")
+    for row in losses:
+        print(f"  {row.name}: {row.ratio:.2f} of {row.fastest}")
+    return found
+
+
+def _shape(text: str) -> tuple[int, int, int]:
+    sizes = [int(size) for size in text.split("x")]
+    if len(sizes) == 1:
+        sizes *= 3
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no MxKxN, such as 64x4096x64")
+    return sizes[0], sizes[1], sizes[2]
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Products: Lamina beside its peers.")
+    parser.add_argument("shapes", nargs="*", type=_shape, help="MxKxN, or N for a square")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each shape")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    compare(arguments.shapes or SHAPES, arguments.seconds, arguments.threads)
+
+
 if __name__ == "__main__":
-    torch.set_num_threads(2)
-    compare(*(int(argument) for argument in sys.argv[1:2]))
+    main()
