@@ -18,8 +18,9 @@ from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
-from lamina.passes.schedule.product import ProductEmitter, Tile
-from lamina.passes.schedule.row_operand import copy_rows
+from lamina.passes.schedule.product import ProductEmitter, Tile, summed_dims
+from lamina.passes.schedule.product_blocks import AfterPanel, ProductBlocks
+from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import PANEL_START, Stage
 from lamina.passes.schedule.tile_blocks import TileBlocks
 from lamina.passes.schedule.tile_product import TileProduct
@@ -89,7 +90,7 @@ class ProductTask:
         env: Env,
         rows: tuple[Index, Index],
         panels: tuple[Index, Index],
-        after_panel: object = None,
+        after_panel: AfterPanel | None = None,
         together: int = 1,
         terms: tuple[Index, Index] | None = None,
         *,
@@ -114,11 +115,18 @@ class ProductTask:
 
             def then(inner: Emitter, panel: Index) -> None:
                 start = inner.times(panel, width)
-                if callable(after_panel):
+                if after_panel is not None:
                     after_panel(inner, {**env, PANEL_START: start}, start)
 
             padded = self._padded_scratch(stage)
             sums.emit_task(emit, env, limits, panels[0], then, padded=padded)
+            return
+        if shape.pairs is None and not shape.task_packed and stage.schedule.tile is not None:
+            sums = self._product_blocks(emit, stage, row_dim, extra, together, smallest)
+            whole = stage.extents[shape.inner_column] // shape.panel
+            if self._padded_scratch(stage):
+                whole = panel_count(stage, shape)
+            sums.emit_task(emit, env, limits, panels, whole, after_panel)
             return
         columns = stage.extents[shape.inner_column]
         whole = columns // shape.panel
@@ -169,7 +177,7 @@ class ProductTask:
                     if packing is not None and packing.together == 1:
                         packing.pack(deeper, panel_env, at)
                     tiles(deeper, panel_env, panel=at, masked=masked)
-                    if callable(after_panel):
+                    if after_panel is not None:
                         after_panel(deeper, panel_env, start)
                     return values
 
@@ -224,19 +232,41 @@ class ProductTask:
                     stage.op,
                     f"cache_read: of a product whose rows are one dimension, read {shape.a} may be",
                 )
-            emitter.left = copy_rows(
-                emit,
-                stage,
-                emitter.left,
-                self.memory,
-                env,
-                row_dim,
-                emitter.summed,
-                limits,
-                block,
-                tile.lanes,
+            copy = RowCopy(
+                emit, stage, emitter.left, self.memory, row_dim, emitter.summed, block, tile.lanes
             )
+            copy.copy(emit, env, limits)
+            emitter.left = copy.access
         return partial(emitter.block, row_dim=row_dim, rows=limits, height=tile.rows)
+
+    def _product_blocks(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        row: int | None,
+        extra: list[int],
+        panels: int,
+        smallest: int,
+    ) -> ProductBlocks:
+        """A product in register tiles whose sum is taken in blocks."""
+        shape, block = self.products[stage], stage.schedule.tile
+        assert block is not None
+        summed = summed_dims(stage, shape)
+        tile = tile_of(stage, shape, row, smallest)
+        if (
+            (row is None or extra or not self.blocks.is_blocked or self.scratch is not None)
+            or summed != (block.dim,)
+            or tile.lanes == 1
+            or stage.schedule.cache_read not in (None, (), (shape.a,))
+        ):
+            raise illegal(
+                stage.op,
+                "tile: of its only summed dimension, where rows are one dimension, tasks take "
+                "ranges of panels, and tiles are of vectors",
+            )
+        return ProductBlocks(
+            stage, shape, self.memory, emit, tile, row, self.blocks.size, panels, block.count
+        )
 
     def _tile_blocks(
         self, emit: Emitter, stage: Stage, row: int | None, extra: list[int], panels: int
@@ -278,6 +308,12 @@ class ProductTask:
         return False
 
 
+def panel_count(stage: Stage, shape: Contraction) -> int:
+    """The panels of a product, the last one perhaps not full."""
+    assert shape.panel is not None
+    return -(-stage.extents[shape.inner_column] // shape.panel)
+
+
 def rows_of_tiles(
     stage: Stage, shape: Contraction, blocks: Blocks
 ) -> tuple[int | None, int, list[int]]:
@@ -306,7 +342,7 @@ def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> T
         jam=schedule.jam,
         cache_read=schedule.cache_read,
         nontemporal=schedule.nontemporal,
-        tile=schedule.tile if shape.task_packed else None,
+        tile=schedule.tile,
     )
     if schedule != meant:
         raise illegal(stage.op, "of a packed product: vectorize, unroll, jam, cache_read")

@@ -18,83 +18,107 @@ from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access, Stage
 
 ROW_PADDING_BYTES = 64
 """What is left free between rows of a copy, so that they share no sets of the nearest cache."""
 
 
-def copy_rows(
-    emit: Emitter,
-    stage: Stage,
-    access: Access,
-    memory: Memory,
-    env: Env,
-    row_dim: int,
-    summed: tuple[int, ...],
-    rows: tuple[Index, Index],
-    block: int,
-    lanes: int,
-) -> Access:
-    """Copy rows `[low, high)` of the operand into scratch, `lanes` elements at a time.
+class RowCopy:
+    """Scratch for the rows of a task, and what copies them, `lanes` elements at a time."""
 
-    Returns the access to the copy.
-    """
-    extents = [stage.extents[d] for d in summed]
-    bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    length = prod(extents)
-    pitch = length + ROW_PADDING_BYTES * 8 // bits
-    scratch = emit.add(memref.AllocaOp.get(access.element, 64, [block * pitch]))
-    offset: dict[int, int] = {LOCAL_ROW: pitch}
-    step = 1
-    for dim, extent in zip(reversed(summed), reversed(extents), strict=True):
-        offset[dim] = step
-        step *= extent
-    form = Linear.of(offset)
-    source = memory.flat[access.memory]
-    lanes = min(lanes, max(1, extents[-1]))
-    while lanes & (lanes - 1):
-        lanes &= lanes - 1
+    def __init__(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        access: Access,
+        memory: Memory,
+        row: int,
+        summed: tuple[int, ...],
+        rows: int,
+        lanes: int,
+        terms: int | None = None,
+    ) -> None:
+        """Room for `rows` rows of `access`, along dimension `row`, or for so many `terms` of each.
 
-    def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-        position = {**env, row_dim: at, LOCAL_ROW: inner.minus(at, rows[0])}
-        _copy(inner, position, list(summed))
-        return values
+        Terms are counted along the only one of the `summed` dimensions.
+        """
+        self.source, self.row, self.summed = access, row, summed
+        self._flat = memory.flat[access.memory]
+        self._extents = [stage.extents[d] for d in summed] if terms is None else [terms]
+        bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        pitch = prod(self._extents) + ROW_PADDING_BYTES * 8 // bits
+        scratch = emit.add(memref.AllocaOp.get(access.element, 64, [rows * pitch]))
+        memory.flat[scratch] = scratch
+        offset: dict[int, int] = {LOCAL_ROW: pitch}
+        step = 1
+        for dim, extent in zip(reversed(summed), reversed(self._extents), strict=True):
+            offset[dim] = step
+            step *= extent
+        self._form = Linear.of(offset)
+        self._lanes = 1 << min(lanes, max(1, self._extents[-1])).bit_length() - 1
+        start = Linear(((TERM_START, -1),)) if terms is not None else Linear(())
+        self.access = Access(scratch, self._form.add(start), access.element)
+        """The copy, which is read instead."""
 
-    def _copy(inner: Emitter, position: Env, dims: list[int]) -> None:
-        dim, *rest = dims
+    def copy(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        first: Index = 0,
+        terms: int | None = None,
+    ) -> None:
+        """Copy rows `[low, high)`, of each all or so many terms from the `first` on."""
+        extents = self._extents if terms is None else [terms]
 
-        def outer(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            _copy(deeper, {**position, dim: at}, rest)
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0])}
+            self._line(inner, position, first, list(self.summed), extents)
             return values
 
-        def whole(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            _move(deeper, {**position, dim: at}, dim, None)
+        emit.loop(*rows, 1, [], row)
+
+    def _line(
+        self, emit: Emitter, position: Env, first: Index, dims: list[int], extents: list[int]
+    ) -> None:
+        (dim, *rest), (extent, *inner_extents) = dims, extents
+
+        def outer(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._line(inner, {**position, dim: at}, 0, rest, inner_extents)
             return values
 
-        extent = stage.extents[dim]
+        def whole(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._move(inner, position, first, dim, at, None)
+            return values
+
         if rest:
-            inner.loop(0, extent, 1, [], outer)
+            emit.loop(0, extent, 1, [], outer)
             return
-        inner.loop(0, extent - extent % lanes, lanes, [], whole)
+        lanes = self._lanes
+        emit.loop(0, extent - extent % lanes, lanes, [], whole)
         if extent % lanes:
-            left = inner.value(extent % lanes)
-            mask = inner.add(
+            left = emit.value(extent % lanes)
+            mask = emit.add(
                 vector.CreateMaskOp.create(operands=[left], result_types=[VectorType(i1, [lanes])])
             )
-            _move(inner, {**position, dim: extent - extent % lanes}, dim, mask)
+            self._move(emit, position, first, dim, extent - extent % lanes, mask)
 
-    def _move(inner: Emitter, position: Env, dim: int, mask: SSAValue | None) -> None:
-        at = inner.linear(access.offset, position)
-        stride = access.stride(dim)
-        value = load(inner, source, access.element, at, stride, lanes, mask).value
+    def _move(
+        self,
+        emit: Emitter,
+        position: Env,
+        first: Index,
+        dim: int,
+        term: Index,
+        mask: SSAValue | None,
+    ) -> None:
+        source, lanes, scratch = self.source, self._lanes, self.access.memory
+        at = emit.linear(source.offset, {**position, dim: emit.plus(first, term)})
+        stride = source.stride(dim)
+        value = load(emit, self._flat, source.element, at, stride, lanes, mask).value
+        place = emit.linear(self._form, {**position, dim: term})
         if lanes == 1:
-            place = inner.value(inner.linear(form, position))
-            inner.run(memref.StoreOp.get(value, scratch, [place]))
+            emit.run(memref.StoreOp.get(value, scratch, [emit.value(place)]))
         else:
-            store(inner, value, scratch, inner.linear(form, position), 1, lanes, mask)
-
-    emit.loop(*rows, 1, [], row)
-    copied = Access(scratch, form, access.element)
-    memory.flat[scratch] = scratch
-    return copied
+            store(emit, value, scratch, place, 1, lanes, mask)

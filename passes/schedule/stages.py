@@ -20,6 +20,8 @@ LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
 PANEL_START = -2
 """Pseudo-dimension of panel scratch: the first column of the panel at hand."""
+TERM_START = -3
+"""Pseudo-dimension of copied rows: the first term of the block of the sum at hand."""
 
 
 @dataclass(eq=False)

@@ -1,0 +1,175 @@
+"""Products in register tiles that take their sums in blocks, for long sums.
+
+A panel and rows of many terms leave the caches before they are read again. So a task takes so many
+terms of the sum at a time: it copies those of its rows, walks all its panels, and leaves the sums
+of each tile in scratch for the next block. The last block adds them up and stores the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.schedule.combine import combine
+from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, number_attribute
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.row_operand import RowCopy
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START, Stage
+
+AfterPanel = Callable[[Emitter, Env, Index], None]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """So many terms of the sum from `low` on, and whether they are the first and the last ones."""
+
+    low: Index
+    count: int
+    is_first: bool
+    is_last: bool
+
+
+class ProductBlocks(ProductEmitter):
+    """Emits one product stage for a task of `rows` rows at most by `panels` panels."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        shape: Contraction,
+        memory: Memory,
+        emit: Emitter,
+        tile: Tile,
+        row: int,
+        rows: int,
+        panels: int,
+        terms: int,
+    ) -> None:
+        """Tiles go along dimension `row`; so many `terms` of the sum are a block."""
+        super().__init__(stage, shape, memory, tile)
+        self.row, self.size = row, terms
+        (self.term,) = self.summed
+        slots = -(-rows // tile.rows) * tile.rows
+        self.pitch = slots * tile.panel
+        """Sums of a panel: those of each tile follow one another."""
+        self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * self.pitch]))
+        self.copy: RowCopy | None = None
+        if stage.schedule.cache_read:
+            self.copy = RowCopy(
+                emit, stage, self.left, memory, row, self.summed, rows, tile.lanes, terms
+            )
+            self.left = self.copy.access
+
+    def emit_task(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panels: tuple[Index, Index],
+        whole: int,
+        after_panel: AfterPanel | None,
+    ) -> None:
+        """All tiles of these rows and panels; those from panel `whole` on are stored in part."""
+        extent = self.stage.extents[self.term]
+        last = (extent - 1) // self.size
+
+        def block(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            low = inner.times(number, self.size)
+            terms = _Block(low, self.size, is_first=False, is_last=False)
+            self._block(inner, env, rows, panels, panels[1], terms, None)
+            return values
+
+        first = _Block(0, min(self.size, extent), is_first=True, is_last=last == 0)
+        self._block(emit, env, rows, panels, whole, first, after_panel)
+        emit.loop(1, last, 1, [], block)
+        if last:
+            low = last * self.size
+            rest = _Block(low, extent - low, is_first=False, is_last=True)
+            self._block(emit, env, rows, panels, whole, rest, after_panel)
+
+    def _block(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panels: tuple[Index, Index],
+        whole: Index,
+        terms: _Block,
+        after_panel: AfterPanel | None,
+    ) -> None:
+        if self.copy is not None:
+            self.copy.copy(emit, env, rows, terms.low, terms.count)
+
+        def panel(masked: bool) -> LoopBody:
+            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+                start = inner.times(at, self.tile.panel)
+                position = {**env, PANEL_START: start}
+                number = inner.minus(at, panels[0])
+                self._panel(inner, position, rows, at, number, terms, masked=masked)
+                if terms.is_last and after_panel is not None:
+                    after_panel(inner, position, start)
+                return values
+
+            return body
+
+        stop = emit.least(panels[1], whole) if terms.is_last else panels[1]
+        emit.loop(panels[0], stop, 1, [], panel(masked=False))
+        if terms.is_last:
+            emit.loop(emit.most(panels[0], stop), panels[1], 1, [], panel(masked=True))
+
+    def _panel(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panel: Index,
+        number: Index,
+        terms: _Block,
+        *,
+        masked: bool,
+    ) -> None:
+        """The tiles of the `number`-th panel of the task.
+
+        A last tile is moved up to end with the rows; its sums have a place of their own.
+        """
+        height, (low, high) = self.tile.rows, rows
+
+        def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            row = inner.least(at, inner.minus(high, height))
+            position = {**env, self.row: row, LOCAL_ROW: inner.minus(row, low)}
+            position[TERM_START] = terms.low
+            totals = self._products(inner, position, panel, terms)
+            place = inner.plus(
+                inner.times(number, self.pitch),
+                inner.times(inner.minus(at, low), self.tile.panel),
+            )
+            if not terms.is_first:
+                kept = self._kept(inner, place, len(totals))
+                totals = [combine(inner, "add", *both) for both in zip(kept, totals, strict=True)]
+            if terms.is_last:
+                self._store(inner, position, self.row, height, panel, totals, masked=masked)
+                return values
+            for n, total in enumerate(totals):
+                at_sum = inner.value(inner.plus(place, n * self.tile.lanes))
+                inner.run(vector.StoreOp(total, self.sums, [at_sum]))
+            return values
+
+        emit.loop(low, high, height, [], tile)
+
+    def _products(self, emit: Emitter, env: Env, panel: Index, terms: _Block) -> list[SSAValue]:
+        """The sums of one tile over the terms of the block."""
+        zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
+        count, height = self.tile.rows * self.tile.vectors, self.tile.rows
+        bounds = (terms.low, emit.plus(terms.low, terms.count))
+        self.terms = bounds
+        return self._terms(emit, env, self.row, height, panel, self.summed, bounds, [zero] * count)
+
+    def _kept(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
+        kind = VectorType(self.element, [self.tile.lanes])
+        places = [emit.value(emit.plus(place, n * self.tile.lanes)) for n in range(count)]
+        return [emit.add(vector.LoadOp(self.sums, [at], kind)) for at in places]
