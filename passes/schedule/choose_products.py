@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
+from math import isqrt, prod
 
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.loop.contraction import REPACKED, Contraction
@@ -25,7 +25,7 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
-from lamina.passes.schedule.product import summed_dims
+from lamina.passes.schedule.product import CHAIN, SUM_UNROLL, summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
@@ -78,6 +78,13 @@ COPY_BYTES = 1 << 19
 """A larger copy has left the caches before its next panel, and would not fit the stack."""
 
 
+LONG_PANEL = 4
+"""Part of the second-level cache that a panel may fill before its sum is taken in blocks: products
+of 16,384 terms take half the time so, and of 4,096 the same, with 2 MB."""
+BLOCKED_ROWS = 8
+"""Part of that cache for the rows of a task that takes its sum in blocks."""
+
+
 def choose_products(
     stages: list[Stage], given: ProductTasks, target: Target, *, forks: bool
 ) -> ProductTasks:
@@ -120,6 +127,8 @@ def choose_products(
             _choose_packing(stage, shape, tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None:
             _choose_sum_blocks(stage, shape, blocks)
+        if panel_mode and (terms := _sum_block(stage, shape, target)) is not None:
+            decide(stage, tile=By(summed_dims(stage, shape)[0], terms))
         if shape.pairs is None:
             _choose_tile(stage, shape, blocks, memory, target)
     bounded = None
@@ -153,7 +162,8 @@ def _choose_tile(
     if row is not None:
         decide(stage, jam=By(row, height))
         block = blocks.size if blocks.is_blocked else stage.extents[row]
-        if not extra and _gains_copy(stage, shape, row, memory, block):
+        terms = None if stage.schedule.tile is None or shape.task_packed else stage.schedule.tile
+        if not extra and _gains_copy(stage, shape, row, memory, block, terms):
             decide(stage, cache_read=(shape.a,))
 
 
@@ -194,6 +204,28 @@ def _is_long(shape: Contraction) -> bool:
     return shape.size(shape.summed) > LONG_TILE_SUM
 
 
+def _sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
+    """Terms of a block of the sum in register tiles; None where it is taken at once.
+
+    Those of a panel fill the nearest cache at most, and rounding errors grow with them (`CHAIN`).
+    """
+    summed = summed_dims(stage, shape)
+    if shape.pairs is not None or shape.task_packed or shape.panel is None:
+        return None
+    if len(summed) != 1:
+        return None
+    alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
+    if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):
+        return None
+    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    row_bytes, terms = shape.panel * bits // 8, stage.extents[summed[0]]
+    if terms * row_bytes <= target.l2_bytes // LONG_PANEL or target.lanes(bits) == 1:
+        return None
+    most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
+    size = -(-terms // -(-terms // most))
+    return -(-size // SUM_UNROLL) * SUM_UNROLL
+
+
 def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
     """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
 
@@ -210,14 +242,20 @@ def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
     return best
 
 
-def _gains_copy(stage: Stage, shape: Contraction, row: int, memory: Memory, block: int) -> bool:
-    """Whether a block of `block` rows of the operand should be copied before its product."""
+def _gains_copy(
+    stage: Stage, shape: Contraction, row: int, memory: Memory, block: int, terms: By | None
+) -> bool:
+    """Whether a block of `block` rows of the operand should be copied before its product.
+
+    Of so many `terms`, if the sum is taken in blocks.
+    """
     access, summed = stage.reads[shape.a], summed_dims(stage, shape)
     panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
     if access.memory in memory.scratch or panels < MIN_PANELS:
         return False
     size = getattr(access.element, "bitwidth", 32) // 8
-    row_bytes = prod(stage.extents[d] for d in summed) * size + ROW_PADDING_BYTES
+    length = prod(stage.extents[d] for d in summed) if terms is None else terms.count
+    row_bytes = length * size + ROW_PADDING_BYTES
     if block * row_bytes > COPY_BYTES:
         return False
     if access.stride(summed[-1]) != 1:
@@ -253,7 +291,11 @@ def _column_tasks(products: Products, others: int, target: Target) -> int | None
     panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
     wanted = max(1, -(-TASKS // others))
     most = max(1, panels // wanted)
-    if _is_long(shape):
+    if _sum_block(stage, shape, target) is not None:
+        # Each range of columns has the rows copied again.
+        wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
+        most = panels
+    elif _is_long(shape):
         # Each range of columns has the rows copied again, and sums of its own in scratch.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         rows = min(PACKED_TASK_ROWS, shape.size(shape.rows))
@@ -294,11 +336,14 @@ def _block_rows(
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
+    blocked = [_sum_block(*product, target) for product in products.items()]
+    if panel_mode and blocked[0] is not None:
+        most = min(PACKED_TASK_ROWS, target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8))
     sums = (
-        (SUM_BLOCK if panel_mode and _is_long(shape) else shape.size(shape.summed))
+        (SUM_BLOCK if panel_mode and _is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
         // 8
-        for shape in products.values()
+        for shape, terms in zip(products.values(), blocked, strict=True)
     )
     read = max(sums)
     kept = 0 if scratch is None else scratch.row_bytes
