@@ -61,6 +61,11 @@ def is_packed_in_tasks(shape: Contraction) -> bool:
     return offset.coefficient(shape.inner_column) == 1
 
 
+def has_pieces(shape: Contraction) -> bool:
+    """Whether a packed product can add up pieces of its sum: panels of terms."""
+    return shape.pairs is None or (shape.pairs == shape.b and not is_packed_in_tasks(shape))
+
+
 def is_tiled(shape: Contraction, number: int) -> bool:
     """Whether matrix tiles fit the dimensions and types of a product, but for their order.
 

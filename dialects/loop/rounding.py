@@ -18,6 +18,10 @@ Torch's eager mode rounds there, because the result has to be stored. A fused ke
 Conversions that the program asks for do not have it, and always round.
 """
 
+FLUSHED = "lamina.flushed"
+"""Attribute of a rounding to bf16 that only matrix tiles read, which take subnormal numbers for
+zeros: it may make zeros of them, as the instruction of x86 does that rounds."""
+
 
 def is_half(kind: Attribute) -> bool:
     """Whether a type is f16 or bf16, which are computed in f32."""

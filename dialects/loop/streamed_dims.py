@@ -26,6 +26,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 
 Join = Literal["combine", "raise", "rescale"]
@@ -56,7 +57,7 @@ def streamed_dim(nests: Sequence[GenericOp]) -> Streamed | None:
         shape = Contraction.of(nest)
         if shape is not None and nest.inputs[shape.a] in made:
             wide = [d for d in shape.summed if nest.extents[d] != 1]
-            starts += [(nest, wide[0])] if len(wide) == 1 and shape.pairs is None else []
+            starts += [(nest, wide[0])] if len(wide) == 1 and has_pieces(shape) else []
     found = None if len(starts) != 1 else _along(starts[0], nests, made)
     return None if found is None else _checked(found, nests, made)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import bf16, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.linear import matmul_values
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, composed, lowers
@@ -80,7 +81,26 @@ def _weights(op: SchemaOp, b: CoreBuilder, scores: SSAValue) -> SSAValue:
 def _applied(op: SchemaOp, b: CoreBuilder, weights: SSAValue, value: SSAValue) -> SSAValue:
     """weights v, with dropout of weights if asked for."""
     p = op.arg("dropout_p")
-    return matmul_values(b, b("native_dropout", weights, p, True) if p else weights, value)
+    if p:
+        weights = b("native_dropout", weights, p, True)
+    return matmul_values(b, _as_multiplied(op, b, weights), value)
+
+
+def _as_multiplied(op: SchemaOp, b: CoreBuilder, weights: SSAValue) -> SSAValue:
+    """Weights rounded to the bf16 that values are, as torch multiplies them.
+
+    Matrix tiles multiply no others. Where there are none, what stays in a kernel is not rounded.
+    """
+    given = op.arg("value").owner
+    if not isinstance(given, SchemaOp) or IMPLICIT not in given.attributes:
+        return weights
+    if element_of(given.operands[0]) != bf16:
+        return weights
+    for kind in (bf16, element_of(weights)):
+        weights = b.cast(weights, kind)
+        assert isinstance(weights.owner, SchemaOp)
+        mark_implicit(weights.owner)
+    return weights
 
 
 def _softmax(b: CoreBuilder, scores: SSAValue) -> SSAValue:

@@ -3,6 +3,7 @@
 sum_j (e_j / s) v_j = (sum_j e_j v_j) / s: a row has fewer columns than keys, and its sum need not
 be known before the product. That holds of sums of numbers; exponentials less their maximum are at
 most 1, so that only products by elements near the largest number there is are infinite for it.
+Weights that are rounded for matrix tiles are exponentials then, which are rounded as well.
 """
 
 from __future__ import annotations
@@ -11,17 +12,25 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import GenericOp, IndexOp
-from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import ROWS, rows_of
+from lamina.dialects.loop.rounding import is_implicit
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 from lamina.passes.fusion.outline_kernels import KERNEL
 
@@ -44,7 +53,7 @@ class SinkRowFactorsPass(ModulePass):
 
 def _sink(product: GenericOp) -> None:
     shape = Contraction.of(product)
-    if shape is None or shape.pairs is not None or len(shape.summed) != 1:
+    if shape is None or len(shape.summed) != 1:
         return
     weights = product.inputs[shape.a]
     scaled = weights.owner
@@ -54,14 +63,19 @@ def _sink(product: GenericOp) -> None:
     if number is None or shape.size(shape.columns) >= shape.size(shape.summed):
         return
     terms = scaled.inputs[number]
-    if terms.type != weights.type or scaled.read_maps[number] != scaled.write_maps[0]:
+    if shape_of(terms) != shape_of(weights) or scaled.read_maps[number] != scaled.write_maps[0]:
         return
     if not _are_exponentials(terms):
         return
-    product.operands[shape.a] = terms
-    after = _scaling(scaled, number, product)
     block = product.parent_block()
     assert block is not None
+    if _rounding(scaled) is None:
+        product.operands[shape.a] = terms
+    else:
+        rounded = _rounded(scaled, terms)
+        block.insert_op_before(rounded, product)
+        product.operands[shape.a] = rounded.res[0]
+    after = _scaling(scaled, number, product)
     block.insert_op_after(after, product)
     product.res[0].replace_uses_with_if(after.res[0], lambda use: use.operation is not after)
     after.res[0].name_hint = product.res[0].name_hint
@@ -73,7 +87,8 @@ def _factored(nest: GenericOp) -> int | None:
     inner = [d for d in range(len(nest.extents)) if d not in rows_of(nest)]
     if not nest.is_pointwise or nest.sources or len(inner) != 1:
         return None
-    value: SSAValue = nest.yielded[0]
+    rounding = _rounding(nest)
+    value: SSAValue = nest.yielded[0] if rounding is None else rounding.input
     while not isinstance(value, BlockArgument):
         owner = value.owner
         assert isinstance(owner, Operation)
@@ -90,6 +105,30 @@ def _factored(nest: GenericOp) -> int | None:
             case _:
                 return None
     return None if nest.yielded[0] is value or not value.has_one_use() else value.index
+
+
+def _rounding(nest: GenericOp) -> arith.TruncFOp | None:
+    """What rounds the result of a nest to a half float unasked, if anything does."""
+    owner = nest.yielded[0].owner
+    return owner if isinstance(owner, arith.TruncFOp) and is_implicit(owner) else None
+
+
+def _rounded(scaled: GenericOp, terms: SSAValue) -> GenericOp:
+    """A nest that gives `terms` in the type of the result of `scaled`."""
+    assert isinstance(terms.type, TensorType) and isinstance(scaled.res[0].type, TensorType)
+    body = Block(arg_types=[terms.type.element_type])
+    rounding = arith.TruncFOp(body.args[0], scaled.res[0].type.element_type)  # pyright: ignore
+    asked = _rounding(scaled)
+    assert asked is not None
+    rounding.attributes |= asked.attributes
+    body.add_ops([rounding, YieldOp([rounding.result])])
+    (place,) = scaled.write_maps
+    kind = scaled.res[0].type
+    new = GenericOp(scaled.extents, [terms], [place], [place], ["store"], [kind], Region(body))
+    new.attributes[ROWS] = scaled.attributes[ROWS]
+    new.attributes["lamina.op"] = StringAttr("round")
+    new.location = scaled.location
+    return new
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -138,6 +177,12 @@ def _scaling(scaled: GenericOp, number: int, product: GenericOp) -> GenericOp:
         maps.append(write if index == number else own)
     inputs = [product.res[0] if n == number else v for n, v in enumerate(scaled.inputs)]
     body = scaled.body.clone()
+    last = body.block.last_op
+    assert last is not None
+    rounding = last.operands[0].owner
+    if isinstance(rounding, arith.TruncFOp) and is_implicit(rounding):
+        last.operands[0] = rounding.operands[0]
+        Rewriter.erase_op(rounding)
     for op in body.block.ops:
         if isinstance(op, IndexOp):
             ((dim, _),) = moved[op.dim.value.data].terms

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, bf16, f32, i
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop import GenericOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import (
     PAIRS,
     Forms,
@@ -39,6 +39,9 @@ from lamina.passes.loop.packing import copy_nest, is_constant
 
 LEAST_TERMS = TILE_TERMS
 """Terms of a sum that fill a tile: shorter ones leave most of it empty."""
+NEAR_VALUES = 16
+"""Values between two products that are looked through: scores are scaled, masked, less a maximum,
+raised, divided and rounded, each in a nest of its own."""
 LEAST_PRODUCT = 1 << 16
 """Multiplications below which tiles save less than packing for them costs."""
 
@@ -70,6 +73,7 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue]) -> bool:
         return False
     fixed = is_constant(operands[number].value, invariants)
     in_tasks = number == shape.b and operands[shape.b].step(shape.inner_column) == 1 and not fixed
+    in_tasks = in_tasks and not _shares_rows_with_product(operands[shape.a].value)
     if operands[1 - number].step(shape.summed[0]) != 1:
         operands[1 - number] = _turned_copy(shape, operands[1 - number])
     maps = [map_of(operand.forms, len(op.extents)) for operand in operands]
@@ -144,8 +148,30 @@ def _packed_read(
     if ready[shape.a] != ready[shape.b]:
         return shape.a if ready[shape.b] else shape.b
     sizes = [prod(shape_of(operand.value)) for operand in operands]
-    smaller, larger = sorted((shape.a, shape.b), key=lambda number: sizes[number])
+    smaller, larger = sorted((shape.b, shape.a), key=lambda number: sizes[number])
     return smaller if all(ready) else larger
+
+
+def _shares_rows_with_product(value: SSAValue) -> bool:
+    """Whether rows are made of another product's and of numbers of each, as softmax weights are.
+
+    The two share a kernel with tasks of a few rows: each would pack all columns anew.
+    """
+    size, scaled = prod(shape_of(value)), False
+    waiting, seen = [value], {value}
+    while waiting and len(seen) <= NEAR_VALUES:
+        owner = before_reshapes(waiting.pop()).owner
+        if not isinstance(owner, GenericOp):
+            continue
+        if Contraction.of(owner) is not None:
+            return scaled
+        for read in owner.inputs:
+            if prod(shape_of(read)) == size and read not in seen:
+                seen.add(read)
+                waiting.append(read)
+            elif isinstance(before_reshapes(read).owner, GenericOp):
+                scaled = True
+    return False
 
 
 def _ends_with_sum(shape: Contraction, operand: Operand) -> bool:

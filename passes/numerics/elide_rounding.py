@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, TensorType, UnitAttr, bf16, f32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp, YieldOp
 from lamina.dialects.loop.access import PAIRS
-from lamina.dialects.loop.rounding import is_half, is_implicit, mark_implicit
+from lamina.dialects.loop.rounding import FLUSHED, is_half, is_implicit, mark_implicit
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -41,6 +41,7 @@ class ElideRoundingPass(ModulePass):
             for place in range(len(kernel.block.ops)):
                 nest = list(kernel.block.ops)[place]
                 if isinstance(nest, GenericOp):
+                    _flush_for_tiles(nest)
                     _keep_wide(nest)
 
 
@@ -123,6 +124,17 @@ def _stays(result: SSAValue) -> bool:
         if use.index >= len(reader.inputs) or PAIRS in reader.attributes:
             return False
     return True
+
+
+def _flush_for_tiles(nest: GenericOp) -> None:
+    """Note roundings to bf16 that matrix tiles alone read."""
+    for value, result in zip(nest.yielded, nest.res, strict=True):
+        rounding = value.owner
+        readers = {use.operation for use in result.uses}
+        if not isinstance(rounding, arith.TruncFOp) or rounding.result.type != bf16 or not readers:
+            continue
+        if rounding.result.has_one_use() and all(PAIRS in reader.attributes for reader in readers):
+            rounding.attributes[FLUSHED] = UnitAttr()
 
 
 def _read_wide(reader: GenericOp) -> None:

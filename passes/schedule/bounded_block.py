@@ -15,6 +15,7 @@ from xdsl.dialects import arith
 
 from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.pairs import has_pieces
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.stages import Stage
@@ -122,7 +123,7 @@ def _step(stage: Stage, dim: int, shape: Contraction) -> int | None:
     if dim == shape.inner_column:
         return panel
     wide = [d for d in shape.summed if stage.extents[d] != 1]
-    return panel if wide == [dim] and shape.pairs is None else None
+    return panel if wide == [dim] and has_pieces(shape) else None
 
 
 def _walks_bounded(sweeps: Sequence[Sweep], dims: Mapping[Stage, int]) -> bool:

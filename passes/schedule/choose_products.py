@@ -49,6 +49,8 @@ ROW_MODE_ROWS = 32
 """The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
 STREAM_MODE_ROWS = 64
 """The same where rows are walked in blocks: all keys are read again for each block of rows."""
+TILE_STREAM_ROWS = 128
+"""The same in matrix tiles. Products with zeros, outside of bounds, take a tile of rows a block."""
 LEAST_BLOCK = 8
 """Rows that share what is read of a panel, however long they are."""
 TASKS = 16
@@ -331,7 +333,9 @@ def _block_rows(
     all_rows = [stages[0].extents[d] for d in stages[0].rows]
     rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, scratch is None
     if scratch is not None:
-        long = ROW_MODE_ROWS if stream is None else STREAM_MODE_ROWS
+        tiled = all(shape.pairs is not None for shape in products.values())
+        streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
+        long = ROW_MODE_ROWS if stream is None else streamed
         most = _shared_rows(prod(all_rows), long)
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS

@@ -152,7 +152,15 @@ class ProductTask:
         else:
             most = block if row_dim is not None else 1
             product = TileProduct(
-                stage, shape, self.memory, emit, together, row_dim, (smallest, most)
+                stage,
+                shape,
+                self.memory,
+                emit,
+                together,
+                row_dim,
+                (smallest, most),
+                terms,
+                outside=outside,
             )
             packing = product if product.packs else None
             tiles = partial(product.block, rows=limits)

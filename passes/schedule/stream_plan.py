@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.streamed_dims import Join, streamed_dim
 from lamina.passes.schedule.stages import Stage, is_temporary
 
@@ -61,7 +62,7 @@ class StreamPlan:
                 return False
             if stage in self.joins:
                 is_kept = is_temporary(stage.writes[0].memory)
-                if shape.pairs is not None or not is_kept or len(shape.columns) != 1:
+                if not has_pieces(shape) or not is_kept or len(shape.columns) != 1:
                     return False
             elif self.dims[stage] != shape.inner_column:
                 return False

@@ -9,7 +9,7 @@ NaN throughout, as exp(-inf - -inf) is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any
 
@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
@@ -32,6 +34,7 @@ from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
 from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.tile_product import TileProduct
 
 
 class StreamedProduct(RowEpilogue):
@@ -100,8 +103,11 @@ class StreamedProduct(RowEpilogue):
             self.factors = self._alloca(emit, plan.top.writes[0].element, 1)
 
     def _tile(self, stage: Stage) -> Tile:
-        row, fewest, _ = rows_of_tiles(stage, self.products[stage], self.blocks)
-        return tile_of(stage, self.products[stage], row, fewest)
+        shape = self.products[stage]
+        row, fewest, _ = rows_of_tiles(stage, shape, self.blocks)
+        if shape.pairs is not None:
+            return Tile(min(fewest, TILE_ROWS), TILE_PANEL // TILE_COLUMNS, TILE_COLUMNS)
+        return tile_of(stage, shape, row, fewest)
 
     def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:
         return emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
@@ -212,13 +218,11 @@ class StreamedProduct(RowEpilogue):
         shape, write = self.products[stage], stage.writes[0]
         panel = shape.panel or 1
         tile = self._tile(stage)
-        emitter = ProductEmitter(
-            stage, shape, self.memory, tile, limits, outside=self.bounded is not None
-        )
+        begin = self._zero_terms(emit, stage, tile, limits)
         total, form = self.memory.flat[write.memory], self.memory.layout(write)
         columns = stage.extents[shape.inner_column]
         for number in range(-(-columns // panel)):
-            start = emitter.zero_terms(emit, env, number)
+            start = begin(emit, env, number)
 
             def row(
                 inner: Emitter,
@@ -239,6 +243,19 @@ class StreamedProduct(RowEpilogue):
                 return values
 
             emit.loop(*rows, 1, [], row)
+
+    def _zero_terms(
+        self, emit: Emitter, stage: Stage, tile: Tile, limits: tuple[Index, Index]
+    ) -> Callable[[Emitter, Env, int], list[SSAValue]]:
+        """What gives the vectors of a panel with which the sums of each row begin."""
+        shape, outside = self.products[stage], self.bounded is not None
+        if shape.pairs is None:
+            emitter = ProductEmitter(stage, shape, self.memory, tile, limits, outside=outside)
+            return emitter.zero_terms
+        rows = self.blocks.fewest, self.blocks.size
+        return TileProduct(
+            stage, shape, self.memory, emit, 1, stage.rows[-1], rows, limits, outside=outside
+        ).zero_vectors
 
     def _end(self, emit: Emitter, envs: dict[Stage, Env], rows: tuple[Index, Index]) -> None:
         """Totals of weights in rows without a number or an infinity: NaN."""

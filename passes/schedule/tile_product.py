@@ -10,7 +10,6 @@ whose sums wait in scratch. A pair of tiles has a place of its own there, by the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
@@ -29,16 +28,13 @@ from lamina.dialects.loop.tiles import (
     TileStoreOp,
     TileZeroOp,
 )
-from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
-from lamina.passes.schedule.transpose import turn
-
-PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
-"""Sums of a pair of tiles by a panel."""
+from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
+from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
 
 
 @dataclass(frozen=True)
@@ -51,19 +47,7 @@ class Terms:
     last: bool
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where tiles stand: of rows `[low, high)` pair number `pair`, whose tiles begin at `starts`,
-    and of a panel `width` columns."""
-
-    rows: tuple[Index, Index]
-    pair: Index
-    starts: Sequence[Index]
-    panel: Index
-    width: int
-
-
-class TileProduct:
+class TileProduct(TileResults):
     """Emits the tiles of one contraction stage that is packed in pairs."""
 
     def __init__(
@@ -75,9 +59,16 @@ class TileProduct:
         together: int,
         row: int | None,
         rows: tuple[int, int],
+        terms: tuple[Index, Index] | None = None,
+        *,
+        outside: bool = False,
     ) -> None:
         """Tiles go along `row`, if that is no position of the task; of `rows` there are the first
-        number of those to the second. Panels that are packed here are packed `together`."""
+        number of those to the second. Panels that are packed here are packed `together`.
+
+        Only `terms` of the sum are added up, which begin at a tile and end at one or with the sum.
+        All others are products with zeros if those `outside` count as well.
+        """
         assert shape.pairs is not None
         self.stage = stage
         self.memory = memory
@@ -94,8 +85,8 @@ class TileProduct:
         self.panels: PairPanels | None = None
         if self.packs:
             self.outer: dict[int, int] = {}
-            terms = stage.extents[self.term]
-            self.panels = PairPanels(stage, shape, memory, emit, together, terms)
+            extent = stage.extents[self.term]
+            self.panels = PairPanels(stage, shape, memory, emit, together, extent)
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
@@ -103,7 +94,8 @@ class TileProduct:
             outer = shape.batch if self.turned else (*shape.batch, *shape.columns[:-1])
             self.outer = dict(zip(outer, strides, strict=False))
             self.tile_stride = strides[len(outer)]
-        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
+        # The first lanes of a vector that is stored in part may be the last ones of a panel.
+        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS + TILE_COLUMNS]))
         self.columns_first = self.sums
         if self.turned:
             self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
@@ -118,6 +110,12 @@ class TileProduct:
         if stage.extents[self.term] % TILE_TERMS:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+        self.terms: tuple[Index, Index] = terms or (0, stage.extents[self.term])
+        if terms is not None and self.block_terms < stage.extents[self.term]:
+            raise illegal(stage.op, "tile: not of a sum of which a part is added up at a time")
+        self.zeros: ZeroTerms | None = None
+        if terms is not None and outside:
+            self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.height)
 
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
@@ -154,6 +152,8 @@ class TileProduct:
         if self.turned:
             low = emit.times(emit.quotient(low, TILE_ROWS), TILE_ROWS)
         count = 2 if self.most > height else 1
+        if self.zeros is not None:
+            self._add_zero_terms(emit, env, panel, -(-width // TILE_COLUMNS))
 
         def sums(outer: Emitter, terms: Terms) -> None:
             def tiles(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -195,12 +195,10 @@ class TileProduct:
         ]
         pitch = emit.value(TILE_COLUMNS)
         begun = [
-            emit.add(
-                TileZeroOp(kind)
-                if terms.first
-                else TileLoadOp(self.waiting, emit.value(slot), pitch, kind)
-            )
-            for slot in slots
+            self._start(emit, number % across, kind)
+            if terms.first
+            else emit.add(TileLoadOp(self.waiting, emit.value(slot), pitch, kind))
+            for number, slot in enumerate(slots)
         ]
         if self.turned:
             tiles = [emit.quotient(start, TILE_ROWS) for start in starts]
@@ -212,9 +210,7 @@ class TileProduct:
             low = place.rows[0]
             places = [{self.row: start, LOCAL_ROW: emit.minus(start, low)} for start in starts]
 
-        def dots(
-            inner: Emitter, at: Index, sums: Sequence[SSAValue], *, partly: bool
-        ) -> list[SSAValue]:
+        def dots(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
             rights = [self._paired(inner, env, tile, at) for tile in tiles]
             lefts = [
                 self._direct(inner, {**env, **place, self.term: at}, number, height, partly)
@@ -229,57 +225,45 @@ class TileProduct:
             ]
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
-            return dots(inner, at, sums, partly=False)
+            return dots(inner, at, sums, False)
 
+        if terms.first and terms.last:
+            extent = self.stage.extents[self.term]
+            self._finish(emit, env, place, over_terms(emit, self.terms, extent, begun, dots))
+            return
         end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
         sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
         if terms.count % TILE_TERMS:
-            sums = dots(emit, end, sums, partly=True)
+            sums = dots(emit, end, sums, True)
         if not terms.last:
             for slot, total in zip(slots, sums, strict=True):
                 emit.run(TileStoreOp(total, self.waiting, emit.value(slot), pitch))
             return
         self._finish(emit, env, place, sums)
 
-    def _finish(self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]) -> None:
-        """Write whole sums where they belong."""
-        across = len(sums) // len(place.starts)
-        if not self.turned and self._has_panel_scratch():
-            self._store_to_scratch(emit, env, place, sums)
-            return
-        if self.turned:
-            self._turn(emit, sums, across)
-        else:
-            for number, total in enumerate(sums):
-                row, column = divmod(number, across)
-                at = row * TILE_ROWS * TILE_PANEL + column * TILE_COLUMNS
-                emit.run(TileStoreOp(total, self.sums, emit.value(at), emit.value(TILE_PANEL)))
-        for number, start in enumerate(place.starts):
-            self._store(emit, env, start, number * TILE_ROWS, place)
+    def _start(self, emit: Emitter, column: int, kind: VectorType) -> SSAValue:
+        """What the sums of a tile begin with: 0, or the products with zeros."""
+        if self.zeros is None:
+            return emit.add(TileZeroOp(kind))
+        return self.zeros.tile(emit, column)
 
-    def _has_panel_scratch(self) -> bool:
-        """Whether the sums go to scratch of the block of rows, a panel wide, in f32."""
-        write = self.stage.writes[0]
-        if write.memory not in self.memory.local_row or write.element != f32:
-            return False
-        form = self.memory.layout(write)
-        pitch = form.coefficient(LOCAL_ROW) + form.coefficient(self.row)
-        return pitch == TILE_PANEL and form.coefficient(self.column) == 1
+    def _add_zero_terms(self, emit: Emitter, env: Env, panel: Index, across: int) -> None:
+        assert self.zeros is not None
+        first = emit.times(emit.minus(panel, self.first), PANEL_TILES)
 
-    def _store_to_scratch(
-        self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]
-    ) -> None:
-        """Write tiles where an epilogue reads the sums: in rows of whole panels."""
-        write = self.stage.writes[0]
-        form, flat = self.memory.layout(write), self.memory.flat[write.memory]
-        across = len(sums) // len(place.starts)
-        for number, total in enumerate(sums):
-            row, column = divmod(number, across)
-            start = place.starts[row]
-            position: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
-            position[self.column] = emit.times(place.panel, TILE_PANEL)
-            at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
-            emit.run(TileStoreOp(total, flat, emit.value(at), emit.value(TILE_PANEL)))
+        def paired(inner: Emitter, number: int, at: Index) -> SSAValue:
+            return self._paired(inner, env, inner.plus(first, number), at)
+
+        self.zeros.add_up(emit, paired, across)
+
+    def zero_vectors(self, emit: Emitter, env: Env, panel: int) -> list[SSAValue]:
+        """What the sums of each row begin with in a panel, in vectors of the columns of a tile."""
+        if self.zeros is None:
+            return [emit.splat(FloatAttr(0.0, f32), TILE_COLUMNS)] * PANEL_TILES
+        width = min(TILE_PANEL, self.stage.extents[self.column] - panel * TILE_PANEL)
+        across = -(-width // TILE_COLUMNS)
+        self._add_zero_terms(emit, env, panel, across)
+        return self.zeros.row(emit, across)
 
     def _columns(self, emit: Emitter, panel: Index, width: int) -> list[Index]:
         """Where the tiles of a panel begin; one that would be partly empty is moved up."""
@@ -329,63 +313,3 @@ class TileProduct:
         assert self.panels is not None
         self.first = first
         self.panels.pack(emit, env, first, 0, self.stage.extents[self.term])
-
-    def _turn(self, emit: Emitter, sums: Sequence[SSAValue], across: int) -> None:
-        """Put tiles of columns by rows, `across` of them side by side, into scratch by rows."""
-        tile = TILE_ROWS * TILE_COLUMNS
-        for number, total in enumerate(sums):
-            place = emit.value(number * tile), emit.value(TILE_COLUMNS)
-            emit.run(TileStoreOp(total, self.columns_first, *place))
-        kind = VectorType(f32, [TILE_COLUMNS])
-
-        def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            start = inner.times(number, tile)
-            places = [inner.value(inner.plus(start, i * TILE_COLUMNS)) for i in range(TILE_ROWS)]
-            lines = [inner.add(vector.LoadOp(self.columns_first, [at], kind)) for at in places]
-            row, column = inner.quotient(number, across), inner.remainder(number, across)
-            at = inner.plus(
-                inner.times(row, TILE_ROWS * TILE_PANEL), inner.times(column, TILE_COLUMNS)
-            )
-            for i, line in enumerate(turn(inner, lines)):
-                target = inner.value(inner.plus(at, i * TILE_PANEL))
-                inner.run(vector.StoreOp(line, self.sums, [target]))
-            return values
-
-        emit.loop(0, len(sums), 1, [], one)
-
-    def _store(
-        self,
-        emit: Emitter,
-        env: Env,
-        start: Index,
-        kept: int,
-        place: Place,
-    ) -> None:
-        """Write those rows of a tile that are rows of the block; `kept` is where its sums begin."""
-        rows, width = place.rows, place.width
-        write = self.stage.writes[0]
-        form = self.memory.layout(write)
-        flat = self.memory.flat[write.memory]
-        unit = form.coefficient(self.column)
-        column = emit.times(place.panel, TILE_PANEL)
-        kind = VectorType(f32, [TILE_COLUMNS])
-
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            position = {**env, self.column: column, LOCAL_ROW: inner.minus(at, rows[0])}
-            position[self.row] = at
-            written = inner.linear(form, position)
-            line = inner.times(inner.plus(inner.minus(at, start), kept), TILE_PANEL)
-            for offset in range(0, width, TILE_COLUMNS):
-                missing = max(0, offset + TILE_COLUMNS - width)
-                shift = missing if self.turned else 0  # the tile was moved up
-                source = inner.value(inner.plus(line, offset + shift))
-                sums = inner.add(vector.LoadOp(self.sums, [source], kind))
-                mask = None
-                if missing:
-                    mask = first_lanes(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
-                target = inner.plus(written, offset * unit)
-                store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
-            return values
-
-        low = start if self.is_tiled else rows[0]
-        emit.loop(low, emit.least(emit.plus(start, self.height), rows[1]), 1, [], row)

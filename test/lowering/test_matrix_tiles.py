@@ -42,6 +42,7 @@ func.func @main(%a: {a}, %b: {b}{mark}) -> {c} {{
 PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
     "linear, whole tiles": ("linear", (32, 64), (32, 64), (32, 32)),
     "linear, few rows": ("linear", (3, 500), (64, 500), (3, 64)),
+    "linear, two tiles in part": ("linear", (37, 67), (50, 67), (37, 50)),
     "linear, odd": ("linear", (37, 67), (45, 67), (37, 45)),
     "linear, many rows": ("linear", (150, 40), (33, 40), (150, 33)),
     "linear, long": ("linear", (18, 1100), (17, 1100), (18, 17)),

@@ -92,3 +92,30 @@ func.func @kernel(%x: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
   }
   func.return %k0, %k1 : tensor<4xbf16>, tensor<4xf32>
 }
+
+// What matrix tiles alone read stays rounded, subnormal numbers to zero as the tiles take them.
+
+// CHECK-LABEL: @tiles
+// CHECK:       writes([d0, d1] store : tensor<16x32xbf16>)
+// CHECK:       arith.truncf %{{.*}} {lamina.implicit, lamina.flushed} : f32 to bf16
+func.func @tiles(%x: tensor<16x32xf32>, %b: tensor<2x16x16x2xbf16>) -> tensor<16x32xf32> {
+  %k = loop.kernel(%y = %x : tensor<16x32xf32>, %v = %b : tensor<2x16x16x2xbf16>) -> (tensor<16x32xf32>) {
+    %t = loop.generic (i, j) in [16, 32] reads(%y[i, j] : tensor<16x32xf32>)
+        writes([i, j] store : tensor<16x32xbf16>) {
+    ^bb0(%a: f32):
+      %r = arith.truncf %a {lamina.implicit} : f32 to bf16
+      loop.yield %r : bf16
+    }
+    %z = loop.generic (i, f, j) in [16, 32, 32]
+        reads(%t[i, j] : tensor<16x32xbf16>, %v[f floordiv 16, j floordiv 2, f mod 16, j mod 2] : tensor<2x16x16x2xbf16>)
+        writes([i, f] add : tensor<16x32xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+    ^bb0(%p: bf16, %q: bf16):
+      %l = arith.extf %p : bf16 to f32
+      %w = arith.extf %q : bf16 to f32
+      %m = arith.mulf %l, %w : f32
+      loop.yield %m : f32
+    }
+    loop.return %z : tensor<16x32xf32>
+  }
+  func.return %k : tensor<16x32xf32>
+}

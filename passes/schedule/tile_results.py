@@ -1,0 +1,153 @@
+"""Where whole sums of matrix tiles go: to scratch by panels, or row by row to where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import VectorType, f32
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TileStoreOp
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.pair_panels import first_lanes
+from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.transpose import turn
+
+PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
+"""Sums of a pair of tiles by a panel."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tiles stand: of rows `[low, high)` pair number `pair`, whose tiles begin at `starts`,
+    and of a panel `width` columns."""
+
+    rows: tuple[Index, Index]
+    pair: Index
+    starts: Sequence[Index]
+    panel: Index
+    width: int
+
+
+class TileResults:
+    """What a product in matrix tiles writes."""
+
+    stage: Stage
+    memory: Memory
+    row: int
+    column: int
+    turned: bool
+    """Whether tiles hold columns by rows."""
+    is_tiled: bool
+    """Whether tiles go along rows of the task."""
+    height: int
+    """Rows of a tile."""
+    sums: SSAValue
+    """Scratch for the sums of a pair of tiles, by rows."""
+    columns_first: SSAValue
+    """The same of sums that are turned."""
+
+    def _finish(self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]) -> None:
+        """Write whole sums where they belong."""
+        across = len(sums) // len(place.starts)
+        if not self.turned and self._has_panel_scratch():
+            self._store_to_scratch(emit, env, place, sums)
+            return
+        if self.turned:
+            self._turn(emit, sums, across)
+        else:
+            for number, total in enumerate(sums):
+                row, column = divmod(number, across)
+                at = row * TILE_ROWS * TILE_PANEL + column * TILE_COLUMNS
+                emit.run(TileStoreOp(total, self.sums, emit.value(at), emit.value(TILE_PANEL)))
+        for number, start in enumerate(place.starts):
+            self._store(emit, env, start, number * TILE_ROWS, place)
+
+    def _has_panel_scratch(self) -> bool:
+        """Whether the sums go to scratch of the block of rows, a panel wide, in f32."""
+        write = self.stage.writes[0]
+        if write.memory not in self.memory.local_row or write.element != f32:
+            return False
+        form = self.memory.layout(write)
+        pitch = form.coefficient(LOCAL_ROW) + form.coefficient(self.row)
+        return pitch == TILE_PANEL and form.coefficient(self.column) == 1
+
+    def _store_to_scratch(
+        self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]
+    ) -> None:
+        """Write tiles where an epilogue reads the sums: in rows of whole panels."""
+        write = self.stage.writes[0]
+        form, flat = self.memory.layout(write), self.memory.flat[write.memory]
+        across = len(sums) // len(place.starts)
+        for number, total in enumerate(sums):
+            row, column = divmod(number, across)
+            start = place.starts[row]
+            position: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
+            position[self.column] = emit.times(place.panel, TILE_PANEL)
+            at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
+            emit.run(TileStoreOp(total, flat, emit.value(at), emit.value(TILE_PANEL)))
+
+    def _turn(self, emit: Emitter, sums: Sequence[SSAValue], across: int) -> None:
+        """Put tiles of columns by rows, `across` of them side by side, into scratch by rows."""
+        tile = TILE_ROWS * TILE_COLUMNS
+        for number, total in enumerate(sums):
+            place = emit.value(number * tile), emit.value(TILE_COLUMNS)
+            emit.run(TileStoreOp(total, self.columns_first, *place))
+        kind = VectorType(f32, [TILE_COLUMNS])
+
+        def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            start = inner.times(number, tile)
+            places = [inner.value(inner.plus(start, i * TILE_COLUMNS)) for i in range(TILE_ROWS)]
+            lines = [inner.add(vector.LoadOp(self.columns_first, [at], kind)) for at in places]
+            row, column = inner.quotient(number, across), inner.remainder(number, across)
+            at = inner.plus(
+                inner.times(row, TILE_ROWS * TILE_PANEL), inner.times(column, TILE_COLUMNS)
+            )
+            for i, line in enumerate(turn(inner, lines)):
+                target = inner.value(inner.plus(at, i * TILE_PANEL))
+                inner.run(vector.StoreOp(line, self.sums, [target]))
+            return values
+
+        emit.loop(0, len(sums), 1, [], one)
+
+    def _store(
+        self,
+        emit: Emitter,
+        env: Env,
+        start: Index,
+        kept: int,
+        place: Place,
+    ) -> None:
+        """Write those rows of a tile that are rows of the block; `kept` is where its sums begin."""
+        rows, width = place.rows, place.width
+        write = self.stage.writes[0]
+        form = self.memory.layout(write)
+        flat = self.memory.flat[write.memory]
+        unit = form.coefficient(self.column)
+        column = emit.times(place.panel, TILE_PANEL)
+        kind = VectorType(f32, [TILE_COLUMNS])
+
+        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            position = {**env, self.column: column, LOCAL_ROW: inner.minus(at, rows[0])}
+            position[self.row] = at
+            written = inner.linear(form, position)
+            line = inner.times(inner.plus(inner.minus(at, start), kept), TILE_PANEL)
+            for offset in range(0, width, TILE_COLUMNS):
+                missing = max(0, offset + TILE_COLUMNS - width)
+                shift = missing if self.turned else 0  # the tile was moved up
+                source = inner.value(inner.plus(line, offset + shift))
+                sums = inner.add(vector.LoadOp(self.sums, [source], kind))
+                mask = None
+                if missing:
+                    mask = first_lanes(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
+                target = inner.plus(written, offset * unit)
+                store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
+            return values
+
+        low = start if self.is_tiled else rows[0]
+        emit.loop(low, emit.least(emit.plus(start, self.height), rows[1]), 1, [], row)

@@ -1,0 +1,104 @@
+"""Ranges of the terms of a product in matrix tiles: the loop over them, and what is outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.tiles import (
+    TILE_COLUMNS,
+    TILE_ROWS,
+    TILE_TERMS,
+    TileDotOp,
+    TileLoadOp,
+    TileStoreOp,
+    TileZeroOp,
+)
+from lamina.passes.schedule.emitter import Emitter, Index
+
+TileStep = Callable[[Emitter, Index, list[SSAValue], bool], list[SSAValue]]
+"""The sums after a tile of terms, and whether that is filled only in part."""
+PairedTile = Callable[[Emitter, int, Index], SSAValue]
+"""Of a panel, the tile by number that is packed in pairs, at a term."""
+
+
+def over_terms(
+    emit: Emitter,
+    terms: tuple[Index, Index],
+    extent: int,
+    sums: list[SSAValue],
+    step: TileStep,
+) -> list[SSAValue]:
+    """The sums after a step for each tile of a range of terms, of `extent` that there are.
+
+    The range begins at a tile, and ends at one or with all terms: that tile may be filled in part.
+    """
+    low, high = terms
+    rest = extent % TILE_TERMS
+
+    def full(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        return step(inner, at, values, False)
+
+    def last(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        return step(inner, at, values, True)
+
+    sums = emit.loop(low, emit.least(high, extent - rest), TILE_TERMS, sums, full)
+    if rest and high == extent and isinstance(low, int) and low < extent:
+        return last(emit, extent - rest, sums)
+    if rest:
+        return emit.loop(emit.most(low, extent - rest), high, TILE_TERMS, sums, last)
+    return sums
+
+
+class ZeroTerms:
+    """The products with zeros of what is outside of a range of terms, the same for all rows.
+
+    They are 0, and NaN in columns where an element of the packed operand is no finite number.
+    """
+
+    def __init__(self, emit: Emitter, terms: tuple[Index, Index], extent: int, height: int) -> None:
+        """Of `extent` terms those outside of `terms`; tiles have `height` rows."""
+        self.terms, self.extent, self.height = terms, extent, height
+        self.zeros = emit.add(memref.AllocaOp.get(bf16, 64, [TILE_ROWS * TILE_TERMS]))
+        self.starts = emit.add(memref.AllocaOp.get(f32, 64, [TILE_ROWS * TILE_PANEL]))
+        zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
+        for at in range(0, TILE_ROWS * TILE_TERMS, TILE_TERMS):
+            emit.run(vector.StoreOp(zero, self.zeros, [emit.value(at)]))
+
+    def add_up(self, emit: Emitter, paired: PairedTile, across: int) -> None:
+        """Those of one panel of so many tiles `across`; they wait in scratch."""
+        kind = VectorType(f32, [self.height, TILE_COLUMNS])
+        zeros = VectorType(bf16, [self.height, TILE_TERMS])
+
+        def step(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
+            left = inner.add(TileLoadOp(self.zeros, inner.value(0), inner.value(TILE_TERMS), zeros))
+            rights = [paired(inner, number, at) for number in range(across)]
+            pairs = zip(rights, sums, strict=True)
+            return [inner.add(TileDotOp(left, right, total)) for right, total in pairs]
+
+        low, high = self.terms
+        sums = [emit.add(TileZeroOp(kind)) for _ in range(across)]
+        sums = over_terms(emit, (0, low), self.extent, sums, step)
+        sums = over_terms(emit, (high, self.extent), self.extent, sums, step)
+        for number, total in enumerate(sums):
+            at, pitch = emit.value(number * TILE_COLUMNS), emit.value(TILE_PANEL)
+            emit.run(TileStoreOp(total, self.starts, at, pitch))
+
+    def tile(self, emit: Emitter, number: int) -> SSAValue:
+        """A tile of the panel at hand."""
+        kind = VectorType(f32, [self.height, TILE_COLUMNS])
+        at, pitch = emit.value(number * TILE_COLUMNS), emit.value(TILE_PANEL)
+        return emit.add(TileLoadOp(self.starts, at, pitch, kind))
+
+    def row(self, emit: Emitter, across: int) -> list[SSAValue]:
+        """A row of the panel at hand, in vectors of the columns of a tile."""
+        kind = VectorType(f32, [TILE_COLUMNS])
+        places = [emit.value(n * TILE_COLUMNS) for n in range(across)]
+        return [emit.add(vector.LoadOp(self.starts, [at], kind)) for at in places]
+
+
+__all__ = ["TileStep", "ZeroTerms", "over_terms"]
