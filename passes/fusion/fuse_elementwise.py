@@ -35,6 +35,7 @@ from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_
 from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
+from lamina.passes.loop.position_reads import is_position, settle_reads
 
 OFTEN = 16
 """Reads of each element that make up for storing and loading it once widened."""
@@ -114,11 +115,15 @@ class Rule:
         """The nest simplified, and which of its reads was number `number`."""
         before = list(op.block.args)[:number]
         new = self.bodies.tidy(op)
-        if new is not op and op in self.names:
-            self.names[new] = self.names.pop(op)
+        self.renamed(op, new)
         return new, sum(
             argument.block is new.block and bool(argument.first_use) for argument in before
         )
+
+    def renamed(self, op: GenericOp, new: GenericOp) -> None:
+        """`new` is what `op` has become."""
+        if new is not op and op in self.names:
+            self.names[new] = self.names.pop(op)
 
     def name_all(self) -> None:
         """Writes the names into the `lamina.op` of the nests, joined by `+`."""
@@ -138,18 +143,29 @@ class Rule:
 
 
 def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
-    """Compute pointwise producers inside a nest where that pays; returns the nest."""
+    """Compute pointwise producers inside a nest where that pays; returns the nest.
+
+    With what gives indices in it, indirect reads may be plain ones: others may then follow.
+    """
     number = 0
     op = share_reads(op)
-    while number < len(op.inputs):
-        fused = _try_inline(op, number, rule)
-        if fused is None:
-            number += 1
-        elif rule.bodies.is_due(fused):
-            op, number = rule.tidied(fused, number)
-        else:
-            op = fused
-    return rule.tidied(op)[0] if op.block in rule.bodies.changed else op
+    while True:
+        while number < len(op.inputs):
+            fused = _try_inline(op, number, rule)
+            if fused is None:
+                number += 1
+            elif rule.bodies.is_due(fused):
+                op, number = rule.tidied(fused, number)
+            else:
+                op = fused
+        if op.block in rule.bodies.changed:
+            op = rule.tidied(op)[0]
+        number = len(op.inputs)
+        settled = settle_reads(op)
+        if settled is op:
+            return op
+        rule.renamed(op, settled)
+        op = settled
 
 
 def _inline_widening(op: GenericOp, rule: Rule) -> None:
@@ -235,6 +251,8 @@ def _decide(
         return Decision(False, f"{MATERIALIZED}: it is stored to be read many times")
     if not padded and override(producer) is None and masks_products(producer, op, value):
         return Decision(True, "a product may leave out what a mask of positions does")
+    if not padded and override(producer) is None and is_position(producer):
+        return Decision(True, "an index that follows from the position takes no reading")
     said = decide(producer, op, value, rule.machine, padded=padded)
     return said if override(producer) else rule.bodies.bound(said, producer, op, value)
 

@@ -7,9 +7,11 @@ from need not be read or computed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.linear import Linear
@@ -27,25 +29,71 @@ def settle_choices(op: GenericOp) -> None:
     """
     if 0 in op.extents:
         return
-    forms: dict[SSAValue, Linear] = {}
+    forms = position_forms(op)
     for inner in list(op.block.ops):
         if isinstance(inner, arith.CmpiOp):
             left, right = forms.get(inner.lhs), forms.get(inner.rhs)
             if left is not None and right is not None:
                 _settle(inner, left.add(right.scale(-1)), op.extents)
-        elif (form := _form_of(inner, forms)) is not None:
+
+
+def position_forms(op: GenericOp) -> dict[SSAValue, Linear]:
+    """The values of a body that are linear in positions, indices and signed integers.
+
+    No step on the way to them overflows anywhere in the domain, which is not empty.
+    """
+    forms: dict[SSAValue, Linear] = {}
+    for inner in op.block.ops:
+        form = _form_of(inner, forms, op.extents)
+        if form is not None and _fits(form, inner.results[0].type, op.extents):
             forms[inner.results[0]] = form
+    return forms
 
 
-def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
+def _form_of(
+    op: Operation, forms: Mapping[SSAValue, Linear], extents: tuple[int, ...]
+) -> Linear | None:
     """What an op of positions gives, if it is linear in them."""
-    if isinstance(op, IndexOp):
-        return Linear.dim(op.dim.value.data)
-    if not op.results or op.results[0].type != IndexType():
-        return None
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return Linear((), op.value.value.data)
-    return linear_arithmetic(op, forms)
+    match op:
+        case IndexOp():
+            return Linear.dim(op.dim.value.data)
+        case arith.ConstantOp(value=IntegerAttr() as number):
+            return Linear((), number.value.data)
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
+            return forms.get(op.input)
+        case arith.SelectOp():
+            chosen = _choice(op.cond.owner, forms, extents)
+            return None if chosen is None else forms.get(op.lhs if chosen else op.rhs)
+        case _:
+            return linear_arithmetic(op, forms)
+
+
+def _choice(
+    condition: Operation | Block, forms: Mapping[SSAValue, Linear], extents: tuple[int, ...]
+) -> bool | None:
+    """What a condition is in the whole domain; None if that is not known, or varies."""
+    match condition:
+        case arith.ConstantOp(value=IntegerAttr() as answer):
+            return bool(answer.value.data)
+        case arith.CmpiOp():
+            left, right = forms.get(condition.lhs), forms.get(condition.rhs)
+            if left is None or right is None:
+                return None
+            difference = left.add(right.scale(-1))
+            return _answer(condition.predicate.value.data, *difference.range(extents))
+        case _:
+            return None
+
+
+def _fits(form: Linear, kind: Attribute, extents: tuple[int, ...]) -> bool:
+    """Whether a type has all numbers of a form; booleans are none."""
+    if isinstance(kind, IndexType):
+        return True
+    if not isinstance(kind, IntegerType) or kind.bitwidth == 1:
+        return False
+    limit = 1 << (kind.bitwidth - 1)
+    low, high = form.range(extents)
+    return -limit <= low and high < limit
 
 
 def _settle(op: arith.CmpiOp, difference: Linear, extents: tuple[int, ...]) -> None:

@@ -76,7 +76,9 @@ def check(module: torch.nn.Module, given: list[Tensor], *, bounded: bool = True)
     ("heads", "rows", "keys"), [(8, 64, 64), (2, 300, 300), (2, 129, 385), (2, 385, 129)]
 )
 def test_masks(mask: str, heads: int, rows: int, keys: int) -> None:
-    check(Attention(MASKS[mask]), arguments(heads, rows, keys))
+    # These admit all keys or none: the comparison is a constant, and needs no bounds.
+    is_settled = mask == "out of reach" or (mask == "prefix" and keys <= 70)
+    check(Attention(MASKS[mask]), arguments(heads, rows, keys), bounded=not is_settled)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
