@@ -171,12 +171,13 @@ def _lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptio
         return kernels_of(module, target)
     from lamina.passes.schedule.schedule_texts import schedule_texts
 
-    enters = start == "bufferized"
-    if not enters:
+    if start == "bufferized":
+        options.lower(module, start, "bufferized", target, enters=True)
+        kernels = kernels_of(module, target)
+    else:
         _lower_to_fused(module, start, target, options)
-        start = "fused"
-    kernels = kernels_of(module, target)
-    options.lower(module, start, "bufferized", target, enters=enters)
+        kernels = kernels_of(module, target)
+        options.lower(module, "fused", "bufferized", target, enters=False)
     kernels = kernels.with_schedules(schedule_texts(module))
     options.lower(module, "bufferized", "scheduled", target, enters=False)
     return kernels

@@ -183,13 +183,15 @@ def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     dtype = slot.numpy_dtype
     if prod(max(extent, 1) for extent in slot.shape) * dtype.itemsize > sys.maxsize:
         raise ArgumentError(f"{slot.name}: {slot.type_text} is more than memory can hold")
+    made = np.empty(slot.shape, dtype)  # where there is no memory, this says so at once
     if dtype.kind in "fc" or slot.dtype == "bf16":
         drawn = np.float64 if dtype in (np.float64, np.complex128) else np.float32
-        values = generator.standard_normal(slot.shape, drawn)
+        made[...] = generator.standard_normal(slot.shape, drawn)
         if dtype.kind == "c":
-            values = values + 1j * generator.standard_normal(slot.shape, drawn)
-        return np.asarray(values).astype(dtype, copy=False)
-    return generator.integers(0, 2, slot.shape, np.bool_).astype(dtype, copy=False)
+            made += 1j * generator.standard_normal(slot.shape, drawn)
+    else:
+        made[...] = generator.integers(0, 2, slot.shape, np.bool_)
+    return made
 
 
 # Results

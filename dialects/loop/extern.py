@@ -103,6 +103,8 @@ class ExternOp(IRDLOperation):
             raise VerifyException("loop.extern must make something")
         if self.callee is not None and not self.outs:
             raise VerifyException("loop.extern has a callee only where it works on memory")
+        if any(out is given for out in self.outs for given in self.inputs):
+            raise VerifyException("loop.extern writes to what it reads; its outs lie apart")
         for value in self.options.data.values():
             option(value)
 

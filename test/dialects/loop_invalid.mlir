@@ -302,3 +302,11 @@ func.func @tiles_that_do_not_fit(%m: memref<512xbf16>, %i: index) {
   func.return
 }
 // CHECK: 16 rows of 32 terms by 8 pairs of 16 columns do not make 16x16
+
+// -----
+
+func.func @extern_in_place(%x: memref<3x3xf64>) {
+  loop.extern "f" {} (%x : memref<3x3xf64>) outs(%x : memref<3x3xf64>)
+  func.return
+}
+// CHECK: loop.extern writes to what it reads; its outs lie apart

@@ -104,3 +104,8 @@ func.func private @flip(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lami
   }
   func.return
 }
+
+// -----
+
+// expected-error@below {{functions with bodies stand at module level}}
+func.func private @kernel(memref<45xf32>) attributes {lamina.kernel}

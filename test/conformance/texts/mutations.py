@@ -37,7 +37,7 @@ Mutation = Callable[[str, Random], str]
 
 
 def _tokens(text: str) -> list[str]:
-    return TOKEN.findall(text)
+    return TOKEN.findall(text) or [""]
 
 
 def _place(tokens: Sequence[str], random: Random) -> int:
