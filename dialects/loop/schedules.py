@@ -72,6 +72,11 @@ class NestSchedule(Clauses):
         BY,
         "Positions of a dimension that are done before those behind them, to stay in a cache.",
     )
+    terms: int | None = clause(
+        NUMBER,
+        "Of a product whose tasks pack its columns, `tile` of them at a time: so many terms of the "
+        "sum are packed and multiplied at a time.",
+    )
     rfactor: By | None = clause(
         BY,
         "A reduced dimension is split into so many parts, far apart, which are reduced together.",

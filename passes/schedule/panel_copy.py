@@ -30,8 +30,9 @@ class PanelCopy:
         emit: Emitter,
         lanes: int,
         together: int,
+        terms: int | None = None,
     ) -> None:
-        """`lanes` elements make a vector of a panel."""
+        """`lanes` elements make a vector of a panel; so many `terms` of it are packed, or all."""
         assert shape.panel is not None
         self.stage = stage
         self.memory = memory
@@ -43,28 +44,37 @@ class PanelCopy:
         self.source = stage.reads[shape.b]
         self.element = stage.reads[shape.a].element
         self.first: Index = 0
-        self.size = stage.extents[self.term] * self.width
+        self.low: Index = 0
+        """The first panel, and the first term, that are packed."""
+        self.terms = stage.extents[self.term] if terms is None else terms
+        self.size = self.terms * self.width
         """Elements of a panel."""
         kind = memref.AllocaOp.get(self.element, 64, [self.size * self.together])
         self.panels = emit.add(kind)
 
-    def pack(self, emit: Emitter, env: Env, first: Index) -> None:
-        """Emit the packing of as many panels as are packed together, from panel `first` on."""
-        self.first = first
+    def pack(
+        self, emit: Emitter, env: Env, first: Index, low: Index = 0, count: int | None = None
+    ) -> None:
+        """Emit the packing of as many panels as are packed together, from panel `first` on.
+
+        Of each all terms are packed, or `count` from `low` on.
+        """
+        self.first, self.low = first, low
+        terms = self.terms if count is None else count
         along_columns = self.source.stride(self.column) == 1
 
         def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            self._turn_panel(inner, env, number)
+            self._turn_panel(inner, env, number, terms)
             return values
 
         if along_columns:
-            self._copy_lines(emit, env)
+            self._copy_lines(emit, env, terms)
         else:
             emit.loop(0, self.together, 1, [], one)
 
     def _start(self, emit: Emitter, env: Env, column: Index, term: Index) -> Index:
-        form = self.memory.layout(self.source)
-        return emit.linear(form, {**env, self.column: column, self.term: term})
+        form, place = self.memory.layout(self.source), emit.plus(self.low, term)
+        return emit.linear(form, {**env, self.column: column, self.term: place})
 
     def _load(self, emit: Emitter, at: Index, mask: SSAValue | None) -> SSAValue:
         """Neighbouring elements as the product takes them."""
@@ -78,7 +88,7 @@ class PanelCopy:
         kind = VectorType(i1, [self.lanes])
         return emit.add(vector.CreateMaskOp.create(operands=[emit.value(on)], result_types=[kind]))
 
-    def _copy_lines(self, emit: Emitter, env: Env) -> None:
+    def _copy_lines(self, emit: Emitter, env: Env, terms: int) -> None:
         """Each position of the sum in turn, across all panels."""
         columns = self.stage.extents[self.column]
         start = emit.times(self.first, self.width)
@@ -95,11 +105,10 @@ class PanelCopy:
                 inner.run(vector.StoreOp(row, self.panels, [inner.value(at)]))
             return values
 
-        emit.loop(0, self.stage.extents[self.term], 1, [], line)
+        emit.loop(0, terms, 1, [], line)
 
-    def _turn_panel(self, emit: Emitter, env: Env, number: Index) -> None:
+    def _turn_panel(self, emit: Emitter, env: Env, number: Index, terms: int) -> None:
         """One panel, whose columns are read along the sum."""
-        terms = self.stage.extents[self.term]
         whole = terms - terms % self.lanes
         base = emit.times(number, self.size)
         start = emit.times(emit.plus(self.first, number), self.width)

@@ -308,6 +308,8 @@ class ProductEmitter:
         if self.packing is not None:
             panel = emit.minus(panel, self.packing.first)
         at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
+        if self.packing is not None:
+            at = emit.minus(at, emit.times(self.packing.low, self.tile.panel))
         for packed_dim, stride in self.packed_strides.items():
             if packed_dim in env:
                 at = emit.plus(at, emit.times(env[packed_dim], stride))

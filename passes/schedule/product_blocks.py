@@ -18,6 +18,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START, Stage
@@ -49,9 +50,13 @@ class ProductBlocks(ProductEmitter):
         rows: int,
         panels: int,
         terms: int,
+        packing: PanelCopy | None = None,
     ) -> None:
-        """Tiles go along dimension `row`; so many `terms` of the sum are a block."""
-        super().__init__(stage, shape, memory, tile)
+        """Tiles go along dimension `row`; so many `terms` of the sum are a block.
+
+        `packing` packs that much of the panels, where the task does so itself.
+        """
+        super().__init__(stage, shape, memory, tile, packing=packing)
         self.row, self.size = row, terms
         (self.term,) = self.summed
         slots = -(-rows // tile.rows) * tile.rows
@@ -117,10 +122,22 @@ class ProductBlocks(ProductEmitter):
 
             return body
 
-        stop = emit.least(panels[1], whole) if terms.is_last else panels[1]
-        emit.loop(panels[0], stop, 1, [], panel(masked=False))
-        if terms.is_last:
-            emit.loop(emit.most(panels[0], stop), panels[1], 1, [], panel(masked=True))
+        def walk(inner: Emitter, first: Index, last: Index) -> None:
+            stop = inner.least(last, whole) if terms.is_last else last
+            inner.loop(first, stop, 1, [], panel(masked=False))
+            if terms.is_last:
+                inner.loop(inner.most(first, stop), last, 1, [], panel(masked=True))
+
+        def group(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            assert self.packing is not None
+            self.packing.pack(inner, env, at, terms.low, terms.count)
+            walk(inner, at, inner.plus(at, self.packing.together))
+            return values
+
+        if self.packing is None:
+            walk(emit, *panels)
+        else:
+            emit.loop(*panels, self.packing.together, [], group)
 
     def _panel(
         self,

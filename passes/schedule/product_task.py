@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
+from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
@@ -121,7 +122,7 @@ class ProductTask:
             padded = self._padded_scratch(stage)
             sums.emit_task(emit, env, limits, panels[0], then, padded=padded)
             return
-        if shape.pairs is None and not shape.task_packed and stage.schedule.tile is not None:
+        if shape.pairs is None and sum_block(stage, shape) is not None:
             sums = self._product_blocks(emit, stage, row_dim, extra, together, smallest)
             whole = stage.extents[shape.inner_column] // shape.panel
             if self._padded_scratch(stage):
@@ -257,7 +258,8 @@ class ProductTask:
         smallest: int,
     ) -> ProductBlocks:
         """A product in register tiles whose sum is taken in blocks."""
-        shape, block = self.products[stage], stage.schedule.tile
+        shape = self.products[stage]
+        block = sum_block(stage, shape)
         assert block is not None
         summed = summed_dims(stage, shape)
         tile = tile_of(stage, shape, row, smallest)
@@ -269,11 +271,13 @@ class ProductTask:
         ):
             raise illegal(
                 stage.op,
-                "tile: of its only summed dimension, where rows are one dimension, tasks take "
-                "ranges of panels, and tiles are of vectors",
+                "tile, terms: of the only summed dimension, where rows are one dimension, tasks "
+                "take ranges of panels, and tiles are of vectors",
             )
+        packing = self._panel_copy(emit, stage, panels) if shape.task_packed else None
+        rows, terms = self.blocks.size, block.count
         return ProductBlocks(
-            stage, shape, self.memory, emit, tile, row, self.blocks.size, panels, block.count
+            stage, shape, self.memory, emit, tile, row, rows, panels, terms, packing
         )
 
     def _tile_blocks(
@@ -309,11 +313,20 @@ class ProductTask:
                 f"tile: of d{column}, so many panels of {shape.panel} that they divide {panels}",
             )
         lanes = 1 if vectorize is None else vectorize.count
-        return PanelCopy(stage, shape, self.memory, emit, lanes, together)
+        terms = stage.schedule.terms
+        return PanelCopy(stage, shape, self.memory, emit, lanes, together, terms)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
         return False
+
+
+def sum_block(stage: Stage, shape: Contraction) -> By | None:
+    """The summed dimension of a product, and the terms of it that are a block; None for all."""
+    schedule = stage.schedule
+    if not shape.task_packed:
+        return schedule.tile
+    return None if schedule.terms is None else By(shape.summed[0], schedule.terms)
 
 
 def panel_count(stage: Stage, shape: Contraction) -> int:
@@ -351,6 +364,7 @@ def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> T
         cache_read=schedule.cache_read,
         nontemporal=schedule.nontemporal,
         tile=schedule.tile,
+        terms=schedule.terms if shape.task_packed else None,
     )
     if schedule != meant:
         raise illegal(stage.op, "of a packed product: vectorize, unroll, jam, cache_read")
