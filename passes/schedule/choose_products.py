@@ -37,7 +37,7 @@ from lamina.passes.schedule.product_kernel import (
     products_of,
     stream_of,
 )
-from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
+from lamina.passes.schedule.product_task import Blocks, rows_of_tiles, sum_block
 from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
@@ -77,6 +77,9 @@ MIN_PANELS = 4
 MOST_TOGETHER = 4
 """Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
 256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
+PACKED_TERMS = 128
+"""Terms that it packs of so many panels where all of them are too large to stay near: 64 KiB of
+f32. Products of 8 rows by 4096x4096 take 0.43 of the time so, and of 64 rows 0.56."""
 COPY_BYTES = 1 << 19
 """A larger copy has left the caches before its next panel, and would not fit the stack."""
 
@@ -130,7 +133,8 @@ def choose_products(
             _choose_packing(stage, shape, tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None:
             _choose_sum_blocks(stage, shape, blocks)
-        if panel_mode and (terms := _sum_block(stage, shape, target)) is not None:
+        terms = _sum_block(stage, shape, target) if panel_mode else None
+        if terms is not None and not shape.task_packed:
             decide(stage, tile=By(summed_dims(stage, shape)[0], terms))
         if shape.pairs is None:
             _choose_tile(stage, shape, blocks, memory, target)
@@ -165,7 +169,7 @@ def _choose_tile(
     if row is not None:
         decide(stage, jam=By(row, height))
         block = blocks.size if blocks.is_blocked else stage.extents[row]
-        terms = None if stage.schedule.tile is None or shape.task_packed else stage.schedule.tile
+        terms = sum_block(stage, shape)
         if not extra and _gains_copy(stage, shape, row, memory, block, terms):
             decide(stage, cache_read=(shape.a,))
 
@@ -177,10 +181,12 @@ def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Targe
         return
     size = stage.reads[shape.a].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
     panels = -(-stage.extents[shape.inner_column] // panel) // splits
-    fitting = target.l2_bytes // 4 // (shape.size(shape.summed) * panel * size)
+    terms = _sum_block(stage, shape, target)
+    length = shape.size(shape.summed) if terms is None else terms
+    fitting = target.l2_bytes // 4 // (length * panel * size)
     most = max(1, min(panels, fitting, MOST_TOGETHER))
     together = next(n for n in range(most, 0, -1) if panels % n == 0)
-    decide(stage, tile=By(shape.inner_column, together * panel))
+    decide(stage, tile=By(shape.inner_column, together * panel), terms=terms)
 
 
 def _choose_sum_blocks(stage: Stage, shape: Contraction, blocks: Blocks) -> None:
@@ -213,16 +219,20 @@ def _sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     Those of a panel fill the nearest cache at most, and rounding errors grow with them (`CHAIN`).
     """
     summed = summed_dims(stage, shape)
-    if shape.pairs is not None or shape.task_packed or shape.panel is None:
-        return None
-    if len(summed) != 1:
+    if shape.pairs is not None or shape.panel is None or len(summed) != 1:
         return None
     alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
     if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):
         return None
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     row_bytes, terms = shape.panel * bits // 8, stage.extents[summed[0]]
-    if terms * row_bytes <= target.l2_bytes // LONG_PANEL or target.lanes(bits) == 1:
+    if target.lanes(bits) == 1:
+        return None
+    if shape.task_packed:
+        in_lines = stage.reads[shape.b].stride(shape.inner_column) == 1
+        small = terms * row_bytes * MOST_TOGETHER <= target.l2_bytes // 4
+        return None if small or not in_lines else PACKED_TERMS
+    if terms * row_bytes <= target.l2_bytes // LONG_PANEL:
         return None
     most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
     size = -(-terms // -(-terms // most))
@@ -343,7 +353,8 @@ def _block_rows(
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
     blocked = [_sum_block(*product, target) for product in products.items()]
     if panel_mode and blocked[0] is not None:
-        most = min(PACKED_TASK_ROWS, target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8))
+        fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
+        most = min(PACKED_TASK_ROWS, fitting)
     sums = (
         (SUM_BLOCK if panel_mode and _is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
