@@ -30,7 +30,6 @@ TARGET_PASSES = frozenset(
         "merge-siblings",
         "fuse-column-sums",
         "merge-small-kernels",
-        "pack-in-tasks",
         "pack-contractions",
         "pair-results",
         "choose-schedule",

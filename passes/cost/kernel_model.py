@@ -14,7 +14,6 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import REPACKED, Contraction
 from lamina.passes.cost.fusion_cost import value_bytes, work
@@ -50,18 +49,13 @@ def serial_seconds(machine: Roofline) -> float:
     return 2 * machine.barrier_seconds
 
 
-def packs_in_tasks(shape: Contraction, target: Target) -> bool:
+def packs_in_tasks(shape: Contraction) -> bool:
     """Whether tasks had better pack the panels that they multiply than a kernel in front of them.
 
-    They do so for each block of rows anew, and keep a panel near meanwhile.
+    They do so for each block of rows anew, and keep what they have packed near meanwhile: of long
+    sums, a block of terms.
     """
-    kind = shape.op.written_types[0]
-    bits = kind.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    row_bytes = shape.size(shape.summed) * bits // 8
-    near = target.l2_bytes // 2
-    if row_bytes * (shape.panel or 1) > near:
-        return False
-    return shape.size(shape.rows) <= TASK_PACKINGS * min(PACKED_TASK_ROWS, near // row_bytes)
+    return shape.size(shape.rows) <= TASK_PACKINGS * PACKED_TASK_ROWS
 
 
 def seconds(nests: Sequence[GenericOp], machine: Roofline) -> float:

@@ -17,7 +17,6 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import (
     TASK_PACKED,
@@ -41,25 +40,22 @@ from lamina.passes.loop.loop_rewriting import rebuild
 class PackInTasksPass(ModulePass):
     """Let the tasks of products pack what a kernel in front of them packs.
 
-    Whether few enough blocks of rows read it is decided for `target`.
+    They do where few enough blocks of rows read it.
     """
 
     name = "pack-in-tasks"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.parse(self.target)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 for kernel in list(function.body.block.ops):
                     if isinstance(kernel, KernelOp):
-                        _pack(kernel, target)
+                        _pack(kernel)
 
 
-def _pack(kernel: KernelOp, target: Target) -> None:
+def _pack(kernel: KernelOp) -> None:
     shape = _lone_product(kernel)
-    if shape is None or not packs_in_tasks(shape, target):
+    if shape is None or not packs_in_tasks(shape):
         return
     given = shape.op.inputs[shape.b]
     if given not in kernel.block.args or given.has_more_than_one_use():

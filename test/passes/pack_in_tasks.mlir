@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"},fuse-elementwise{target="x86-64-v4"},fuse-kernels{target="x86-64-v4"},pack-in-tasks{target="x86-64-v4"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"},fuse-elementwise{target="x86-64-v4"},fuse-kernels{target="x86-64-v4"},pack-in-tasks' --split-input-file | filecheck %s
 
 // Few rows: tasks turn the weight of a linear layer where it stands, and widen it.
 func.func @linear(%x: tensor<20x70xf32>, %b: tensor<45x70xf16>) -> tensor<20x45xf32> {

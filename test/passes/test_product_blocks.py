@@ -30,19 +30,23 @@ def numbers(*shape: int, kind: type = np.float32) -> np.ndarray:
     return rng.integers(-4, 5, shape).astype(kind)
 
 
-def blocked(text: str, terms: int, rows: int, columns: int, copies: bool, target: str) -> str:
-    """The schedule of the product kernel with its sum in blocks of `terms`."""
+def blocked(
+    text: str, height: int, terms: int, rows: int, columns: int, copies: bool, target: str
+) -> str:
+    """The schedule of a product of `height` rows with its sum in blocks of `terms`."""
+    fewest = height % rows or rows
     module = lamina.compile(text, target=target, cache=False)
-    kernel = next(k for k in module.kernels if "#loop.products" in k.schedule)
-    split = f", columns = {columns}" if columns > 1 else ""
-    at = ", compute_at = panel" if "compute_at" in kernel.schedule else ""
-    nests = kernel.schedule.partition("#loop.schedule<")[2]
+    kernel = next(k for k in module.kernels if "#loop.products" in (k.schedule or ""))
+    chosen = kernel.schedule or ""
+    split = f", columns = {columns}"
+    at = ", compute_at = panel" if "compute_at" in chosen else ""
+    nests = chosen.partition("#loop.schedule<")[2]
     first, _, rest = nests.partition(">")
     own = ", ".join(
         clause for clause in first.split(", ") if clause.split(" ")[0] in ("vectorize", "unroll")
     )
     reads = ", cache_read = [0]" if copies else ", cache_read = []"
-    own += f", jam = d0 x {min(rows, 5)}, tile = d2 x {terms}{reads}"
+    own += f", jam = d0 x {min(fewest, 5)}, tile = d2 x {terms}{reads}"
     return f"{kernel.name}=[#loop.products<block = {rows}{split}{at}>, #loop.schedule<{own}>{rest}"
 
 
@@ -54,11 +58,11 @@ Shape = tuple[int, int, int]
 @pytest.mark.parametrize(
     ("shape", "terms", "rows", "columns"),
     [
-        ((64, 9000, 64), 192, 64, 1),
-        ((37, 8500, 45), 256, 20, 1),
-        ((37, 8500, 64), 8500, 37, 2),
-        ((13, 8200, 96), 100, 13, 3),
-        ((40, 8300, 33), 7, 11, 1),
+        ((1040, 900, 64), 192, 64, 1),
+        ((1037, 500, 45), 256, 20, 1),
+        ((1037, 300, 64), 300, 1037, 2),
+        ((1026, 401, 96), 100, 13, 3),
+        ((1040, 83, 33), 7, 11, 1),
     ],
 )
 @pytest.mark.parametrize("bias", [False, True])
@@ -67,7 +71,7 @@ def test_every_term_once(
 ) -> None:
     m, k, n = shape
     text = program(m, k, n, "f32", bias=bias)
-    name, _, schedule = blocked(text, terms, rows, columns, copies, target).partition("=")
+    name, _, schedule = blocked(text, m, terms, rows, columns, copies, target).partition("=")
     if columns > 1 and -(-n // 32) % columns:
         columns = 1
     made = lamina.compile(text, target=target, schedules={name: schedule}, cache=False)
@@ -76,12 +80,20 @@ def test_every_term_once(
     np.testing.assert_array_equal(made(*((a, b, d) if bias else (a, b))), expected)
 
 
-@pytest.mark.parametrize("shape", [(300, 20000, 70), (64, 65536, 64), (257, 17000, 129)])
+@pytest.mark.parametrize(
+    ("shape", "clause"),
+    [
+        ((300, 20000, 70), "terms ="),
+        ((64, 65536, 64), "terms ="),
+        ((257, 17000, 129), "terms ="),
+        ((1100, 9000, 40), "tile = d2 x"),
+    ],
+)
 @pytest.mark.parametrize("element", ["f32", "f64"])
-def test_long_sums_are_taken_in_blocks(shape: Shape, element: str) -> None:
+def test_long_sums_are_taken_in_blocks(shape: Shape, clause: str, element: str) -> None:
     m, k, n = shape
     made = lamina.compile(program(m, k, n, element, bias=False), cache=False)
-    assert "tile = d2 x" in made.kernels.schedules()
+    assert clause in made.kernels.schedules()
     kind = np.float32 if element == "f32" else np.float64
     a, b = numbers(m, k, kind=kind), numbers(k, n, kind=kind)
     np.testing.assert_array_equal(made(a, b), a @ b)
@@ -89,8 +101,50 @@ def test_long_sums_are_taken_in_blocks(shape: Shape, element: str) -> None:
 
 @pytest.mark.parametrize("dim", ["d0", "d1"])
 def test_blocks_are_of_the_sum(dim: str) -> None:
-    text = program(64, 9000, 64, "f32", bias=False)
-    name, _, schedule = blocked(text, 192, 64, 1, False, "x86-64-v4").partition("=")
+    text = program(1040, 900, 64, "f32", bias=False)
+    name, _, schedule = blocked(text, 1040, 192, 64, 1, False, "x86-64-v4").partition("=")
     wrong = schedule.replace("tile = d2", f"tile = {dim}")
     with pytest.raises(InputError, match="of the only summed dimension"):
         lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "terms", "panels"),
+    [
+        ((8, 300, 256), 128, 4),
+        ((37, 257, 70), 64, 1),
+        ((13, 1000, 64), 7, 2),
+        ((20, 130, 129), 130, 1),
+        ((20, 129, 33), 128, 2),
+    ],
+)
+@pytest.mark.parametrize("bias", [False, True])
+def test_tasks_pack_blocks(
+    shape: Shape, terms: int, panels: int, copies: bool, turned: bool, bias: bool, target: str
+) -> None:
+    m, k, n = shape
+    text = program(m, k, n, "f32", bias=bias)
+    if turned:
+        text = text.replace(f"tensor<{k}x{n}xf32>", f"tensor<{n}x{k}xf32>").replace(
+            "%p = core_aten.mm.default(%a, %b)",
+            f"%t = core_aten.permute.default(%b, dims = [1, 0]) : (tensor<{n}x{k}xf32>) -> "
+            f"tensor<{k}x{n}xf32>\n      %p = core_aten.mm.default(%a, %t)",
+        )
+        text = text.replace(
+            f"(tensor<{m}x{k}xf32>, tensor<{n}x{k}xf32>) ->",
+            f"(tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) ->",
+        )
+    rows = min(m, 16)
+    name, _, schedule = blocked(text, m, terms, rows, 1, copies, target).partition("=")
+    width = 32 if target == "host" else 16
+    several = f"tile = d1 x {panels * 32}, " if not turned and width == 32 else ""
+    schedule = schedule.replace(f"tile = d2 x {terms}", f"{several}terms = {terms}")
+    made = lamina.compile(text, target=target, schedules={name: schedule}, cache=False)
+    assert f"terms = {terms}" in made.kernels.schedules()
+    a, b, d = numbers(m, k), numbers(k, n), numbers(m, n)
+    expected = np.maximum(a @ b, d) if bias else a @ b
+    given = np.ascontiguousarray(b.T) if turned else b
+    np.testing.assert_array_equal(made(*((a, given, d) if bias else (a, given))), expected)
