@@ -109,6 +109,27 @@ class ExternOp(IRDLOperation):
             option(value)
 
 
+def signature_fault(text: str) -> str | None:
+    """What keeps a text from being the signature of a call, or None."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return "it is no JSON"
+    kinds = {"kernel": str, "options": dict, "inputs": list, "results": list}
+    if not isinstance(said, dict):
+        return f"it is no object of {', '.join(kinds)}"
+    for name, kind in kinds.items():
+        if not isinstance(said.get(name), kind):
+            return f"'{name}' is no {kind.__name__} in it"
+    for operand in (*said["inputs"], *said["results"]):
+        match operand:
+            case [str(), [*shape]] if all(type(n) is int and n >= 0 for n in shape):
+                continue
+            case _:
+                return f"{json.dumps(operand)} is no element type with a shape"
+    return None
+
+
 def option(value: Attribute) -> Option:
     """An option as a Python value. Raises VerifyException for what none can be."""
     match value:

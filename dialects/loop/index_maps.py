@@ -10,6 +10,9 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.body_ops import Shaped
 from lamina.dialects.loop.linear import Linear, linear, value_range
 
+FARTHEST = 1 << 59
+"""No index of a padded read lies farther from its tensor, whose size it is multiplied by."""
+
 
 def verify_map(
     what: str,
@@ -32,14 +35,18 @@ def verify_map(
         raise VerifyException(
             f"{op}: the map of {what} gives {len(index_map.results)} indices for {shaped}"
         )
-    if padded or 0 in extents:
+    if 0 in extents:
         return
     for axis, (expr, extent) in enumerate(zip(index_map.results, shape, strict=True)):
         if isinstance(expr, AffineDimExpr):
             low, high = 0, extents[expr.position] - 1
         else:
             low, high = value_range(expr, extents)
-        if low < 0 or high >= extent:
+        if max(-low, high) > FARTHEST:
+            raise VerifyException(
+                f"{op}: index {axis} of {what} runs over [{low}, {high}], beyond 2^59"
+            )
+        if not padded and (low < 0 or high >= extent):
             raise VerifyException(
                 f"{op}: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"

@@ -27,6 +27,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.loop.extern import signature_fault
 from lamina.passes.refusal import invalid
 
 LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled")
@@ -247,6 +248,9 @@ def _verify_kind(declared: Declared, layer: str) -> None:
         raise declared.refuse(f"of kind {declared.kind} it needs {word}{kind}, not {given}")
     if declared.kind == "extern" and "lamina.signature" not in declared.entries:
         raise declared.refuse("of kind extern it needs lamina.signature")
+    signature = declared.entries.get("lamina.signature")
+    if isinstance(signature, StringAttr) and (fault := signature_fault(signature.data)):
+        raise declared.refuse(f"lamina.signature: {fault}")
 
 
 def _allowed(place: str, layer: str) -> list[str]:

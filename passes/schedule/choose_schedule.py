@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
     NestSchedule,
@@ -130,6 +131,10 @@ def _choose_stores(stage: Stage, past: frozenset[SSAValue]) -> None:
 def _verify_lanes(stage: Stage, target: Target) -> None:
     """Raises InputError for vectors of more lanes than the target has."""
     vectors, most = stage.schedule.vectorize, target.lanes(element_bits([stage], target))
+    shape = Contraction.of(stage.op)
+    if shape is not None and shape.panel is not None:
+        # only the tail of a line is masked, which bytes without masks of their own can bear
+        most = target.lanes(stage.writes[0].element.bitwidth)  # pyright: ignore
     if vectors is not None and vectors.count > most:
         raise illegal(
             stage.op, f"vectorize: {vectors.count} lanes; target {target.name} has {most}"

@@ -310,3 +310,14 @@ func.func @extern_in_place(%x: memref<3x3xf64>) {
   func.return
 }
 // CHECK: loop.extern writes to what it reads; its outs lie apart
+
+// -----
+
+func.func @far_pad(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%x[i - 99999999999999999999999] pad 0.0 : f32 : tensor<8xf32>) writes([i] store : tensor<8xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: index 0 of read 0 runs over [-99999999999999999999999, -99999999999999999999992], beyond 2^59

@@ -123,7 +123,7 @@ func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
 
 // The code behind an argument is made for its signature, and for no other call.
 // CHECK: loop.extern: %f has another lamina.signature
-func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{}"}) attributes {lamina.entry} {
+func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{\22inputs\22: [], \22kernel\22: \22f\22, \22options\22: {}, \22results\22: []}"}) attributes {lamina.entry} {
   loop.extern "linalg.inv" {}(%x : memref<3x3xf64>) outs(%y : memref<3x3xf64>) through %f : memref<1xi8>
   func.return
 }
@@ -181,5 +181,12 @@ func.func private @kernel(%x: memref<3x3xf64>, %y: memref<3x3xf64>, %f: memref<1
 // CHECK: loop.poll: calls through no argument of kind poll
 func.func @main(%x: memref<3x3xf64>, %f: memref<1xi8>) attributes {lamina.entry} {
   loop.poll through %f : memref<1xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: argument 1 of @main: lamina.signature: 'kernel' is no str in it
+func.func @main(%x: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{}"}) attributes {lamina.entry} {
   func.return
 }
