@@ -26,7 +26,8 @@ OPTIMIZERS: dict[str, type[optim.Optimizer]] = {
 }
 
 SKIPPED = (optim.Adafactor, optim.SparseAdam)
-"""Dynamo leaves these to eager mode: a number is read within a `with`, gradients are sparse."""
+"""Dynamo leaves these to eager mode: a number is read within a `with`, gradients are sparse. So it
+does, with any back end, where `fused=True` asks for torch's own kernels."""
 
 FLAGS: dict[str, list[Any]] = {
     "foreach": [True, False],
@@ -134,7 +135,7 @@ def test_steps_are_those_of_eager_mode(
                 return
             step()
     torch.testing.assert_close(ours.state(), eager.state())
-    assert seen or kind in SKIPPED
+    assert seen or kind in SKIPPED or "fused" in variant
 
 
 def test_compiling_computes_nothing() -> None:
