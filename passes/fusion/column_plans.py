@@ -74,7 +74,24 @@ def column_plan(
         return Refusal("one sums over what are no rows of the other") if shared else None
     if not _edges_agree(walkers, kernel, nest, found):
         return Refusal("one needs other rows of what the other makes")
+    if not _kept_rows_stand_alone(nest, found):
+        return Refusal("rows share an axis of the sums with other dimensions")
     return found
+
+
+def _kept_rows_stand_alone(nest: GenericOp, plan: ColumnPlan) -> bool:
+    """Whether each row that is not summed over has an axis of every result for itself.
+
+    What joins the sums of tasks reads that axis, and would meet the rows of others.
+    """
+    kept = [d for d, summed in zip(plan.dims, plan.summed, strict=True) if not summed]
+    for index_map in nest.write_maps:
+        forms = forms_of(index_map, nest.extents)
+        if forms is None:
+            return False
+        if any(form.coefficient(d) and form != Linear.dim(d) for form in forms for d in kept):
+            return False
+    return True
 
 
 def _meetings(
