@@ -26,13 +26,13 @@ import torch
 import lamina
 from bench.kernel_table import KERNELS, Kernel
 from bench.network_kernel_table import NETWORK_KERNELS
-from bench.timing import Timing, format_seconds, interleave
+from bench.timing import Comparison, format_seconds, interleave
 
 PEERS = ("eager", "inductor", "xla", "numpy")
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Comparison):
     """What one kernel took, ours and the peers' (by name), and the largest relative difference.
 
     `bandwidth` is that of a copy: measured beside the kernel if its data are beyond the caches.
@@ -41,8 +41,6 @@ class Result:
     kernel: Kernel
     traffic: int
     bandwidth: float
-    ours: Timing
-    peers: dict[str, Timing]
     difference: float
 
     @property
@@ -54,16 +52,6 @@ class Result:
     def is_beyond_caches(self) -> bool:
         """Whether memory bounds the kernel, and its data are in no cache."""
         return _is_beyond_caches(self.kernel, self.traffic)
-
-    @property
-    def fastest(self) -> str:
-        """The peer with the best time."""
-        return min(self.peers, key=lambda name: self.peers[name].best)
-
-    @property
-    def ratio(self) -> float:
-        """The fastest peer's best time over ours: above 1, Lamina is faster."""
-        return self.peers[self.fastest].best / self.ours.best
 
 
 class _Module(torch.nn.Module):
@@ -122,7 +110,7 @@ def measure(kernel: Kernel, peers: Sequence[str], seconds: float, bandwidth: flo
     if copies:
         bandwidth = copied / min(timings.pop(name).best for name in copies)
     difference = max(_difference(a, e) for a, e in zip(actual, expected, strict=True))
-    return Result(kernel, traffic, bandwidth, timings.pop("lamina"), timings, difference)
+    return Result(timings.pop("lamina"), timings, kernel, traffic, bandwidth, difference)
 
 
 def _has(kernel: Kernel, peer_name: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import lamina
-from bench.timing import Timing, format_seconds, interleave
+from bench.timing import Comparison, format_seconds, interleave
 
 SQUARES = (64, 128, 256, 512, 1024, 2048)
 LONG = (4096, 16384, 65536)
@@ -44,28 +44,16 @@ _Product = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Comparison):
     """What one shape took, ours and the peers', and our largest error by the largest element."""
 
     shape: tuple[int, int, int]
-    ours: Timing
-    peers: dict[str, Timing]
     error: float
 
     @property
     def name(self) -> str:
         """As on the command line."""
         return "x".join(map(str, self.shape))
-
-    @property
-    def fastest(self) -> str:
-        """The peer with the best time."""
-        return min(self.peers, key=lambda name: self.peers[name].best)
-
-    @property
-    def ratio(self) -> float:
-        """The fastest peer's best time over ours: above 1, Lamina is faster."""
-        return self.peers[self.fastest].best / self.ours.best
 
     def rate(self) -> float:
         """Of ours, in GF/s."""
@@ -105,7 +93,7 @@ def measure(shape: tuple[int, int, int], seconds: float) -> Row:
     if find_spec("jax") is not None:
         functions["xla"] = _by_xla(pairs)
     timings = interleave(functions, seconds=seconds)
-    return Row(shape, timings.pop("lamina"), timings, error)
+    return Row(timings.pop("lamina"), timings, shape, error)
 
 
 def _by_xla(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Callable[[], Any]:

@@ -22,6 +22,24 @@ class Timing:
         return f"{format_seconds(self.best)} / {format_seconds(self.median)}"
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Our time and the peers', by name."""
+
+    ours: Timing
+    peers: Mapping[str, Timing]
+
+    @property
+    def fastest(self) -> str:
+        """The peer with the best time."""
+        return min(self.peers, key=lambda name: self.peers[name].best)
+
+    @property
+    def ratio(self) -> float:
+        """The fastest peer's best time over ours: above 1, Lamina is faster."""
+        return self.peers[self.fastest].best / self.ours.best
+
+
 def interleave(
     functions: Mapping[str, Callable[[], object]], *, seconds: float = 3.0, least: int = 5
 ) -> dict[str, Timing]:

@@ -11,19 +11,17 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.utils.exceptions import VerifyException
 
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.modifications import modification
 from lamina.passes.memory.plan_scratch import stack_bytes
-from lamina.passes.schedule.alternatives import alternatives
+from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
 from lamina.passes.schedule.schedule_texts import give_schedules, parse_schedule, schedule_texts
@@ -130,10 +128,8 @@ def _next_trial(trials: _Trials, kernels: Mapping[str, _Kernel]) -> dict[str, st
 def _alternatives(text: str) -> Iterator[str]:
     entries = list(parse_schedule(text, Context()))
     for number, entry in enumerate(entries):
-        for other in alternatives(entry.data):  # pyright: ignore[reportAttributeAccessIssue]
-            with suppress(VerifyException):  # lanes of a wrong number
-                changed = [*entries[:number], type(entry)(other), *entries[number + 1 :]]  # pyright: ignore
-                yield str(ArrayAttr(changed))
+        for _, other in other_schedules(entry):
+            yield str(ArrayAttr([*entries[:number], other, *entries[number + 1 :]]))
 
 
 class _Trials:

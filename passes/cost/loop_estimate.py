@@ -3,8 +3,9 @@
 Each round of a loop takes what its ops take by throughput, or what the longest chain from a value
 carried into it to the value carried out takes by latency, if that is more. Ops that do not change
 in a loop are counted in front of it. The loops take no less than the bytes that they move between
-caches (`loop_traffic`). It compares schedules of one kernel; misses of branch prediction, conflicts
-of cache sets and the order of memory accesses are not in it.
+caches (`loop_traffic`). What units do in a cycle are rules of thumb for x86 cores with vectors;
+nothing of it was measured. It compares schedules of one kernel; misses of branch prediction,
+conflicts of cache sets and the order of memory accesses are not in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schedules beside the chosen one: one clause of one part or nest changed, for tuning.
+"""Schedules beside the chosen one: one clause of one part or nest changed.
 
 What they give may be illegal or slower; who asks tries them.
 """
@@ -9,12 +9,27 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
 from lamina.dialects.loop.schedule_clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
 
 MOST_UNROLL = 16
 """Vectors in one step: more are spilled on any target."""
 LEFT_ALONE = frozenset({"compute_with", "inner", "order", "transpose", "online", "algorithm"})
 """Clauses that say what the loops are, not how large."""
+
+
+def other_schedules(schedule: Attribute) -> Iterator[tuple[str, Attribute]]:
+    """`alternatives` of a schedule attribute: the clause that differs, and the other schedule."""
+    clauses = schedule.data  # pyright: ignore[reportAttributeAccessIssue]
+    before = clauses.texts()
+    for other in alternatives(clauses):
+        change = next(text for name, text in other.texts().items() if before.get(name) != text)
+        try:
+            yield change, type(schedule)(other)  # pyright: ignore[reportCallIssue]
+        except VerifyException:  # lanes of a wrong number
+            continue
 
 
 def alternatives(clauses: Clauses) -> Iterator[Clauses]:

@@ -11,7 +11,15 @@ from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
-from lamina.passes.cost.kernel_model import PACKED_TASK_ROWS, PRODUCT_ROWS, THREADS
+from lamina.passes.cost.kernel_model import (
+    BLOCKED_ROWS,
+    LONG_PANEL,
+    PACKED_TASK_ROWS,
+    PACKED_TERMS,
+    PRODUCT_ROWS,
+    THREADS,
+    TURNED_TERMS,
+)
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_rows import PARALLEL_WORK, work
@@ -77,20 +85,8 @@ MIN_PANELS = 4
 MOST_TOGETHER = 4
 """Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
 256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
-PACKED_TERMS = 128
-"""Terms that it packs of so many panels where all of them are too large to stay near: 64 KiB of
-f32. Products of 8 rows by 4096x4096 take 0.43 of the time so, and of 64 rows 0.56."""
-TURNED_TERMS = 256
-"""The same where neighbours follow one another in the sum: longer runs of each column are read."""
 COPY_BYTES = 1 << 19
 """A larger copy has left the caches before its next panel, and would not fit the stack."""
-
-
-LONG_PANEL = 4
-"""Part of the second-level cache that a panel may fill before its sum is taken in blocks: products
-of 16,384 terms take half the time so, and of 4,096 the same, with 2 MB."""
-BLOCKED_ROWS = 8
-"""Part of that cache for the rows of a task that takes its sum in blocks."""
 
 
 def choose_products(

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.kernel_model import COLUMN_TASKS_A_CORE
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_sweeps import (
     BLOCK_TILES,
@@ -45,9 +46,6 @@ ENOUGH_TASKS = 64
 """Tasks that any usual number of threads shares evenly: a dimension is cut into no more."""
 COLUMN_TASKS = 16
 """Tasks to aim for where neighbouring columns are reduced together."""
-COLUMN_TASKS_A_CORE = 2
-"""The same for each core, where what is reduced is read once: runs of memory are longer then. A
-vector times 4096x4096 takes 2.7 ms with runs of 4 KB, 3.7 with those of 1 KB."""
 COLUMN_SCRATCH_BYTES = 1 << 18
 """What a task may keep for its columns between nests: a quarter of the usual second-level cache."""
 ROW_STREAMS = (4, 2)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -22,7 +21,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.cost.loop_estimate import LoopEstimate, estimate_loops
 from lamina.passes.fusion.outline_kernels import KERNEL
-from lamina.passes.schedule.alternatives import alternatives
+from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
 
@@ -105,7 +104,7 @@ def _variants(kernel: func.FuncOp) -> Iterator[tuple[str, func.FuncOp]]:
     parts = kernel.attributes[SCHEDULE]
     assert isinstance(parts, ArrayAttr)
     for number, part in enumerate(parts):
-        for change, other in _changed(part):
+        for change, other in other_schedules(part):
             copy = kernel.clone()
             copy.attributes[SCHEDULE] = ArrayAttr(
                 other if place == number else entry for place, entry in enumerate(parts)
@@ -113,21 +112,10 @@ def _variants(kernel: func.FuncOp) -> Iterator[tuple[str, func.FuncOp]]:
             yield f"part {number}, {change}", copy
     for number, nest in enumerate(_nests(kernel)):
         schedule = nest.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule()))
-        for change, other in _changed(schedule):
+        for change, other in other_schedules(schedule):
             copy = kernel.clone()
             _nests(copy)[number].attributes[SCHEDULE] = other
             yield f"nest {number}, {change}", copy
-
-
-def _changed(schedule: Attribute) -> Iterator[tuple[str, Attribute]]:
-    clauses = schedule.data  # pyright: ignore[reportAttributeAccessIssue]
-    before = clauses.texts()
-    for other in alternatives(clauses):
-        change = next(text for name, text in other.texts().items() if before.get(name) != text)
-        try:
-            yield change, type(schedule)(other)  # pyright: ignore[reportCallIssue]
-        except VerifyException:  # lanes of a wrong number
-            continue
 
 
 def _nests(kernel: func.FuncOp) -> list[GenericOp]:
