@@ -21,7 +21,7 @@ from lamina.codegen.llvm_emitter import emit_module
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.lowering.pipeline import pipeline, run_pipeline
-from lamina.runtime.compile import collector_paused
+from lamina.runtime.compile import compiling
 from lamina.runtime.layers import layer_of, parse
 
 CHAINS = {1: 20, 10: 20, 100: 5, 1000: 2, 10000: 1}
@@ -68,7 +68,7 @@ def chain(length: int, ops: Sequence[str] = _ARITHMETIC) -> str:
 def profile(module: ModuleOp, times: Times) -> None:
     """Takes a module down to loaded machine code, a step at a time."""
     target, context = Target.host(), Context()
-    with collector_paused():
+    with compiling():
         for text in pipeline(start=layer_of(module)):
             with times.of(text.partition("{")[0]):
                 run_pipeline(module, [text], context)

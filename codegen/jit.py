@@ -2,7 +2,6 @@
 
 import ctypes
 import itertools
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from lamina.codegen.object_file import ObjectFormatError, undefined_symbols
 from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
+from lamina.dialects.forks import held_while_forking
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
 CODEGEN_VERSION = 8
@@ -27,10 +27,8 @@ _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
 _lock = threading.Lock()
 # A process does not fork while LLVM works: the child would find LLVM's own locks taken for ever.
 # Nor while llvmlite has its lock, which it takes to free an object, too; that one is taken last.
-for _held in (binding.ffi.lib._lock._lock, _lock):  # pyright: ignore[reportAttributeAccessIssue]
-    os.register_at_fork(
-        before=_held.acquire, after_in_parent=_held.release, after_in_child=_held.release
-    )
+held_while_forking(_lock)
+held_while_forking(binding.ffi.lib._lock._lock)  # pyright: ignore[reportAttributeAccessIssue]
 _names = itertools.count()
 
 

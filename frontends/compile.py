@@ -12,7 +12,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
 from lamina.lowering.custom_pipeline import Pipeline
-from lamina.runtime.compile import collector_paused, compile_module
+from lamina.runtime.compile import compiling, compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import DEFAULT, parse
 
@@ -108,7 +108,7 @@ def _compile_torch(
             f"cannot compile a {type(program).__qualname__}: "
             "export it first with torch.export.export(module, example_inputs)"
         )
-    with collector_paused():
+    with compiling():
         imported = import_exported_program(program)
     return _compile_module(
         imported.module,

@@ -32,7 +32,7 @@ from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
 from lamina.runtime.compile import (
-    collector_paused,
+    compiling,
     native_program,
     open_unbound_arguments,
 )
@@ -142,7 +142,7 @@ def _compile_graph(
     metadata = context.fw_metadata if context is not None else None
     static = set(metadata.static_input_indices) if metadata is not None else set()
     bindable = static if weights != "passed" else set[int]()
-    with collector_paused():
+    with compiling():
         imported = import_dynamo_graph(graph, bindable, _regenerated(graph, metadata))
         program = native_program(imported.module, target, cache=cache, options=lowering)
     if program.code is None:
@@ -154,7 +154,7 @@ def _compile_graph(
         assert main is not None
         kept = {slot.name: None for slot in argument_slots(main) if slot.kind == "constant"}
         open_unbound_arguments(main, argument_slots(main), kept)
-        with collector_paused():
+        with compiling():
             return native_program(opened, target, cache=cache, options=lowering)
 
     return DynamoCall(imported, program, frozen=weights == "frozen", reading=reading)

@@ -14,6 +14,7 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.forks import let_fork
 from lamina.dialects.source import nearest
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program
@@ -192,6 +193,7 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
     is not for a program in this state.
     """
     for spec in specs:
+        let_fork()
         coming = pass_of(spec)
         verify_state(module, coming.name)
         coming.apply(context, module)

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.forks import forks_wait
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
 from lamina.lowering.custom_pipeline import Pipeline
@@ -63,7 +64,7 @@ def compile_module(
         raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
 
     def compiled(given: Mapping[str, str]) -> Compiled:
-        with collector_paused():
+        with compiling():
             if machine.runs_here():
                 begin_native_calls()
             options = LoweringOptions(rounding, given, pipeline)
@@ -199,8 +200,8 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keeps Python's cycle collector from running.
+def compiling() -> Iterator[None]:
+    """For a thread that compiles: Python's cycle collector does not run, and forks wait.
 
     IR is many small objects, which sets the collector off again and again; one run over the heap
     of a process that has torch loaded takes 0.2 s and frees nothing while a program is compiled.
@@ -208,7 +209,8 @@ def collector_paused() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with forks_wait():
+            yield
     finally:
         if was_enabled:
             gc.enable()

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.forks import forks_wait
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
@@ -31,8 +32,9 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
     `name` is what messages call the text, for example a file's name. Raises InputError with the
     line, the column and the reason.
     """
-    module = parse_module(context or Context(), text, name, verify=False)
-    verify_program(module)
+    with forks_wait():
+        module = parse_module(context or Context(), text, name, verify=False)
+        verify_program(module)
     return module
 
 

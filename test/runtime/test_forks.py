@@ -1,10 +1,16 @@
 """Programs in forked children, whose parents have had teams of threads."""
 
+import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from pathlib import Path
 
 import pytest
+
+from lamina.dialects.forks import forks_wait, let_fork
 
 PARENT = """
 import os, signal, sys, threading
@@ -18,7 +24,6 @@ text = '''func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 }'''
 torch.set_num_threads(2)
 compiled = lamina.compile(text)
-assert "GOMP_parallel" in compiled.ir("llvm")
 x = np.random.default_rng(0).standard_normal((512, 512), np.float32)
 wanted = compiled(x)
 torch.mm(torch.ones(512, 512), torch.ones(512, 512))
@@ -87,6 +92,15 @@ CASES = {
         stop.append(1)
         thread.join()
     """,
+    "while_another_thread_imports_the_compiler": """
+        assert "lamina.passes.schedule.schedule_texts" not in sys.modules, "the program was not in the cache"
+        compiles = lambda: lamina.compile(text, cache=False)
+        thread = threading.Thread(target=compiles)
+        thread.start()
+        for _ in range(3):
+            forked(compiles)
+        thread.join()
+    """,
     "while_another_thread_frees_what_llvm_made": """
         from llvmlite import binding
         stop = []
@@ -135,10 +149,61 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_children_compute_what_the_parent_does(case: str) -> None:
-    script = PARENT + textwrap.dedent(CASES[case]) + "\ncheck()\nprint('done')\n"
+def run(script: str, cache: Path) -> None:
+    """Runs it in a process of its own, until it prints that it is done."""
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", script + "\nprint('done')\n"],
+        env={**os.environ, "LAMINA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.stdout.endswith("done\n"), done.stdout + done.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the program is, so that a process imports the compiler when it compiles anew."""
+    directory = tmp_path_factory.mktemp("cache")
+    run(PARENT + """assert "GOMP_parallel" in compiled.ir("llvm")""", directory)
+    return directory
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_children_compute_what_the_parent_does(case: str, warm_cache: Path) -> None:
+    run(PARENT + textwrap.dedent(CASES[case]) + "\ncheck()\n", warm_cache)
+
+
+def test_a_fork_waits_for_the_thread_that_compiles() -> None:
+    inside, goes_on = threading.Event(), threading.Event()
+    seen: list[str] = []
+
+    def compiles() -> None:
+        with forks_wait():
+            inside.set()
+            assert goes_on.wait(60)
+            time.sleep(0.05)
+            seen.append("first pass")
+            let_fork()
+            seen.append("second pass")
+
+    thread = threading.Thread(target=compiles)
+    thread.start()
+    assert inside.wait(60)
+    goes_on.set()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(seen))
+    _, status = os.waitpid(child, 0)
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 1, "between the first pass and the second"
+    assert seen == ["first pass", "second pass"]
+
+
+def test_a_thread_that_compiles_forks_at_once() -> None:
+    with forks_wait(), forks_wait():
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        let_fork()
