@@ -12,7 +12,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
 from lamina.lowering.custom_pipeline import Pipeline
-from lamina.runtime.compile import compiling, compile_module
+from lamina.runtime.compile import compile_module, compiling
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import DEFAULT, parse
 

@@ -93,8 +93,9 @@ CASES = {
         thread.join()
     """,
     "while_another_thread_imports_the_compiler": """
-        assert "lamina.passes.schedule.schedule_texts" not in sys.modules, "the program was not in the cache"
-        compiles = lambda: lamina.compile(text, cache=False)
+        assert "lamina.passes.schedule.schedule_texts" not in sys.modules, "not cached"
+        def compiles():
+            lamina.compile(text, cache=False)
         thread = threading.Thread(target=compiles)
         thread.start()
         for _ in range(3):
