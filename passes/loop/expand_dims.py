@@ -51,10 +51,11 @@ def expand_for_read(op: GenericOp, reach: Reach) -> GenericOp | None:
     """The nest with a dimension split as a nest in front of a reshape has it, or None.
 
     A product is split only where one of its operands is the same for all positions of a part.
+    An empty nest is not: nothing is computed, and an index into 0 elements does not tell its parts.
     """
-    shape = Contraction.of(op)
-    if not is_divisible(op):
+    if 0 in op.extents or not is_divisible(op):
         return None
+    shape = Contraction.of(op)
     for number, value in enumerate(op.inputs):
         view = value.owner
         if not isinstance(view, ReshapeOp):

@@ -278,3 +278,20 @@ func.func @main(%a: tensor<2x3x4x8xf32>, %b: tensor<6x8x5xf32>, %m: tensor<3x4x5
 }
 // CHECK:      loop.generic (d0, d1, d2, d3, d4) in [2, 3, 4, 5, 8] reads(%a[d0, d1, d2, d4] : tensor<2x3x4x8xf32>, %b[(d0 * 3) + d1, d4, d3] : tensor<6x8x5xf32>) writes([d0, d1, d2, d3] add : tensor<2x3x4x5xf32>)
 // CHECK:      loop.generic (d0, d1, d2, d3) in [2, 3, 4, 5]
+
+// -----
+
+// Nests of no points stay as they are.
+func.func @main(%a: tensor<16x0x9xf32>) -> tensor<0x18xf32> {
+  %c = loop.generic (a, b, c, d, e, f) in [2, 16, 2, 0, 2, 9] reads(%a[b, d, f] : tensor<16x0x9xf32>) writes([a, b, c, d, e, f] store : tensor<2x16x2x0x2x9xf32>) {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  %l = loop.reshape %c : tensor<2x16x2x0x2x9xf32> -> tensor<32x0x18xf32>
+  %r = loop.generic (n, k, m) in [0, 18, 32] reads(%l[m, n, k] : tensor<32x0x18xf32>) writes([n, k] max : tensor<0x18xf32>) {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<0x18xf32>
+}
+// CHECK:      loop.generic (d0, d1, d2) in [0, 18, 32] reads(%{{.*}} : tensor<32x0x18xf32>) writes([d0, d1] max : tensor<0x18xf32>)
