@@ -171,7 +171,10 @@ def _added(sign: int) -> Callable[[Arguments, torch.Tensor, int], torch.Tensor |
 
 
 def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """Where squares overflow in f32: norms in f64, or else no numbers, or zeros."""
+    """Where squares overflow in f32: norms in f64, or else no numbers, or zeros.
+
+    Sums of huge elements that cancel in f64 have either sign: means are a unit of the largest off.
+    """
     x = a["input"]
     rows = [*x.shape[: x.dim() - len(a["normalized_shape"])]] if "group" not in a else []
     rows = rows or [a.get("N", 1), a.get("group", 1)]
@@ -188,6 +191,9 @@ def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None
         parts = torch.nn.functional.group_norm(x, a["group"], *scale, a["eps"])
     else:
         parts = torch.nn.functional.layer_norm(x, a["normalized_shape"], *scale, a["eps"])
+    flat = parts.reshape(*rows, -1)
+    unit = torch.finfo(torch.float64).eps * flat.abs().amax(-1, keepdim=True)
+    parts = torch.where(overflow, flat + (unit if variant == 2 else -unit), flat)
     return parts.reshape(made.shape).to(made.dtype)
 
 

@@ -66,6 +66,7 @@ _EXACT = frozenset(
         "max_pool2d_with_indices",
         "repeat",
         "isnan",
+        "nan_to_num",
         "lift_fresh",
         "view_as_real",
         "real",
@@ -189,9 +190,10 @@ class Nudging(TorchDispatchMode):
         shape = [1] * value.dim() if self._together else value.shape
         step = torch.randint(-units, units + 1, shape, generator=self._random).expand(value.shape)
         far = torch.where(step > 0, torch.inf, -torch.inf).to(value.dtype)
-        stays = (step == 0) | (value == 0) | ~value.isfinite()
         unit = torch.nextafter(value, far) - value
-        value.copy_(torch.where(stays, value, value + step.abs() * unit))
+        moved = value + step.abs() * unit
+        stays = (step == 0) | (value == 0) | ~value.isfinite() | ~moved.isfinite()
+        value.copy_(torch.where(stays, value, moved))
 
     def _sign(self, value: torch.Tensor) -> None:
         if value.dtype not in FLOATS or 0 in value.stride():

@@ -27,7 +27,7 @@ from torch.testing._comparison import default_tolerances
 DRAWS = 24
 """Runs beside eager mode's: a comparison that the last bit decides goes either way in some."""
 
-DRAWS_BY_DEFINITION = 12
+DRAWS_BY_DEFINITION = 24
 """More of them, in which ops are what `definitions` says where kernels of eager mode differ."""
 
 DRAWS_WIDER = 8
