@@ -11,7 +11,8 @@ number:
 - `fmod`, `remainder`: eager mode's vectors have no number where the quotient overflows; its loop
   for the rest of a row, as C, has the remainder.
 - attention: eager mode takes a row of scores that are no numbers for a masked one, and gives 0,
-  where it has fewer keys than a vector has lanes; kernels of bf16 do for an infinite score.
+  where it has fewer keys than a vector has lanes; kernels of bf16 do for an infinite score. Scores
+  may be scaled as they are made, or when some have overflowed.
 - sums of complex numbers: eager mode multiplies by a complex 1, and an infinite part leaves the
   other one no number.
 - `gelu`: kernels of eager mode for long rows have no number for infinity.
@@ -148,6 +149,17 @@ def _remainder(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor |
 
 
 def _attention(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
+    query, key, scale = a["query"], a["key"], a["scale"]
+    if variant % 2 and query.shape[-3] == key.shape[-3]:
+        wide = torch.float32 if made.dtype.itemsize == 2 else made.dtype
+        scale = query.shape[-1] ** -0.5 if scale is None else scale
+        scores = (query.to(wide) @ key.to(wide).mT) * scale
+        if a["is_causal"]:
+            after = torch.ones_like(scores, dtype=torch.bool).triu(1)
+            scores = scores.masked_fill(after, -torch.inf)
+        if a["attn_mask"] is not None:
+            scores = scores + a["attn_mask"]
+        return (scores.softmax(-1) @ a["value"].to(wide)).to(made.dtype)
     return torch.ops.aten._scaled_dot_product_attention_math(
         a["query"],
         a["key"],
