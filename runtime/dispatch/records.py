@@ -20,19 +20,34 @@ MOST_PATIENCE = 32
 """Most times the time lost on a late team for which one thread then goes on alone: where teams are
 always late, trying them takes a thirty-second of the time."""
 
-LATE = 500_000
-"""Nanoseconds beyond the time of one thread after which a team counts as late: less than a thread
-that has lost its core is away, more than cold caches and interrupts take."""
+FIRST_RUNS, MOST_RUNS = 32, 4096
+"""Runs of a team's function of one kind, by a team or by one thread, before the other kind is
+probed: twice as many each time that the probes change nothing, at most the second number."""
 
-MOST_PATIENCE = 32
-"""Most times the time lost on a late team for which one thread then goes on alone: where teams are
-always late, trying them takes a thirty-second of the time."""
+PROBES = 4
+"""Runs of the other kind, of which the fastest counts: the first ones wake threads, and fetch what
+lies in the caches of other cores."""
+
+LONG_RUN = 1_000_000
+"""Nanoseconds from which on a kind of run is not probed: what cores read of each other costs no
+such time, and probes of longer ones would be felt."""
 
 SLOTS = 8
 """Most blocks that a bucket keeps."""
 
 HEADER_BYTES = 128
 """In front of the data of a block: its DLPack record, up to the alignment of the data."""
+
+_NUMBERS = {
+    "LATE": LATE,
+    "MOST_PATIENCE": MOST_PATIENCE,
+    "FIRST_RUNS": FIRST_RUNS,
+    "MOST_RUNS": MOST_RUNS,
+    "PROBES": PROBES,
+    "LONG_RUN": LONG_RUN,
+    "NEVER": (1 << 63) - 1,
+}
+"""What stands in the sources by name, behind a dollar sign."""
 
 RECORDS: dict[str, Fields] = {
     # DLPack's own two, see dlpack.h
@@ -132,6 +147,11 @@ RECORDS: dict[str, Fields] = {
         ("serial", "i64"),  # nanoseconds on one thread; 0 is unknown
         ("until", "i64"),  # until when one thread goes on alone
         ("patience", "i64"),  # how many times as long as was lost, in parts of 64
+        ("alone", "i64"),  # 1 where one thread is the usual kind of run, 0 where teams are
+        ("left", "i64"),  # runs of the usual kind before the other is probed; below 1 it is
+        ("runs", "i64"),  # how many such runs there are at a time
+        ("usual", "i64"),  # nanoseconds of the usual kind; 0 is unknown
+        ("probed", "i64"),  # least nanoseconds of the other kind while it is probed
     ),
     # the new value of a mutated input, carried back after the run
     "Copy": (("target", "i32"), ("source", "i32"), ("bytes", "i64")),
@@ -249,7 +269,8 @@ def native_source() -> str:
     parts += [f"@{name} = global i64 0" for name in COUNTERS]
     for source in _SOURCES:
         text = files(__name__.rpartition(".")[0]).joinpath(source).read_text()
-        text = text.replace("$LATE", str(LATE)).replace("$MOST_PATIENCE", str(MOST_PATIENCE))
+        for name, value in _NUMBERS.items():
+            text = text.replace(f"${name}", str(value))
         parts += [_expand(line) for line in text.splitlines()]
     return "\n".join(parts) + "\n"
 

@@ -1,4 +1,6 @@
-"""When teams of threads are left out: against a clock and a fork of the test's own."""
+"""When teams of threads are left out: those that are late, and those that gain nothing.
+
+Against a clock and a fork of the test's own."""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ import pytest
 from lamina.codegen.jit import compile_object, load_object
 from lamina.codegen.target import Target
 from lamina.runtime.dispatch.native import _functions
-from lamina.runtime.dispatch.records import ENTRIES, LATE, MOST_PATIENCE, native_source
+from lamina.runtime.dispatch.records import (
+    ENTRIES,
+    FIRST_RUNS,
+    LATE,
+    LONG_RUN,
+    MOST_PATIENCE,
+    MOST_RUNS,
+    PROBES,
+    native_source,
+)
 
 _WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
@@ -61,10 +72,57 @@ def make() -> Callable[..., Machine]:
     return lambda **options: Machine(code, **options)
 
 
-def test_teams_in_time_run_always_but_for_one_run_that_is_measured(
+def test_teams_in_time_run_but_for_a_run_that_is_measured_and_probes(
     make: Callable[..., Machine],
 ) -> None:
-    assert make().run(100) == [0, 1] + [0] * 98
+    usual = [0] * FIRST_RUNS
+    assert make().run(3 + FIRST_RUNS + PROBES) == [0, 1, *usual, *[1] * PROBES, 0]
+
+
+def test_probes_of_one_thread_become_rare(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(2 * MOST_RUNS)
+    asked = machine.run(4 * MOST_RUNS)
+    assert PROBES <= asked.count(1) <= 5 * PROBES
+
+
+def test_teams_that_gain_nothing_are_left_out(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL * 5 // 4
+    assert machine.run(2 + FIRST_RUNS + PROBES)[2:] == [0] * FIRST_RUNS + [1] * PROBES
+    assert machine.run(FIRST_RUNS + PROBES) == [1] * FIRST_RUNS + [0] * PROBES
+    assert machine.run(20 * FIRST_RUNS).count(0) <= 5 * PROBES
+
+
+def test_teams_come_back_when_they_gain_again(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL * 5 // 4
+    machine.run(100)
+    machine.team = TEAM
+    machine.run(2 * MOST_RUNS)
+    assert machine.run(1000).count(1) <= 5 * PROBES
+
+
+def test_what_is_as_fast_either_way_stays(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL
+    machine.run(1000)
+    assert machine.run(1000).count(1) <= 2 * PROBES
+
+
+def test_one_slow_run_changes_nothing(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.run(2 + FIRST_RUNS - 1)
+    machine.team = SERIAL + LATE  # not late yet
+    machine.run(1)
+    machine.team = TEAM
+    assert machine.run(PROBES + 10) == [1] * PROBES + [0] * 10
+
+
+def test_long_runs_are_not_probed(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.serial, machine.team = 3 * LONG_RUN, 2 * LONG_RUN
+    assert machine.run(10 * FIRST_RUNS) == [0, 1] + [0] * (10 * FIRST_RUNS - 2)
 
 
 def test_each_function_has_times_of_its_own(make: Callable[..., Machine]) -> None:
