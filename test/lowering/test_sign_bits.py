@@ -32,3 +32,16 @@ def test_all_layers_and_native_code_agree(element: str) -> None:
         np.testing.assert_array_equal(negative, np.signbit(x), err_msg=where)
         np.testing.assert_array_equal(np.signbit(signed), np.signbit(y), err_msg=where)
         np.testing.assert_array_equal(np.abs(signed), np.abs(x), err_msg=where)
+
+
+def test_relu_keeps_zeros_as_they_are() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = aten.relu.default(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }"""
+    x = np.array([0.0, -0.0, -1.0, 2.0], np.float32)
+    compiled = lamina.compile(text, cache=False)
+    made = {layer: run_module(parse(compiled.ir(layer)), [x]) for layer in LAYERS}
+    for where, result in {"native": compiled(x), **made}.items():
+        signs = np.signbit(np.ravel(result))
+        np.testing.assert_array_equal(signs, [False, True, False, False], where)

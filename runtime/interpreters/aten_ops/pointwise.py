@@ -51,8 +51,9 @@ def square(a: Call) -> Array:
 
 @interprets("relu")
 def relu(a: Call) -> Array:
-    """max(x, 0), NaN stays."""
-    return np.maximum(a.cast("self"), a.dtype.type(0))
+    """0 below 0; NaN and -0.0 stay."""
+    x = a.cast("self")
+    return np.where(x < 0, a.dtype.type(0), x)
 
 
 @interprets("clamp", "clamp.Tensor", "clamp_min", "clamp_max", "clamp_min.Tensor")
