@@ -130,16 +130,8 @@ class Pipeline:
         Raises InputError for a pass that is not among them.
         """
         specs = self.applied(pipeline(start=start, stop=stop, target=target, rounding=rounding))
-        names = [name_of(spec) for spec in specs]
-        for name in (since, until):
-            if name is not None and name not in names:
-                near = ", ".join(nearest(name, names) or names[:8])
-                raise InputError(
-                    f"no pass from {start} to {stop} is called '{name}'; nearest: {near}"
-                )
-        first = 0 if since is None else names.index(since) + 1
-        end = len(names) if until is None else len(names) - names[::-1].index(until)
-        run_pipeline(module, specs[first:end], context or _context())
+        coming = between(specs, since, until)
+        run_pipeline(module, coming, context or _context())
 
     @property
     def key(self) -> str | None:
@@ -152,6 +144,21 @@ class Pipeline:
             return None
         texts = [str(p.pipeline_pass_spec()) for p in passes]
         return f"{[(edit.place, edit.name, len(edit.passes)) for edit in self.edits]} {texts}"
+
+
+def between(specs: Sequence[Pass], since: str | None, until: str | None) -> Sequence[Pass]:
+    """The passes behind `since`, up to `until` and with it; InputError if they are not there.
+
+    Of several passes of one name, `since` is the first and `until` the last.
+    """
+    names = [name_of(spec) for spec in specs]
+    for name in (since, until):
+        if name is not None and name not in names:
+            near = ", ".join(nearest(name, names) or names[:8])
+            raise InputError(f"no pass among these is called '{name}'; nearest: {near}")
+    first = 0 if since is None else names.index(since) + 1
+    end = len(names) if until is None else len(names) - names[::-1].index(until)
+    return specs[first:end]
 
 
 def _context() -> Context:

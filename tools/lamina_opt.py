@@ -25,11 +25,13 @@ import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
+from lamina.lowering.custom_pipeline import between
 from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
 from lamina.tools.listings import ListOps, ListPasses, options_of
+from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
@@ -39,6 +41,7 @@ USAGE = """lamina-opt [options] [FILE.mlir]
   lamina-opt FILE                              parse, verify and print
   lamina-opt FILE -p 'functionalize,cse'       run passes; options as pass{option=value}
   lamina-opt FILE --to loop                    the compiler's own passes down to a layer
+  lamina-opt FILE --to loop --drop NAME        these passes with changes, see `lamina.Pipeline`
   lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
   lamina-opt --list-passes | --list-ops prims  what there is
 """
@@ -108,7 +111,7 @@ class LaminaOptMain(xDSLOptMain):
         self.available_frontends["mlir"] = self._parse_text
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        """xDSL's arguments, `--from`, `--to`, `--list-passes` and `--list-ops`."""
+        """xDSL's arguments, those of layers and their passes, `--list-passes`, `--list-ops`."""
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "lamina-opt"
         for action in arg_parser._actions:  # xDSL's own -p keeps only the last one given
@@ -125,6 +128,15 @@ class LaminaOptMain(xDSLOptMain):
             default="aten",
             help="The layer at which the input stands, for --to (default: aten)",
         )
+        arg_parser.add_argument(
+            "--until", metavar="PASS", help="Of the passes of --to, run those up to this one"
+        )
+        arg_parser.add_argument(
+            "--since",
+            metavar="PASS",
+            help="Of the passes of --to, run those behind this one, where a run with --until ended",
+        )
+        add_pipeline_arguments(arg_parser)
         arg_parser.add_argument(
             "--explain",
             action="store_true",
@@ -206,7 +218,9 @@ class LaminaOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
-        if self.args.to is not None:
+        if self.args.to is None:
+            self._check_no_edits()
+        else:
             self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
         self.args.passes = quoted_names(self.args.passes)
@@ -231,9 +245,19 @@ class LaminaOptMain(xDSLOptMain):
 
         self.pipeline = PassPipeline(self.pipeline.passes, between)
 
+    def _check_no_edits(self) -> None:
+        if self.args.until or self.args.since or self.args.pipeline_edits:
+            raise InputError(
+                "lamina-opt: error: --before, --after, --replace, --drop, --until and --since are "
+                "about the passes of --to LAYER"
+            )
+
     def _passes_to_layer(self) -> tuple[str, ...]:
         (cpu,) = parse_spec(self.args.target).parameters.get("cpu", ("host",))
-        return pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
+        specs = pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
+        changed = pipeline_of(self.args).applied(specs)
+        coming = between(changed, self.args.since, self.args.until)
+        return tuple(str(spec) for spec in coming)
 
     def _explained(self, passes: str) -> str:
         """The passes, with one behind each choice of schedules that explains it."""
@@ -285,6 +309,8 @@ class LaminaOptMain(xDSLOptMain):
         found, said = layer_of(prog), self.args.from_layer
         if found == "aten" and not any(op.name.startswith("aten.") for op in prog.walk()):
             return  # what stands there belongs to no layer
+        if self.args.since is not None:
+            return  # between two layers
         if found != said and (found, said) != ("aten", "functional"):
             raise InputError(
                 f"lamina-opt: error: the program stands at layer {found}, not at {said} "

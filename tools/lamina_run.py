@@ -20,6 +20,7 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
+from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
 
 _BOUND_KINDS = ("parameter", "buffer", "constant")
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--explain", action="store_true", help="estimate each kernel's schedule, and others")
     add("--tune", type=float, default=0, metavar="SECONDS", help="measure other schedules first")
     add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
+    add_pipeline_arguments(parser)
     return parser
 
 
@@ -78,6 +80,7 @@ def _run(options: argparse.Namespace) -> None:
         constants=bound,
         cache=not options.no_cache,
         tune=options.tune,
+        pipeline=pipeline_of(options),
     )
     if options.print_ir:
         print(compiled.ir(options.print_ir))

@@ -137,7 +137,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         lamina.Pipeline().before("fuse-kernel", "cse")
     with pytest.raises(InputError, match="no pass is called 'csee'"):
         lamina.Pipeline().before("fuse-kernels", "csee")
-    with pytest.raises(InputError, match="no pass from loop to fused is called 'bufferize'"):
+    with pytest.raises(InputError, match="no pass among these is called 'bufferize'"):
         lamina.Pipeline().run(parse(PROGRAM), start="loop", stop="fused", until="bufferize")
     with pytest.raises(Exception, match=r"it takes a lamina\.Pipeline"):
         torch.compile(torch.relu, backend="lamina", options={"pipeline": "cse"})(torch.ones(2))
