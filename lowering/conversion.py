@@ -7,7 +7,8 @@ A `Conversion` is a table from an op's overload name to a plain function
 that makes the replacement through `b` and returns one value for each result of `op` (None for a
 result that has no uses and is not worth computing). The walk visits each op once, so the time is
 linear in the program; nothing is iterated to a fixed point. `Conversion.apply` runs the same
-function on one op, for use from Python.
+function on one op, for use from Python, and `Conversion.pattern` gives it as a rewrite pattern, to
+be mixed with others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 
 from xdsl.dialects.builtin import TensorType, f32, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.loop.rounding import IMPLICIT
@@ -162,6 +164,16 @@ class Conversion:
 
     def apply(self, op: Operation) -> Sequence[SSAValue | None]:
         """Replace one op. Returns the replacement values; raises `UnsupportedError`."""
+        values = self.lowered(op)
+        op.detach()
+        op.erase()
+        return values
+
+    def lowered(self, op: Operation) -> Sequence[SSAValue | None]:
+        """Put the replacement of an op in front of it, and its values in the place of the op's.
+
+        Only the op itself is left to be erased. Raises `UnsupportedError`.
+        """
         lower = self.find(op)
         if lower is None:
             raise self.missing(op)
@@ -185,6 +197,23 @@ class Conversion:
             _keep_attributes(op, before, values)
         _replace(op, values)
         return values
+
+    def pattern(self, *names: str) -> LoweringPattern:
+        """The lowerings of these ops as one rewrite pattern, all of them without names.
+
+        An op may be named in full or by its overload (`layer_norm`, `add.Tensor`). Raises
+        InputError for one that has no lowering.
+        """
+        return LoweringPattern(self, frozenset(map(self._known, names)))
+
+    def _known(self, name: str) -> str:
+        short = name.removeprefix(f"{self.source}.")
+        short = short if "." in short else short + self.default_suffix
+        if short not in self.table():
+            near = get_close_matches(short, list(self.table()), n=3, cutoff=0.6)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise InputError(f"no lowering from {self.source} is called '{name}'{hint}")
+        return f"{self.source}.{short}"
 
     def convert(self, root: Operation, keep: Iterable[str] = ()) -> None:
         """Replace every op of the source dialect under `root`, in program order.
@@ -216,6 +245,47 @@ class Conversion:
             f"no lowering from {self.source} yet",
             ", ".join(f"{self.source}.{found}" for found in near) or None,
         )
+
+
+@dataclass(frozen=True)
+class LoweringPattern(RewritePattern):
+    """Replaces ops by what a conversion makes of them, and tells the rewriter.
+
+    `names` are full names of ops; all that the conversion has a lowering for if there are none. An
+    op of these that cannot go down raises `UnsupportedError`: leave it out of the names to keep it.
+
+        pattern = DECOMPOSITIONS.pattern("layer_norm", "gelu")
+        both = GreedyRewritePatternApplier([pattern, Mine()])
+        PatternRewriteWalker(both).rewrite_module(module)
+    """
+
+    conversion: Conversion
+    names: frozenset[str] = frozenset()
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Lowers one op."""
+        if not self._matches(op):
+            return
+        before = op.prev_op
+        users = {use.operation for result in op.results for use in result.uses}
+        values: list[SSAValue | None] = list(self.conversion.lowered(op))
+        made = op.prev_op
+        new_ops: list[Operation] = []
+        while made is not None and made is not before:
+            new_ops.append(made)
+            made = made.prev_op
+        for new in reversed(new_ops):
+            rewriter.handle_operation_insertion(new)
+        rewriter.handle_operation_replacement(op, values)
+        for user in users:
+            rewriter.notify_op_modified(user)
+        rewriter.erase(op)
+
+    def _matches(self, op: Operation) -> bool:
+        if self.names:
+            return op.name in self.names
+        is_source = op.name.startswith(self.conversion.source + ".")
+        return is_source and self.conversion.find(op) is not None
 
 
 def _is_plain(op: Operation) -> bool:
@@ -254,5 +324,3 @@ def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
         if new.name_hint is None:
             new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    op.detach()
-    op.erase()
