@@ -62,6 +62,8 @@ PASSES: dict[str, str] = {
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
+    "parallelize": "lamina.passes.schedule.parallelize:ParallelizePass",
+    "tile-nests": "lamina.passes.schedule.tile_nests:TileNestsPass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"

@@ -18,6 +18,7 @@ from lamina.dialects.loop.scatter import ScatterOp
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.schedules import SCHEDULES
 from lamina.dialects.loop.segment_reduce import SegmentReduceOp
+from lamina.dialects.loop.slices import SliceAttr
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
@@ -51,7 +52,7 @@ Loop = Dialect(
         *TILE_OPS,
         *VECTOR_OPS,
     ],
-    [BoundsAttr, StreamAttr, *SCHEDULES],
+    [BoundsAttr, StreamAttr, SliceAttr, *SCHEDULES],
 )
 
 UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)

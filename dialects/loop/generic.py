@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -20,6 +21,7 @@ from xdsl.irdl import (
     IRDLOperation,
     base,
     irdl_op_definition,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
@@ -45,7 +47,9 @@ from lamina.dialects.loop.segments import (
     segment_sizes,
     words,
 )
+from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
+from lamina.dialects.loop.well_formed import is_well_formed
 
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
 """How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN."""
@@ -58,7 +62,8 @@ class GenericOp(IRDLOperation):
     Each read has an index map, and may have a pad: the value read where the map leaves the tensor.
     Each result has an index map and a combiner: `store`, or a reduction over the dimensions that
     its map does not use. Tensors that the body indexes itself (`loop.read`) are sources. With
-    memrefs there are no results: each write names the memref `into` which it goes.
+    memrefs there are no results: each write names the memref `into` which it goes, and a nest
+    in loops runs a `slice` of its domain (see `slices`).
 
     ```mlir
     %r = loop.generic (d0, d1, d2) in [128, 64, 32]
@@ -76,11 +81,13 @@ class GenericOp(IRDLOperation):
     inputs = var_operand_def(base(TensorType) | base(MemRefType))
     sources = var_operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(base(MemRefType))
+    symbols = var_operand_def(IndexType)
     domain = prop_def(DenseArrayBase)
     input_maps = prop_def(ArrayAttr[AffineMapAttr])
     pads = prop_def(ArrayAttr)
     output_maps = prop_def(ArrayAttr[AffineMapAttr])
     combiners = prop_def(ArrayAttr[StringAttr])
+    slice_attrs = opt_prop_def(ArrayAttr[SliceAttr], prop_name="slices")
     res = var_result_def(TensorType)
     body = region_def("single_block")
 
@@ -112,7 +119,7 @@ class GenericOp(IRDLOperation):
                 "pads": pads_of(pads or [None] * len(inputs)),
                 "output_maps": index_maps(*output_maps),
                 "combiners": words(*combiners),
-                SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs)),
+                SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs), 0),
             },
             regions=[body],
         )
@@ -165,6 +172,24 @@ class GenericOp(IRDLOperation):
         """Types of what is written: result tensors, or the memrefs written into."""
         return tuple(o.type for o in self.outs) or tuple(r.type for r in self.res)
 
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The part of the domain that is run, at each of `symbols`; none for all of it."""
+        held = self.properties.get("slices")
+        if held is None:
+            return ()
+        return tuple(entry.data for entry in held)  # pyright: ignore
+
+    def slice_at(self, slices: Sequence[Slice], symbols: Sequence[SSAValue]) -> None:
+        """Run these slices of the domain, each from one of `symbols` on; in place."""
+        rest = [*self.inputs, *self.sources, *self.outs]
+        sizes = segment_sizes(len(self.inputs), len(self.sources), len(self.outs), len(symbols))
+        self.operands = [*rest, *symbols]
+        self.properties[SEGMENTS] = sizes
+        self.properties.pop("slices", None)
+        if slices:
+            self.properties["slices"] = ArrayAttr([SliceAttr(entry) for entry in slices])
+
     # Verification
 
     def verify(self, verify_nested_ops: bool = True) -> None:
@@ -182,6 +207,9 @@ class GenericOp(IRDLOperation):
             raise VerifyException("loop.generic writes into memrefs or gives tensors, not both")
         self._verify_reads(extents)
         self._verify_writes(extents)
+        if self.symbols or self.slices:
+            kept = [m.used_dims() for m in self.write_maps] if self.outs else None
+            verify_slices(self.slices, self.symbols, extents, kept)
         self._verify_body()
         if self.attributes:
             from lamina.dialects.loop.nest_attributes import verify_notes
@@ -248,6 +276,7 @@ class GenericOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         print_domain(printer, self.extents)
+        print_slices(printer, self.slices, self.symbols)
         self._print_operands(printer)
         if self.attributes:
             printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -295,6 +324,7 @@ class GenericOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> "GenericOp":
         names, extents = parse_domain(parser)
+        slices, symbols = parse_slices(parser, names)
         inputs: list[SSAValue] = []
         maps: list[AffineMap] = []
         pads: list[Attribute | None] = []
@@ -351,46 +381,20 @@ class GenericOp(IRDLOperation):
             outs=outs,
             pads=pads,
         )
+        if slices:
+            op.slice_at(slices, symbols)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
 
 
-def _is_well_formed(op: GenericOp) -> bool:
-    """Whether operands, results, properties and regions are of the kinds that are declared."""
-    properties = op.properties
-    if properties.keys() != _PROPERTIES or len(op.regions) != 1 or op.successors:
-        return False
-    pads, domain, sizes = properties["pads"], properties["domain"], properties[SEGMENTS]
-    return (
-        isinstance(domain, DenseArrayBase)
-        and isinstance(sizes, DenseArrayBase)
-        and [len(sizes), sum(sizes.get_values())] == [3, len(op.operands)]
-        and all(size >= 0 for size in sizes.get_values())
-        and type(pads) is ArrayAttr
-        and _holds(properties["input_maps"], AffineMapAttr)
-        and _holds(properties["output_maps"], AffineMapAttr)
-        and _holds(properties["combiners"], StringAttr)
-        and {type(value.type) for value in op.operands} <= _SHAPED
-        and {type(value.type) for value in op.outs} <= {MemRefType}
-        and {type(value.type) for value in op.results} <= {TensorType}
-        and len(op.body.blocks) == 1
-    )
-
-
-def _holds(array: Attribute, kind: type[Attribute]) -> bool:
-    return type(array) is ArrayAttr and all(type(entry) is kind for entry in array.data)
-
-
 def _verify(self: GenericOp) -> None:
     # xDSL checks one declaration after another; it says what is wrong.
-    if not _is_well_formed(self):
+    if not is_well_formed(self):
         GenericOp.get_irdl_definition().verify(self)
     self.verify_nest()
 
 
-_SHAPED = frozenset({TensorType, MemRefType})
-_PROPERTIES = frozenset({"domain", "input_maps", "pads", "output_maps", "combiners", SEGMENTS})
-for _index, _name in enumerate(("inputs", "sources", "outs")):
+for _index, _name in enumerate(("inputs", "sources", "outs", "symbols")):
     setattr(GenericOp, _name, segment(_index))
 GenericOp.verify_ = _verify

@@ -20,6 +20,7 @@ class State(Enum):
     TENSORS = "ops on tensors"
     KERNELS = "kernels that are functions on tensors"
     BUFFERS = "kernels on buffers"
+    TASKS = "kernels whose nests stand in loops"
     LOOPS = "explicit loops"
 
 
@@ -35,9 +36,11 @@ _LATE: dict[str, frozenset[State]] = {
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
     "pair-results": frozenset({State.BUFFERS, State.LOOPS}),
-    "choose-schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "choose-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "explain-schedule": frozenset({State.BUFFERS, State.LOOPS}),
-    "apply-schedule": frozenset({State.BUFFERS, State.LOOPS}),
+    "parallelize": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "tile-nests": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "apply-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),
 }
@@ -59,8 +62,14 @@ def state_of(module: ModuleOp) -> State:
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):
         return State.KERNELS if kernels else State.TENSORS
     ops = (op for kernel in kernels for op in kernel.body.walk())
-    nests = any(isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)) for op in ops)
-    return State.BUFFERS if nests else State.LOOPS
+    nests = [op for op in ops if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS))]
+    if not nests:
+        return State.LOOPS
+    if any(
+        isinstance(op, GenericOp) and (op.symbols or op.parent_op() not in kernels) for op in nests
+    ):
+        return State.TASKS
+    return State.BUFFERS
 
 
 def verify_state(module: ModuleOp, name: str) -> None:

@@ -1,7 +1,8 @@
 """`verify-bufferized`: the contract of kernels on buffers, which `apply-schedule` takes.
 
 Entries only call kernels; a kernel is nests, or one unstructured op, over its arguments and buffers
-of its own. Schedules need not be there; those that are must be legal.
+of its own. Nests may stand in loops, and run slices of their domains there. Schedules need not be
+there; those that are must be legal.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.kernel_memory import verify_kernel_memory
+from lamina.passes.contracts.task_loops import BETWEEN, has_tasks, ops_around, verify_task_loops
 from lamina.passes.contracts.verify_loop import verify_nest_body
 from lamina.passes.contracts.verify_scheduled import verify_calls, verify_entry, verify_signature
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
@@ -54,14 +56,15 @@ class VerifyBufferizedPass(ModulePass):
 
 
 def _verify_kernel(function: func.FuncOp) -> None:
-    ops = list(function.body.block.ops)
-    if not any(isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)) for op in ops):
+    if not any(isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)) for op in function.body.walk()):
         return  # explicit loops already
-    for op in ops:
-        if not isinstance(op, KERNEL_OPS):
+    allowed = (*KERNEL_OPS, *BETWEEN) if has_tasks(function) else KERNEL_OPS
+    for op in ops_around(function.body.block):
+        if not isinstance(op, allowed):
             raise invalid(op, "is no nest, buffer or return of a kernel on buffers")
         if isinstance(op, GenericOp | OrderedNest):
             verify_nest_body(op)
+    verify_task_loops(function)
     verify_kernel_function(function)
     schedules_of(function, parts_of(function))
     apply_schedule(function.clone())

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
+from lamina.passes.contracts.task_loops import verify_task_loops
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.refusal import invalid
 
@@ -36,6 +37,7 @@ def verify_between_ops(module: ModuleOp) -> None:
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
             verify_kernel_function(function)
+            verify_task_loops(function)
 
 
 INDICES = range(-(1 << 63), 1 << 63)

@@ -7,26 +7,30 @@ thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
+from lamina.dialects.loop.nest_attributes import PART
 from lamina.dialects.loop.schedules import ProductTasksAttr
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
-from lamina.passes.schedule.row_kernel import schedule_row_kernel
+from lamina.passes.schedule.row_sums import schedule_row_sums
+from lamina.passes.schedule.row_tasks import LOOPS, emit_loop, emit_task
 from lamina.passes.schedule.stages import is_temporary, schedule_of
 from lamina.passes.schedule.unstructured_ops import schedule_unstructured
 
@@ -50,9 +54,10 @@ def apply_schedule(function: func.FuncOp) -> None:
     Raises InputError for a schedule that the kernel cannot have.
     """
     old = function.body.block
-    nests = [op for op in old.ops if isinstance(op, GenericOp)]
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
     if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in old.ops):
         return
+    parts = divide_into_tasks(function)
     new = Block(arg_types=[a.type for a in old.args])
     emit = Emitter(new)
     memory = Memory(streamed=_streamed(nests))
@@ -65,16 +70,53 @@ def apply_schedule(function: func.FuncOp) -> None:
             count *= extent
         flat = ReshapeOp(replacement, MemRefType(kind.element_type, [count]))
         memory.flat[argument] = emit.add(flat)
-    parts = parts_of(function)
-    schedules = schedules_of(function, parts)
     for nest in nests:
         if 0 in nest.extents:
             fill_with_identity(emit, nest, memory)
-    for part, tasks in zip(parts, schedules, strict=True):
-        _apply(emit, part, memory, tasks)
+    for part, tasks in parts:
+        if part.op is not None:
+            _apply(emit, part, memory, tasks)
+    _apply_in_order(emit, list(old.ops), parts, memory)
     new.add_op(func.ReturnOp.create())
     function.detach_region(function.body)
     function.add_region(Region(new))
+
+
+def _apply_in_order(
+    emit: Emitter, ops: Sequence[Operation], parts: Sequence[Scheduled], memory: Memory
+) -> None:
+    """Emit what stands in a kernel: loops around nests, and the parts whose nests stand alone."""
+    by_nest = {stage.op: entry for entry in parts for stage in entry[0].stages}
+    first = emit.block.first_op
+    done: set[Part] = set()
+    task: list[GenericOp] = []
+    for op in ops:
+        op.detach()
+    for op in ops:
+        if isinstance(op, (memref.AllocOp, func.ReturnOp, *UNSTRUCTURED_OPS)):
+            continue
+        if task and not (isinstance(op, GenericOp) and op.symbols and _part(op) == _part(task[0])):
+            emit_task(emit, task, memory)
+            task = []
+        if isinstance(op, LOOPS):
+            emit_loop(emit, op, memory)
+        elif not isinstance(op, GenericOp):
+            if isinstance(op, arith.ConstantOp) and first is not None:
+                emit.block.insert_op_before(op, first)
+                emit.note(op)
+            else:
+                emit.again(op)
+        elif op.symbols:
+            task.append(op)
+        elif (entry := by_nest.get(op)) is not None and entry[0] not in done:
+            done.add(entry[0])
+            _apply(emit, entry[0], memory, entry[1])
+    if task:
+        emit_task(emit, task, memory)
+
+
+def _part(nest: GenericOp) -> Attribute | None:
+    return nest.attributes.get(PART)
 
 
 def _apply(emit: Emitter, part: Part, memory: Memory, tasks: Any) -> None:
@@ -84,8 +126,10 @@ def _apply(emit: Emitter, part: Part, memory: Memory, tasks: Any) -> None:
         schedule_product_kernel(emit, part.stages, memory, tasks)
     elif part.pairs is not None:
         part.pairs.schedule(emit, memory, tasks)
+    elif any(stage.totals for stage in part.stages):
+        schedule_row_sums(emit, part.stages, memory, tasks)
     else:
-        schedule_row_kernel(emit, part.stages, memory, tasks)
+        emit_task(emit, [stage.op for stage in part.stages], memory)
 
 
 def _streamed(nests: list[GenericOp]) -> frozenset[SSAValue]:

@@ -298,7 +298,9 @@ def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
         return emit.splat(owner.value, lanes)
-    return emit.add(vector.BroadcastOp(value, VectorType(value.type, [lanes])))
+    return emit.add(
+        vector.BroadcastOp.create(operands=[value], result_types=[vector_of(value.type, lanes)])
+    )
 
 
 def load(
@@ -315,12 +317,16 @@ def load(
     if (stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
         return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(base)])), True)
     if stride == 1 and mask is None:
-        kind = VectorType(element, [lanes])
-        return Lane(emit.add(vector.LoadOp(memory, [emit.value(base)], kind)), False)
+        made = vector.LoadOp.create(
+            operands=[memory, emit.value(base)], result_types=[vector_of(element, lanes)]
+        )
+        return Lane(emit.add(made), False)
     given, passing = passing, passing or emit.splat(number_attribute(0, element), lanes)
     if stride == 1:
         assert mask is not None
-        made = vector.MaskedLoadOp(memory, [emit.value(base)], mask, passing)
+        made = vector.MaskedLoadOp.create(
+            operands=[memory, emit.value(base), mask, passing], result_types=[passing.type]
+        )
         return Lane(emit.add(made), False)
     if given is None and can_deinterleave(element, stride, lanes, mask):
         return Lane(deinterleave(emit, memory, element, base, stride, lanes, mask), False)

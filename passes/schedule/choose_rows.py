@@ -28,10 +28,14 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.row_jam import only_reduces
-from lamina.passes.schedule.row_kernel import keeps_columns_apart, take_inner
 from lamina.passes.schedule.row_sums import turn_rows
-from lamina.passes.schedule.stages import Stage, collapse_rows
-from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner
+from lamina.passes.schedule.sweeps import (
+    flat_arguments,
+    keeps_columns_apart,
+    lay_out_scratch,
+    outputs_of,
+)
 from lamina.passes.schedule.vector_place import vector_place
 
 PARALLEL_WORK = 1 << 14

@@ -24,10 +24,12 @@ def store(
     """Write a vector to `flat[at + stride * lane]`; past the caches if it is `streamed`."""
     if stride == 1:
         if mask is None:
-            past = BoolAttr.from_bool(True) if streamed else None
-            emit.run(vector.StoreOp(value, flat, [emit.value(at)], past))
+            past = {"nontemporal": BoolAttr.from_bool(True)} if streamed else {}
+            operands = [value, flat, emit.value(at)]
+            emit.run(vector.StoreOp.create(operands=operands, properties=past))
         else:
-            emit.run(vector.MaskedStoreOp(flat, [emit.value(at)], mask, value))
+            operands = [flat, emit.value(at), mask, value]
+            emit.run(vector.MaskedStoreOp.create(operands=operands))
         return
     kind = value.type
     if isinstance(kind, VectorType) and can_interleave(kind.element_type, stride, lanes, mask):

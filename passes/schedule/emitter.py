@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
 
 INDEX = IndexType()
 
@@ -52,6 +53,28 @@ class Emitter:
     def run(self, op: Operation) -> None:
         """Append an op without results."""
         self.block.add_op(op)
+
+    def again(self, op: Operation) -> None:
+        """Append an op that was taken out of a kernel; constants and divisors are noted."""
+        self.block.add_op(op)
+        self.note(op)
+
+    def note(self, op: Operation) -> None:
+        """Know an op that stands in the kernel: what is constant, and what divides an index."""
+        match op:
+            case arith.ConstantOp():
+                self.constants.setdefault(op.value, op.result)
+            case arith.MuliOp() if (factor := known(op.rhs)) is not None:
+                self.divisors[op.result] = self.divisor(op.lhs) * factor
+            case arith.AddiOp():
+                self.divisors[op.result] = self.divisor(op.lhs, op.rhs)
+            case scf.ForOp() if (low := known(op.lb)) is not None:
+                step = known(op.step)
+                self.divisors[op.body.block.args[0]] = self.divisor(
+                    low, 1 if step is None else step
+                )
+            case _:
+                pass
 
     # Constants stand once, at the top of the kernel.
 
@@ -97,8 +120,8 @@ class Emitter:
 
     def lane_numbers(self, lanes: int) -> SSAValue:
         """The vector 0, 1, 2, ... of index type."""
-        kind = VectorType(INDEX, [lanes])
-        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, list(range(lanes))))
+        kind = _vector(INDEX, lanes)
+        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, list(range(lanes))))  # pyright: ignore
 
     # Index arithmetic folds what is known.
 
@@ -206,32 +229,53 @@ class Emitter:
                 return list(carried)
             if high - low <= step:
                 return list(body(self, low, list(carried)))
-        block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
+        block = Block(arg_types=[INDEX, *(v.type for v in carried)])
         inner = self.inside(block)
         inner.divisors[block.args[0]] = self.divisor(low, step)
         results = body(inner, block.args[0], list(block.args[1:]))
-        block.add_op(scf.YieldOp(*results))
-        op = scf.ForOp(
-            self.value(low), self.value(high), self.value(step), list(carried), Region(block)
+        block.add_op(scf.YieldOp.create(operands=list(results)))
+        op = scf.ForOp.create(
+            operands=[self.value(low), self.value(high), self.value(step), *carried],
+            result_types=[value.type for value in carried],
+            regions=[Region(block)],
         )
         self.block.add_op(op)
         return list(op.results)
 
     def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
         """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""
-        block = Block(arg_types=[IndexType()])
+        block = Block(arg_types=[INDEX])
         body(self.inside(block), block.args[0])
-        block.add_op(scf.ReduceOp())
+        block.add_op(scf.ReduceOp.create())
         self.block.add_op(
-            scf.ParallelOp([self.value(0)], [self.value(count)], [self.value(1)], Region(block))
+            scf.ParallelOp.create(
+                operands=[self.value(0), self.value(count), self.value(1)],
+                properties={SEGMENTS: segment_sizes(1, 1, 1, 0)},
+                regions=[Region(block)],
+            )
         )
+
+
+def known(value: SSAValue) -> int | None:
+    """The number that an index is, if it is a constant."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
 
 
 def number_attribute(value: float, kind: Attribute) -> Attribute:
     """A typed number; booleans are 0 and 1."""
-    if isinstance(kind, IndexType) or kind.name == "integer_type":
+    if isinstance(kind, IndexType):
+        return _index_attribute(int(value))
+    if kind.name == "integer_type":
         return IntegerAttr(int(value), kind)  # pyright: ignore
     return FloatAttr(float(value), kind)  # pyright: ignore
+
+
+@lru_cache(maxsize=4096)
+def _index_attribute(value: int) -> Attribute:
+    return IntegerAttr(value, INDEX)
 
 
 def vector_of(kind: Attribute, lanes: int) -> Attribute:

@@ -27,7 +27,7 @@ from lamina.passes.schedule.stages import Stage, stages_of
 from lamina.passes.schedule.unstructured_ops import Unstructured
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Nests that share a kernel's loops over rows, or its one unstructured op."""
 
@@ -39,15 +39,23 @@ class Part:
 
 
 def parts_of(function: func.FuncOp) -> list[Part]:
-    """The parts of a kernel in memref form, in order; nests of no points are in none."""
+    """The parts of a kernel in memref form, in order; nests of no points are in none.
+
+    Nor are those that run slices already: their tasks stand.
+    """
     ops = list(function.body.block.ops)
     alone = [op for op in ops if isinstance(op, UNSTRUCTURED_OPS)]
     found = [Part([], UnstructuredTasksAttr, op=op) for op in alone]
-    nests = [op for op in ops if isinstance(op, GenericOp) and 0 not in op.extents]
+    nests = [op for op in ops if isinstance(op, GenericOp) and is_open(op)]
     by_number: dict[object, list[GenericOp]] = {}
     for nest in nests:
         by_number.setdefault(nest.attributes.get(PART), []).append(nest)
     return found + [_part(part) for part in by_number.values()]
+
+
+def is_open(nest: GenericOp) -> bool:
+    """Whether a nest is one whose rows are still to be divided into tasks."""
+    return 0 not in nest.extents and not nest.symbols
 
 
 def _part(nests: list[GenericOp]) -> Part:

@@ -67,6 +67,8 @@ class Sweep:
 
     stages: list[Stage]
     order: dict[Stage, tuple[int, ...]]
+    run: int = 0
+    """Which of the runs of neighbouring nests it is of: others hand on nothing in registers."""
 
     @property
     def extents(self) -> tuple[int, ...]:

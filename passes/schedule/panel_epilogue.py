@@ -10,7 +10,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
-from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
@@ -56,7 +56,7 @@ class PanelEpilogue(ProductTask):
                 if self.blocks.is_blocked:
                     for s in epilogue:
                         row_envs[s][s.rows[-1]] = at
-                segment.run(deeper, row_envs, (start, end))
+                segment.run(deeper, row_envs, first_loops(sweeps, (start, end)))
                 return values
 
             inner.loop(*rows, 1, [], row)

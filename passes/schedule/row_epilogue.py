@@ -14,7 +14,7 @@ from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
-from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
@@ -95,6 +95,7 @@ class RowEpilogue(ProductTask):
         sweeps = scheduled_sweeps(segment)
         allocate_scratch(emit, sweeps, self.memory, self.outputs)
         emitter = self._row_segment(sweeps, bounds)
+        narrowed = None if bounds is None else first_loops(sweeps, bounds)
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             local = inner.minus(at, rows[0])
@@ -102,7 +103,7 @@ class RowEpilogue(ProductTask):
             if self.blocks.is_blocked:
                 for stage in segment:
                     row_envs[stage][stage.rows[-1]] = at
-            emitter.run(inner, row_envs, bounds)
+            emitter.run(inner, row_envs, narrowed)
             return values
 
         emit.loop(*rows, 1, [], row)

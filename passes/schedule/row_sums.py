@@ -14,13 +14,14 @@ from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.schedule_clauses import By
-from lamina.dialects.loop.schedules import NestSchedule
+from lamina.dialects.loop.schedules import NestSchedule, RowTasks
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.rows import RowSegment
-from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.stages import Access, Stage, collapse_rows
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweeps import allocate_scratch, outputs_of, scheduled_sweeps
 
@@ -29,10 +30,16 @@ CLEARING_UNROLL = 2
 
 
 def schedule_row_sums(
-    emit: Emitter, stages: list[Stage], memory: Memory, *, parallel: bool
+    emit: Emitter, stages: list[Stage], memory: Memory, clauses: RowTasks
 ) -> None:
-    """Emit the kernel; rows in front of those that some stage sums over are tasks."""
+    """Emit the kernel; rows in front of those that some stage sums over are tasks.
+
+    Raises InputError for clauses that such kernels do not have.
+    """
     outputs = outputs_of(stages)
+    collapse_rows(stages)
+    if clauses.inner or clauses.tile or (clauses.jam or 1) > 1:
+        raise illegal(stages[0].op, "inner, tile, jam: the kernel sums over its rows")
     tasks = _task_rows(stages)
     sweeps = scheduled_sweeps(stages)
     first = [stages[0].extents[d] for d in stages[0].rows[:tasks]]
@@ -55,7 +62,7 @@ def schedule_row_sums(
 
         inner.loop(0, prod(turns), 1, [], row)
 
-    if parallel and prod(first) > 1:
+    if clauses.parallel and prod(first) > 1:
         emit.parallel(prod(first), task)
         return
 

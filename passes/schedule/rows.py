@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -24,6 +24,17 @@ from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweep_legality import verify_sweep
 from lamina.passes.schedule.transpose import TransposeEmitter
 
+Ranges = Mapping[Sweep, Mapping[int, tuple[Index, Index]]]
+"""Where loops of sweeps begin and end that do not walk all of their dimension."""
+
+
+def first_loops(sweeps: Sequence[Sweep], bounds: tuple[Index, Index]) -> Ranges:
+    """The same bounds for the outermost loop of every sweep that has one."""
+    return {
+        sweep: {sweep.order[sweep.stages[0]][0]: bounds} if sweep.extents else {}
+        for sweep in sweeps
+    }
+
 
 class RowSegment:
     """Emits all sweeps of a row; scalars made for the row are forgotten at its end."""
@@ -39,16 +50,16 @@ class RowSegment:
         self,
         emit: Emitter,
         envs: dict[Stage, Env],
-        bounds: tuple[Index, Index] | None = None,
+        bounds: Ranges | None = None,
         later: dict[Stage, Env] | None = None,
     ) -> None:
-        """Emit one row; `bounds` narrows the first inner dimension of every sweep.
+        """Emit one row; `bounds` narrows dimensions of sweeps.
 
         With `later`, the position of a row to come, what that row reads may be fetched ahead.
         """
         fetch = None if later is None else self.prefetch()
         pairs = self._online_pairs()
-        if pairs and bounds is not None:
+        if bounds is not None and any(bounds[sweep] for sweep in pairs):
             raise illegal(self.sweeps[0].stages[0].op, "online: only part of the row is walked")
         done = {pair.total for pair in pairs.values()}
         for sweep in self.sweeps:
@@ -57,8 +68,10 @@ class RowSegment:
             if sweep in pairs or sweep in done:
                 continue
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
-            if bounds is not None and ranges:
-                ranges[0] = bounds
+            if bounds is not None:
+                stage, narrowed = sweep.stages[0], bounds[sweep]
+                order = zip(sweep.order[stage], ranges, strict=True)
+                ranges = [narrowed.get(dim, whole) for dim, whole in order]
             ahead: list[Ahead] = []
             if fetch is not None and later is not None and fetch.sweep is sweep:
                 ahead = fetch.ahead(emit, self.memory, later)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -15,6 +16,7 @@ from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.passes.schedule.illegal import illegal
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
@@ -166,14 +168,33 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
     return Access(value, offset, kind.element_type, forms, shape, pad)
 
 
-def collapse_rows(stages: list[Stage]) -> None:
+def collapse_rows(stages: Sequence[Stage]) -> None:
     """Join neighbouring row dimensions that every access walks as one (in place)."""
-    place = len(stages[0].rows) - 2
-    while place >= 0:
-        if all(_collapsible(s, s.rows[place], s.rows[place + 1]) for s in stages):
-            for stage in stages:
-                _join(stage, stage.rows[place], stage.rows[place + 1])
-        place -= 1
+    collapse(stages, [stage.rows for stage in stages])
+
+
+def collapse(stages: Sequence[Stage], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Join neighbouring dimensions of a group, one for each stage, that every access walks as one.
+
+    In place; returns what is left of each group.
+    """
+    left = [list(dims) for dims in groups]
+    for place in reversed(range(len(left[0]) - 1)):
+        if all(_collapsible(s, d[place], d[place + 1]) for s, d in zip(stages, left, strict=True)):
+            for stage, dims in zip(stages, left, strict=True):
+                _join(stage, dims.pop(place), dims[place])
+    return left
+
+
+def take_inner(stages: list[Stage], places: tuple[int, ...]) -> None:
+    """Make rows of every stage loops of the task, in front of its own (in place)."""
+    count = len(stages[0].rows)
+    if any(not 0 <= place < count for place in places):
+        raise illegal(stages[0].op, f"inner = {list(places)}: its kernel has {count} rows")
+    for stage in stages:
+        taken = tuple(stage.rows[place] for place in places)
+        stage.inner = taken + stage.inner
+        stage.rows = tuple(d for d in stage.rows if d not in taken)
 
 
 def _collapsible(stage: Stage, outer: int, inner: int) -> bool:
@@ -197,6 +218,7 @@ def _join(stage: Stage, outer: int, inner: int) -> None:
     extents[outer] = 1
     stage.extents = tuple(extents)
     stage.rows = tuple(d for d in stage.rows if d != outer)
+    stage.inner = tuple(d for d in stage.inner if d != outer)
     for access in stage.accesses():
         access.offset = _without(access.offset, outer)
         access.axes = tuple(_without(form, outer) for form in access.axes)

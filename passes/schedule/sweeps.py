@@ -19,7 +19,7 @@ COLUMN_START = -3
 """Pseudo-dimension of column scratch: the first column of the task."""
 
 
-def scheduled_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
+def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
     """The stages grouped as their schedules say.
 
     Raises InputError for loops that cannot be shared, and for dimensions that are none of a task's.
@@ -27,7 +27,7 @@ def scheduled_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
     sweeps: list[Sweep] = []
     for stage in stages:
         if not stage.schedule.compute_with:
-            sweeps.append(Sweep([stage], {stage: _order(stage)}))
+            sweeps.append(Sweep([stage], {stage: _order(stage)}, run))
             continue
         order = joined_order(sweeps[-1], stage) if sweeps else None
         if order is None:
@@ -152,7 +152,7 @@ def lay_out_scratch(
 def _in_registers(
     sweep: Sweep, stage: Stage, write: Access, reader_sweep: Sweep, reader: Stage
 ) -> bool:
-    if write.memory in reader.op.sources:
+    if write.memory in reader.op.sources or reader_sweep.run != sweep.run:
         return False
     if any(read.memory is write.memory and read.pad is not None for read in reader.reads):
         return False  # what lies beyond the edge is decided by position
@@ -190,3 +190,9 @@ def flat_arguments(stages: Sequence[Stage]) -> dict[SSAValue, SSAValue]:
     touched = [a.memory for stage in stages for a in stage.accesses()]
     touched += [source for stage in stages for source in stage.op.sources]
     return {m: m for m in touched if isinstance(m.type, MemRefType) and not is_temporary(m)}
+
+
+def keeps_columns_apart(stage: Stage, column: int, outputs: set[SSAValue]) -> bool:
+    """Whether all that a stage hands on has an axis for the dimension `column` alone."""
+    kept = [w for w in stage.writes if w.memory not in outputs]
+    return all(any(pure_dim(form) == column for form in w.axes) for w in kept)

@@ -38,7 +38,13 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
-from lamina.runtime.interpreters.loop_access import evaluate_expr, grids, indirect, read
+from lamina.runtime.interpreters.loop_access import (
+    evaluate_expr,
+    grids,
+    indirect,
+    read,
+    slice_grids,
+)
 from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
 from lamina.runtime.interpreters.loop_bounds import bounded_dim, leave_out, outside
 from lamina.runtime.interpreters.values import is_floating, numpy_dtype
@@ -158,7 +164,11 @@ def _called(op: ExternOp, inputs: Sequence[Any]) -> list[Any]:
 def run_generic(op: GenericOp, args: Sequence[Any]) -> list[Any]:
     """The results of one nest on tensors; nothing for a nest that writes into memrefs."""
     reads, sources = len(op.inputs), len(op.inputs) + len(op.sources)
-    results = _run(op, args[:reads], args[reads:sources], args[sources:])
+    outs = sources + len(op.outs)
+    if op.slices:
+        run_slice(op, args[:reads], args[reads:sources], args[sources:outs], args[outs:])
+        return []
+    results = _run(op, args[:reads], args[reads:sources], args[sources:outs])
     return [] if op.outs else results
 
 
@@ -185,8 +195,35 @@ def _run(
     first = extents[0] if extents else 1
     step = max(1, CHUNK_POINTS // max(1, prod(extents[1:])))
     for low in range(0, first, step):
-        _run_chunk(op, inputs, sources, results, low, min(first, low + step))
+        grid = grids(extents, low, min(first, low + step))
+        _run_chunk(op, inputs, sources, results, grid)
     return results
+
+
+def run_slice(
+    op: GenericOp,
+    inputs: Sequence[Any],
+    sources: Sequence[Any],
+    outs: Sequence[Any],
+    starts: Sequence[Any],
+) -> None:
+    """Run the part of a nest that begins at `starts`, into memory.
+
+    Reductions begin anew where it begins at 0 in every dimension that they reduce.
+    """
+    if 0 in op.extents:
+        return
+    grid = slice_grids(op.extents, op.slices, starts)
+    writes = zip(outs, op.write_maps, op.combiner_names, strict=True)
+    for out, index_map, combiner in writes:
+        kept = index_map.used_dims()
+        reduced = (n for n, entry in enumerate(op.slices) if not kept.issuperset(entry.dims))
+        if combiner != "store" and all(starts[number] == 0 for number in reduced):
+            where = [evaluate_expr(e, grid) for e in index_map.results]
+            out[tuple(np.broadcast_arrays(*where)) if where else ...] = _identity(
+                combiner, out.dtype
+            )
+    _run_chunk(op, inputs, sources, list(outs), grid)
 
 
 def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
@@ -256,12 +293,9 @@ def _run_chunk(
     inputs: Sequence[Any],
     sources: Sequence[Any],
     results: list[Any],
-    low: int,
-    high: int,
+    grid: dict[int, Any],
 ) -> None:
-    extents = op.extents
-    grid = grids(extents, low, high)
-    shape = (high - low, *extents[1:]) if extents else ()
+    shape = np.broadcast_shapes(*(index.shape for index in grid.values()))
     values: dict[SSAValue, Any] = {}
     reads = zip(inputs, op.read_maps, op.pad_values, strict=True)
     for argument, (value, index_map, pad) in zip(op.block.args, reads, strict=False):

@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import ReadOp
+from lamina.dialects.loop.slices import Slice
 
 
 def grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
@@ -29,6 +30,31 @@ def grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
         run = np.arange(low, high) if dim == 0 else np.arange(extent)
         grid[dim] = run.reshape([-1 if p == dim else 1 for p in range(rank)])
     return grid
+
+
+def slice_grids(
+    extents: Sequence[int], slices: Sequence[Slice], starts: Sequence[int]
+) -> dict[int, Any]:
+    """An index array for each dimension, over the slices of the domain that begin at `starts`.
+
+    Dimensions that are walked as one vary along one axis. Raises ExecutionError for a slice that
+    begins outside.
+    """
+    rank = len(extents)
+    runs = {dim: (dim, np.arange(extent)) for dim, extent in enumerate(extents)}
+    for entry, start in zip(slices, starts, strict=True):
+        extent = entry.extent(extents)
+        if not 0 <= start < extent:
+            raise ExecutionError(f"slice of {entry.name}: begins at {start}, there are {extent}")
+        places = int(start) + entry.step * np.arange(entry.size)
+        places = np.unravel_index(places[places < extent], [extents[d] for d in entry.dims])
+        axis = max(entry.dims, key=lambda d: (extents[d] != 1, entry.dims.index(d)))
+        for dim, run in zip(entry.dims, places, strict=True):
+            runs[dim] = axis, run
+    return {
+        dim: run.reshape([-1 if p == axis else 1 for p in range(rank)])
+        for dim, (axis, run) in runs.items()
+    }
 
 
 def evaluate_expr(expr: AffineExpr, grid: dict[int, Any]) -> Any:

@@ -1,0 +1,177 @@
+"""Slices: the part of its domain that a nest in loops runs at each step of them.
+
+    slice(d0 = %i)                      one position of d0
+    slice(d1 = %j x 16)                 16 positions from %j on, less where the dimension ends
+    slice([d0, d1] = %n)                one position of d0 and d1, walked as one in row-major order
+    slice(d0 = %n x 4 step 64)          %n, %n + 64, %n + 128 and %n + 192
+
+The values are the nest's symbols. Its maps, bodies and notes stay those of the whole domain. A
+reduction over a sliced dimension begins anew at a slice that begins at 0 and adds to what is there
+at all others, so that slices in order give what the whole nest does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Data, SSAValue
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+MOST_POSITIONS = 1 << 59
+"""No slice reaches farther: positions are multiplied by the sizes of tensors."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Positions, `step` apart, of dimensions that are walked as one, outermost first.
+
+    Without `x`, `extended` is false: one position, at which the nest has no loop over them.
+    """
+
+    dims: tuple[int, ...]
+    size: int = 1
+    step: int = 1
+    extended: bool = True
+
+    @staticmethod
+    def at(*dims: int) -> Slice:
+        """One position of these dimensions."""
+        return Slice(dims, extended=False)
+
+    def extent(self, extents: Sequence[int]) -> int:
+        """Positions of the dimensions in the whole domain."""
+        return prod(extents[d] for d in self.dims)
+
+    def is_whole(self, extents: Sequence[int]) -> bool:
+        """Whether nothing of these dimensions is left to others."""
+        return self.size >= self.extent(extents) and self.step == 1
+
+    @property
+    def name(self) -> str:
+        """The dimensions as they are printed: `d0` or `[d0, d1]`."""
+        names = ", ".join(f"d{d}" for d in self.dims)
+        return names if len(self.dims) == 1 else f"[{names}]"
+
+    @property
+    def count_text(self) -> str:
+        """The size and step as they are printed; nothing for one position."""
+        step = f" step {self.step}" if self.step != 1 else ""
+        return f" x {self.size}{step}" if self.extended else ""
+
+
+@irdl_attr_definition
+class SliceAttr(Data[Slice]):
+    """`#loop.slice<[0, 1] x 16 step 4>`: dimensions, positions and the distance of these."""
+
+    name = "loop.slice"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Slice:
+        with parser.in_angle_brackets():
+            square = parser.Delimiter.SQUARE
+            dims = parser.parse_comma_separated_list(square, lambda: parser.parse_integer(False))
+            return _parse_count(parser, tuple(dims))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{list(self.data.dims)}{self.data.count_text}")
+
+
+def _parse_count(parser: AttrParser, dims: tuple[int, ...]) -> Slice:
+    """Parse ` x 16 step 4`, behind dimensions; all of it or the step may be left out."""
+    if not parser.parse_optional_keyword("x"):
+        return Slice.at(*dims)
+    size = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    step = 1
+    if parser.parse_optional_keyword("step"):
+        step = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    return Slice(dims, size, step)
+
+
+def verify_slices(
+    slices: Sequence[Slice],
+    symbols: Sequence[SSAValue],
+    extents: Sequence[int],
+    kept: Sequence[set[int]] | None,
+) -> None:
+    """Check the slices of a nest; `kept` are the dimensions that each result keeps.
+
+    None stands for a nest on tensors. Raises VerifyException.
+    """
+    if kept is None:
+        raise VerifyException("loop.generic: only nests that write into memrefs run slices")
+    if len(slices) != len(symbols):
+        raise VerifyException(f"loop.generic: {len(slices)} slices and {len(symbols)} symbols")
+    seen: set[int] = set()
+    for entry in slices:
+        _verify_slice(entry, extents)
+        for dim in entry.dims:
+            if dim in seen:
+                raise VerifyException(f"loop.generic: d{dim} is sliced twice")
+            seen.add(dim)
+        wide = {d for d in entry.dims if extents[d] != 1}
+        if any(0 < len(wide & dims) < len(wide) for dims in kept):
+            raise VerifyException(
+                f"loop.generic: slice of {entry.name}: a result keeps some of these dimensions and "
+                "reduces others"
+            )
+
+
+def _verify_slice(entry: Slice, extents: Sequence[int]) -> None:
+    where = f"loop.generic: slice of {entry.name}"
+    if not entry.dims or any(not 0 <= d < len(extents) for d in entry.dims):
+        raise VerifyException(f"{where}: the domain has {len(extents)} dimensions")
+    if entry.size < 1 or entry.step < 1:
+        raise VerifyException(f"{where}: its size and step are at least 1")
+    extent = entry.extent(extents)
+    if entry.size > max(extent, 1) or (entry.size - 1) * entry.step > MOST_POSITIONS:
+        raise VerifyException(f"{where}: {entry.size} of {extent} positions")
+
+
+def print_slices(printer: Printer, slices: Sequence[Slice], symbols: Sequence[SSAValue]) -> None:
+    """Print ` slice(d0 = %i, d1 = %j x 16)`; nothing if there are none."""
+    if not slices:
+        return
+
+    def print_one(entry: tuple[Slice, SSAValue]) -> None:
+        printer.print_string(f"{entry[0].name} = ")
+        printer.print_ssa_value(entry[1])
+        printer.print_string(entry[0].count_text)
+
+    printer.print_string(" slice(")
+    printer.print_list(list(zip(slices, symbols, strict=True)), print_one)
+    printer.print_string(")")
+
+
+def parse_slices(parser: Parser, names: Sequence[str]) -> tuple[list[Slice], list[SSAValue]]:
+    """Parse `slice(...)` over the named dimensions, if it is there."""
+    slices: list[Slice] = []
+    symbols: list[SSAValue] = []
+
+    def parse_dim() -> int:
+        at = parser.pos
+        name = parser.parse_identifier()
+        if name not in names:
+            parser.raise_error(
+                f"'{name}' is not a dimension of this domain ({', '.join(names)})", at
+            )
+        return list(names).index(name)
+
+    def parse_one() -> None:
+        square = parser.Delimiter.SQUARE
+        dims = parser.parse_optional_comma_separated_list(square, parse_dim)
+        dims = [parse_dim()] if dims is None else dims
+        parser.parse_punctuation("=")
+        operand = parser.parse_unresolved_operand()
+        slices.append(_parse_count(parser, tuple(dims)))
+        symbols.append(parser.resolve_operand(operand, IndexType()))
+
+    if parser.parse_optional_keyword("slice"):
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+    return slices, symbols

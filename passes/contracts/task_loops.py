@@ -1,0 +1,242 @@
+"""Loops around nests: what may stand there, that slices lie inside, and that tasks do not meet.
+
+Between `bufferized` and `scheduled` the nests of a kernel may stand in loops, and run slices of
+their domains. Loops are `scf.for` and `scf.parallel` between constants; slices begin where index
+arithmetic on their counters says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.refusal import invalid
+
+INDEX_OPS = (
+    arith.ConstantOp,
+    arith.AddiOp,
+    arith.MuliOp,
+    arith.DivUIOp,
+    arith.RemUIOp,
+    arith.MinSIOp,
+)
+"""What indices are made of."""
+LOOPS = (scf.ForOp, scf.ParallelOp)
+"""Loops that may stand around nests."""
+BETWEEN = (*LOOPS, *INDEX_OPS, scf.YieldOp, scf.ReduceOp)
+"""What stands in a kernel beside nests and buffers once some of its nests are in loops."""
+
+
+def verify_task_loops(function: func.FuncOp) -> None:
+    """Check the loops around the nests of a kernel. Raises InputError at what is wrong."""
+    if not has_tasks(function):
+        return
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    for op in ops_around(function.body.block):
+        if isinstance(op, LOOPS):
+            _verify_loop(op, function.body.block)
+        elif isinstance(op, memref.AllocOp) and op.parent is not function.body.block:
+            raise invalid(op, "buffers of a kernel stand in front of its loops")
+        elif isinstance(op, INDEX_OPS) and not isinstance(op.results[0].type, IndexType):
+            raise invalid(op, "only indices are computed between loops and nests")
+    for nest in nests:
+        for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
+            _verify_inside(nest, entry, symbol)
+    for op in function.body.block.ops:
+        if isinstance(op, memref.AllocOp):
+            _verify_kept(op, function.body.block)
+        if isinstance(op, scf.ParallelOp):
+            _verify_apart(op)
+
+
+def _verify_kept(buffer: memref.AllocOp, top: Block) -> None:
+    """The nests of one loop, or those that stand in none, keep a buffer to themselves."""
+    tasks: dict[Operation | None, Operation] = {}
+    for use in buffer.memref.uses:
+        outermost = use.operation
+        while outermost.parent is not top:
+            above = outermost.parent_op()
+            assert above is not None  # values are used where they are seen
+            outermost = above
+        tasks.setdefault(outermost if isinstance(outermost, LOOPS) else None, use.operation)
+    if len(tasks) > 1:
+        raise invalid(list(tasks.values())[-1], "it touches what another loop keeps to itself")
+
+
+def has_tasks(function: func.FuncOp) -> bool:
+    """Whether nests of a kernel stand in loops, or run slices."""
+    nests = (op for op in function.body.walk() if isinstance(op, GenericOp))
+    return any(op.symbols or op.parent is not function.body.block for op in nests)
+
+
+def ops_around(block: Block) -> Iterator[Operation]:
+    """The ops of a block and of loops in it, without the bodies of nests."""
+    for op in block.ops:
+        yield op
+        if isinstance(op, LOOPS):
+            yield from ops_around(op.body.block)
+
+
+def _verify_loop(loop: scf.ForOp | scf.ParallelOp, top: Block) -> None:
+    if _ends(loop) is None:
+        raise invalid(loop, "a loop around nests has one counter, between constants, and no values")
+    if isinstance(loop, scf.ParallelOp) and loop.parent is not top:
+        raise invalid(loop, "parallel loops stand at the top of a kernel")
+
+
+def _ends(loop: Operation | Block | None) -> tuple[int, int] | None:
+    """The least and largest number that a loop counts, if they are known; it runs at least once."""
+    if not isinstance(loop, LOOPS) or len(loop.operands) != 3 or loop.results:
+        return None
+    low, high, step = (_constant(value) for value in loop.operands)
+    if low is None or high is None or step is None or step < 1 or not 0 <= low < high:
+        return None
+    return low, low + (high - 1 - low) // step * step
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
+
+
+def index_range(value: SSAValue) -> tuple[int, int] | None:
+    """The least and largest number that an index between loops and nests may be, if known."""
+    if isinstance(value, BlockArgument):
+        return _ends(value.block.parent_op())
+    op = value.owner
+    if (number := _constant(value)) is not None:
+        return number, number
+    if not isinstance(op, INDEX_OPS):
+        return None
+    ranges = [index_range(operand) for operand in op.operands]
+    if ranges[0] is None or ranges[1] is None or ranges[0][0] < 0 or ranges[1][0] < 0:
+        return None
+    (low, high), (least, most) = ranges[0], ranges[1]
+    match op:
+        case arith.AddiOp():
+            return low + least, high + most
+        case arith.MuliOp():
+            return low * least, high * most
+        case arith.MinSIOp():
+            return min(low, least), min(high, most)
+        case arith.DivUIOp() if least > 0:
+            return low // most, high // least
+        case arith.RemUIOp() if least > 0:
+            return (low, high) if high < least else (0, most - 1)
+        case _:
+            return None
+
+
+def _verify_inside(nest: GenericOp, entry: Slice, symbol: SSAValue) -> None:
+    extent, ends = entry.extent(nest.extents), index_range(symbol)
+    if ends is None or not 0 <= ends[0] <= ends[1] < extent:
+        said = "anywhere" if ends is None else f"at {ends[0]} to {ends[1]}"
+        raise invalid(nest, f"slice of {entry.name}: begins {said}, there are {extent} positions")
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """A number `counter / divisor % modulus * scale`: a digit of what a loop counts."""
+
+    divisor: int
+    modulus: int
+    scale: int = 1
+
+
+def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
+    """The digit of a counter that is below `count` that an index is."""
+    if value is counter:
+        return _Digit(1, count)
+    op = value.owner
+    if not isinstance(op, arith.MuliOp | arith.DivUIOp | arith.RemUIOp):
+        return None
+    inner, factor = _digit(op.operands[0], counter, count), _constant(op.operands[1])
+    if inner is None or factor is None or factor < 1:
+        return None
+    if isinstance(op, arith.MuliOp):
+        return replace(inner, scale=inner.scale * factor)
+    if inner.scale != 1:
+        return None
+    if isinstance(op, arith.DivUIOp):
+        return _Digit(inner.divisor * factor, -(-inner.modulus // factor))
+    fits = inner.modulus <= factor or inner.modulus % factor == 0
+    return _Digit(inner.divisor, min(inner.modulus, factor)) if fits else None
+
+
+def _verify_apart(loop: scf.ParallelOp) -> None:
+    """No two steps of a parallel loop touch what one of them writes.
+
+    Nests of one part touch each other's results at the same rows only (see `verify_kernel`). So it
+    is enough that each step has rows, or parts of a shared loop, of its own.
+    """
+    counter, ends = loop.body.block.args[0], _ends(loop)
+    assert ends is not None  # verified before
+    nests = [op for op in loop.walk() if isinstance(op, GenericOp)]
+    said: list[object] | None = None
+    for nest in nests:
+        places = {d: place for place, d in enumerate(rows_of(nest))}
+        digits: list[_Digit] = []
+        binds: list[object] = []
+        for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
+            digit = _digit(symbol, counter, ends[1] + 1)
+            if digit is None or digit.scale < (1 if entry.step > 1 else entry.size):
+                continue
+            if entry.step > 1 and digit.modulus * digit.scale > entry.step:
+                continue
+            if not set(entry.dims) <= set(nest.reduction_dims):
+                digits.append(digit)
+                binds.append((digit, [places.get(d) for d in entry.dims]))
+            if not set(entry.dims) <= places.keys():
+                _verify_columns(nest, entry, nests)
+        if not _counts(digits, ends[1] + 1):
+            raise invalid(nest, "steps of the parallel loop around it run the same points")
+        if said is not None and binds != said:
+            raise invalid(nest, "steps of the parallel loop run other rows of it than of others")
+        said = binds
+
+
+def _counts(digits: Sequence[_Digit], count: int) -> bool:
+    """Whether digits tell all numbers below `count` apart."""
+    known = 1
+    for digit in sorted(digits, key=lambda d: d.divisor):
+        if digit.divisor > known:
+            return False
+        known = max(known, digit.divisor * digit.modulus)
+    return known >= count
+
+
+def _verify_columns(nest: GenericOp, entry: Slice, nests: Sequence[GenericOp]) -> None:
+    """What nests share is divided along an axis as their loop is."""
+    touched = {value for other in nests if other is not nest for value in other.operands}
+    for value in nest.outs:
+        if value in touched and _axes(nest, value, entry.dims) == set():
+            raise invalid(nest, f"slice of {entry.name}: others touch what it writes elsewhere")
+    made = {value for other in nests if other is not nest for value in other.outs}
+    for value in (*nest.inputs, *nest.sources):
+        if value in made and _axes(nest, value, entry.dims) == set():
+            raise invalid(nest, f"slice of {entry.name}: it reads elsewhere what others write")
+
+
+def _axes(nest: GenericOp, memory: SSAValue, dims: Sequence[int]) -> set[int]:
+    """The axes that all accesses of a nest to some memory index by these dimensions alone."""
+    values = [*nest.inputs, *nest.outs]
+    maps = [*nest.read_maps, *nest.write_maps]
+    alone = tuple(Linear.dim(d) for d in dims)
+    found: set[int] | None = None if memory not in nest.sources else set()
+    for value, index_map in zip(values, maps, strict=True):
+        if value is memory:
+            forms = forms_of(index_map, nest.extents) or ()
+            own = {n for n, form in enumerate(forms) if form in alone}
+            found = own if found is None else found & own
+    return set() if found is None else found

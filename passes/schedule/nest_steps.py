@@ -1,0 +1,39 @@
+"""What passes that carry out one clause of nests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import func
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.stages import schedule_of
+
+
+def nests_in_tasks(
+    function: func.FuncOp, wanted: Callable[[GenericOp, NestSchedule], bool]
+) -> list[GenericOp]:
+    """The nests of a kernel, in order, whose schedule is one that is wanted.
+
+    Raises InputError for such a nest whose rows are not divided into tasks yet.
+    """
+    found: list[GenericOp] = []
+    for nest in function.body.walk():
+        if not isinstance(nest, GenericOp) or 0 in nest.extents:
+            continue
+        if wanted(nest, schedule_of(nest)):
+            if rows_of(nest) and not nest.symbols:
+                raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
+            found.append(nest)
+    return found
+
+
+def set_schedule(nest: GenericOp, schedule: NestSchedule) -> None:
+    """Note how a nest's loops run; nothing if nothing is left to say."""
+    if schedule == NestSchedule():
+        nest.attributes.pop(SCHEDULE, None)
+    else:
+        nest.attributes[SCHEDULE] = ScheduleAttr(schedule)

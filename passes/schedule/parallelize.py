@@ -1,0 +1,178 @@
+"""`parallelize`: the tasks of a kernel's parts as a loop around their nests.
+
+It carries out the `#loop.rows` of each part and takes it away. A task runs every nest of the part
+for one row, for part of one (`tile`), or for several (`jam`): each nest is run for a slice of its
+domain. Rows that are loops of the task (`inner`) are sliced whole. `scf.parallel` divides the tasks
+among threads; one task needs no loop. Parts around packed products, parts that pack pairs or sum
+over their rows, and unstructured ops have loops of their own: they stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import SCHEDULE, RowTasks, RowTasksAttr
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner
+
+Scheduled = tuple[Part, Any]
+"""A part and the clauses of its schedule."""
+
+
+@dataclass(frozen=True)
+class ParallelizePass(ModulePass):
+    """Put the nests of each part of a kernel into a loop over its tasks."""
+
+    name = "parallelize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                verify_kernel_function(function)
+                parallelize(function)
+
+
+def parallelize(function: func.FuncOp) -> None:
+    """Divide the rows of a bufferized kernel function into tasks, in place.
+
+    Raises InputError for a schedule that the kernel cannot have.
+    """
+    left = divide_into_tasks(function)
+    if SCHEDULE in function.attributes:
+        function.attributes[SCHEDULE] = ArrayAttr([part.kind(given) for part, given in left])
+        if not left:
+            del function.attributes[SCHEDULE]
+
+
+def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
+    """`parallelize`, but for the attribute of the kernel; gives the parts that are left."""
+    parts = parts_of(function)
+    if not parts:
+        return []
+    found = list(zip(parts, schedules_of(function, parts), strict=True))
+    divided = [entry for entry in found if _has_rows(entry[0])]
+    by_nest = {stage.op: entry for entry in divided for stage in entry[0].stages}
+    emit = Emitter(function.body.block)
+    done: set[Part] = set()
+    for op in _taken_apart(function):
+        entry = by_nest.get(op) if isinstance(op, GenericOp) else None
+        if entry is None:
+            emit.again(op)
+        elif entry[0] not in done:
+            done.add(entry[0])
+            _put_into_tasks(emit, entry[0].stages, entry[1])
+    return [
+        (part, RowTasks() if part in done else given)
+        for part, given in found
+        if part not in done or not part.stages[0].op.symbols
+    ]
+
+
+def _has_rows(part: Part) -> bool:
+    """Whether the part is one of rows, each of which a task may run."""
+    return part.kind is RowTasksAttr and not any(stage.totals for stage in part.stages)
+
+
+def _taken_apart(function: func.FuncOp) -> list[Operation]:
+    """The ops of a kernel, out of its block; its buffers first."""
+    ops = list(function.body.block.ops)
+    for op in ops:
+        op.detach()
+    return sorted(ops, key=lambda op: not isinstance(op, memref.AllocOp))
+
+
+def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
+    """Append the loop over the tasks of a part, with its nests, sliced, in it."""
+    groups = _row_groups(stages)
+    take_inner(stages, tasks.inner or ())
+    width, length = _tile(stages, tasks)
+    chunks = -(-length // width)
+    rows = prod(stages[0].extents[d] for d in stages[0].rows)
+    together = tasks.jam or 1
+    if together > 1 and (tasks.tile is not None or rows % together):
+        raise illegal(stages[0].op, jam_refusal(together, rows))
+    count = rows * chunks // together
+
+    def task(inner: Emitter, number: Index) -> None:
+        low: Index = 0
+        if chunks > 1:
+            low = inner.times(inner.remainder(number, chunks), width)
+            number = inner.quotient(number, chunks)
+        for stage, dims in zip(stages, groups, strict=True):
+            slices, starts = list[Slice](), list[Index]()
+            if bound := _joined(dims, stage.rows):
+                aside = Slice(bound, together, count)
+                slices.append(Slice.at(*bound) if together == 1 else aside)
+                starts.append(number)
+            taken = [d for d in stage.inner if d in dims]
+            if chunks > 1 and not taken:
+                taken = [stage.inner[0]]
+            for place, dim in enumerate(taken):
+                group = dims.get(dim, (dim,))
+                tiled = chunks > 1 and place == 0
+                slices.append(Slice(group, width if tiled else stage.extents[dim]))
+                starts.append(low if tiled else 0)
+            stage.op.slice_at(slices, [inner.value(start) for start in starts])
+            inner.run(stage.op)
+
+    if tasks.parallel and count > 1:
+        emit.parallel(count, task)
+        return
+
+    def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        task(inner, number)
+        return values
+
+    emit.loop(0, count, 1, [], serial)
+
+
+def jam_refusal(together: int, rows: int) -> str:
+    """Why so many rows do not run side by side."""
+    return f"jam = {together}: it divides the rows ({rows}) of a kernel that only reduces them"
+
+
+def _row_groups(stages: list[Stage]) -> list[dict[int, tuple[int, ...]]]:
+    """Join the rows that every access walks as one (in place); of each, what it is made of."""
+    before = [stage.rows for stage in stages]
+    collapse_rows(stages)
+    found: list[dict[int, tuple[int, ...]]] = []
+    for stage, rows in zip(stages, before, strict=True):
+        groups: dict[int, tuple[int, ...]] = {}
+        group: tuple[int, ...] = ()
+        for dim in rows:
+            group = (*group, dim)
+            if dim in stage.rows:
+                groups[dim], group = group, ()
+        found.append(groups)
+    return found
+
+
+def _joined(groups: dict[int, tuple[int, ...]], dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(d for dim in dims for d in groups[dim])
+
+
+def _tile(stages: list[Stage], tasks: RowTasks) -> tuple[int, int]:
+    """The positions of a task's first loop that it takes, and all there are."""
+    if tasks.tile is None:
+        return 1, 1
+    if not stages[0].inner or len({s.inner_extents[:1] for s in stages}) > 1:
+        raise illegal(stages[0].op, "tile: the nests of the kernel have no loop in common")
+    if tasks.tile < stages[0].inner_extents[0]:
+        for stage in stages:
+            if stage.inner[0] in stage.reduced:
+                raise illegal(stage.op, "tile: tasks would divide a reduced dimension")
+    return tasks.tile, stages[0].inner_extents[0]

@@ -1,0 +1,363 @@
+"""Nests in their task loops become loops over vectors: what `parallelize` leaves.
+
+A task is what the loops of a kernel that stand around all nests of a part do in one step. Its nests
+run for the same rows, so that what they hand each other is scratch of the task, or in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.schedule.emitter import Emitter, Index, known
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.parallelize import jam_refusal
+from lamina.passes.schedule.row_jam import only_reduces
+from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
+from lamina.passes.schedule.sweeps import (
+    COLUMN_START,
+    allocate_scratch,
+    keeps_columns_apart,
+    outputs_of,
+    scheduled_sweeps,
+)
+
+LOOPS = (scf.ParallelOp, scf.ForOp)
+"""Loops that stand around nests."""
+
+Bound = tuple[SSAValue, Slice]
+"""A value, and the slice that it begins."""
+
+
+def emit_loop(emit: Emitter, loop: Operation, memory: Memory) -> None:
+    """Append a loop of a kernel; the nests in it become loops over vectors."""
+    emit.again(loop)
+    assert isinstance(loop, LOOPS)
+    inner, ops = emit.inside(loop.body.block), _detached(loop)
+    emit_task(inner, ops, memory)
+
+
+def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
+    """Append the ops of a task: nests, loops around nests, and index arithmetic.
+
+    Raises InputError for nests that cannot share a task, and for schedules that they cannot have.
+    """
+    loops = [op for op in ops if isinstance(op, LOOPS)]
+    nests = [nest for op in ops for nest in op.walk() if isinstance(nest, GenericOp)]
+    if len(loops) == 1 and all(nest.parent is not None for nest in nests):
+        for op in ops:  # all nests stand in the one loop
+            emit_loop(emit, op, memory) if op is loops[0] else emit.again(op)
+        return
+    places = [n for n, op in enumerate(ops) if isinstance(op, (GenericOp, *LOOPS))]
+    first = places[0] if places else len(ops)
+    for op in ops[:first]:
+        emit.again(op)
+    if nests:
+        Task(nests, memory).run(emit, ops[first:])
+    else:
+        for op in ops[first:]:
+            emit.again(op)
+    for nest in nests:
+        if nest.parent is not None:
+            nest.detach()
+        nest.erase()
+
+
+def _detached(loop: Operation) -> list[Operation]:
+    """The ops of a loop's body, taken out of it."""
+    assert isinstance(loop, LOOPS)
+    ops = list(loop.body.block.ops)
+    for op in ops:
+        op.detach()
+    return ops
+
+
+class Task:
+    """The nests of a task in order; `run` emits them where they stand."""
+
+    def __init__(self, nests: Sequence[GenericOp], memory: Memory) -> None:
+        self.memory = memory
+        self.stages = stages_of(list(nests))
+        self.bound = {stage: take_slices(stage) for stage in self.stages}
+        self.inner = {stage: inner_slices(stage) for stage in self.stages}
+        _verify_alike(self.stages, self.bound)
+        first = self.stages[0]
+        self.starts = [_index(symbol) for symbol, _ in self.bound[first]]
+        groups = zip(
+            *([entry.dims for _, entry in self.bound[s]] for s in self.stages), strict=True
+        )
+        self.rows = [collapse(self.stages, group) for group in groups]
+        self.outputs = outputs_of(self.stages)
+        self.sweeps: dict[GenericOp, list[Sweep]] = {}
+
+    def run(self, emit: Emitter, ops: Sequence[Operation]) -> None:
+        """Append ops of one block, the first of them a nest or a loop."""
+        by_nest = {stage.op: stage for stage in self.stages}
+        for number, run in enumerate(_runs(ops)):
+            self.sweeps[run[0]] = scheduled_sweeps([by_nest[nest] for nest in run], number)
+        sweeps = [sweep for run in self.sweeps.values() for sweep in run]
+        self._verify_kept(ops)
+        columns = self._columns()
+        self._verify_tiles(sweeps)
+        width = None if columns is None else columns[1].size
+        allocate_scratch(emit, sweeps, self.memory, self.outputs, width)
+        first = self.stages[0]
+        together = [entry for _, entry in self.bound[first] if entry.size > 1]
+        if together:
+            self._run_together(emit, ops, sweeps, together[0])
+            return
+        envs, later = self._envs(emit, self.starts), self._later(emit, sweeps)
+        if columns is not None:
+            for env in envs.values():
+                env[COLUMN_START] = _index(columns[0])
+        self._block(emit, ops, envs, later)
+
+    def _block(
+        self,
+        emit: Emitter,
+        ops: Sequence[Operation],
+        envs: dict[Stage, Env],
+        later: dict[Stage, Env] | None,
+    ) -> None:
+        for op in ops:
+            if isinstance(op, LOOPS):
+                inner = _detached(op)
+                emit.again(op)
+                self._block(emit.inside(op.body.block), inner, envs, later)
+            elif isinstance(op, GenericOp):
+                if (sweeps := self.sweeps.get(op)) is not None:
+                    segment = RowSegment(sweeps, self.memory, self.outputs)
+                    segment.run(emit, envs, self._ranges(emit, sweeps), later)
+            else:
+                emit.again(op)
+
+    def _run_together(
+        self, emit: Emitter, ops: Sequence[Operation], sweeps: list[Sweep], entry: Slice
+    ) -> None:
+        """Rows far apart, side by side."""
+        first = self.stages[0]
+        extent, count = entry.extent(first.op.extents), entry.size
+        if (
+            len(self.starts) != 1
+            or len(self.sweeps) != 1
+            or any(isinstance(op, LOOPS) for op in ops)
+            or any(self._parts(stage) for stage in self.stages)
+            or entry.step * count != extent
+            or any(sweep.extents for sweep in sweeps[1:])
+            or not only_reduces(sweeps[0], sweeps[1:], self.outputs)
+        ):
+            raise illegal(first.op, jam_refusal(count, extent))
+        numbers = [emit.plus(self.starts[0], k * entry.step) for k in range(count)]
+        rows = [self._envs(emit, [number]) for number in numbers]
+        RowSegment(sweeps, self.memory, self.outputs).run_together(emit, rows)
+        for op in ops:
+            if not isinstance(op, GenericOp):
+                emit.again(op)
+
+    def _envs(self, emit: Emitter, starts: Sequence[Index]) -> dict[Stage, Env]:
+        """The positions of all rows, given where the slice of each group of them begins."""
+        envs: dict[Stage, Env] = {stage: {} for stage in self.stages}
+        for start, dims in zip(starts, self.rows, strict=True):
+            extents = [self.stages[0].extents[d] for d in dims[0]]
+            position = emit.split(start, extents)
+            for stage, own in zip(self.stages, dims, strict=True):
+                envs[stage].update(zip(own, position, strict=True))
+        return envs
+
+    def _later(self, emit: Emitter, sweeps: list[Sweep]) -> dict[Stage, Env] | None:
+        """The positions of the row that is fetched ahead, if some sweep does that."""
+        fetch = next((f for s in sweeps if (f := s.schedule.prefetch_rows) is not None), None)
+        parts = any(not self._is_whole(s, d) for s in self.stages for d in self.inner[s])
+        if fetch is None or parts:
+            return None
+        if len(self.starts) > 1:
+            raise illegal(self.stages[0].op, "prefetch_rows: several loops walk the rows")
+        rows = [entry.extent(self.stages[0].op.extents) for _, entry in self.bound[self.stages[0]]]
+        return self._envs(
+            emit,
+            [
+                emit.least(emit.plus(start, fetch), count - 1)
+                for start, count in zip(self.starts, rows, strict=True)
+            ],
+        )
+
+    def _is_whole(self, stage: Stage, dim: int) -> bool:
+        """Whether a sliced dimension is walked from end to end."""
+        symbol, entry = self.inner[stage][dim]
+        return entry.is_whole(stage.op.extents) and known(symbol) == 0
+
+    def _columns(self) -> Bound | None:
+        """The slice of the first loop that all nests share, if it is a part of it.
+
+        Of tasks that run nests of rows alone, nothing is kept between them that is longer.
+        """
+        found = [self.inner[s].get(s.inner[0]) if s.inner else None for s in self.stages]
+        shared = found[0]
+        if shared is None or self._is_whole(self.stages[0], self.stages[0].inner[0]):
+            return None
+        if any(_differ(shared, other) for other in found):
+            return None
+        if all(len(s.op.extents) == len(rows_of(s.op)) for s in self.stages):
+            return None
+        if not all(keeps_columns_apart(s, s.inner[0], self.outputs) for s in self.stages):
+            raise illegal(
+                self.stages[0].op, "tile: what a row hands on is not divided as the tasks are"
+            )
+        return shared
+
+    def _verify_kept(self, ops: Sequence[Operation]) -> None:
+        """What nests of a task keep for one another they divide alike, if tasks divide it."""
+        within = {loop.body.block for op in ops for loop in op.walk() if isinstance(loop, LOOPS)}
+        divided: set[object] = set()
+        for stage in self.stages:
+            if not any(is_temporary(access.memory) for access in stage.accesses()):
+                continue
+            places = {d: place for place, d in enumerate(rows_of(stage.op))}
+            found: object = None
+            for dim in self._parts(stage):
+                symbol, entry = self.inner[stage][dim]
+                block = symbol.owner.parent if isinstance(symbol.owner, Operation) else symbol.owner
+                if block in within:
+                    continue
+                if dim != stage.inner[0]:
+                    raise illegal(stage.op, f"slice of {entry.name}: tasks divide what it keeps")
+                found = symbol, entry.size, tuple(places.get(d) for d in entry.dims)
+            divided.add(found)
+        if len(divided) > 1:
+            raise illegal(self.stages[0].op, "slices: tasks divide what its nests keep in two ways")
+
+    def _ranges(
+        self, emit: Emitter, sweeps: Sequence[Sweep]
+    ) -> dict[Sweep, dict[int, tuple[Index, Index]]]:
+        """Where the sliced loops of each sweep begin and end, by dimension."""
+        found: dict[Sweep, dict[int, tuple[Index, Index]]] = {}
+        ends: dict[tuple[SSAValue, int, int], tuple[Index, Index]] = {}
+        for sweep in sweeps:
+            stage = sweep.stages[0]
+            found[sweep] = {}
+            for dim, (symbol, entry) in self.inner[stage].items():
+                if self._is_whole(stage, dim):
+                    continue
+                extent, low = stage.extents[dim], _index(symbol)
+                if (key := (symbol, entry.size, extent)) not in ends:
+                    high = emit.plus(low, entry.size)
+                    if emit.divisor(low, extent) % entry.size:
+                        high = emit.least(high, extent)
+                    ends[key] = low, high
+                found[sweep][dim] = ends[key]
+        return found
+
+    def _verify_tiles(self, sweeps: Sequence[Sweep]) -> None:
+        """Raises InputError for sweeps that cannot run a part of their loops."""
+        for sweep in sweeps:
+            stage = sweep.stages[0]
+            for member in sweep.stages:
+                for own, other in zip(sweep.order[stage], sweep.order[member], strict=True):
+                    if _differ(self.inner[stage].get(own), self.inner[member].get(other)):
+                        raise illegal(member.op, "compute_with: it runs another slice")
+            parts = [dim for dim in self.inner[stage] if not self._is_whole(stage, dim)]
+            if not parts:
+                continue
+            if sweep.order[stage][0] != stage.inner[0] and parts == [stage.inner[0]]:
+                raise illegal(stage.op, "order: the loop that tasks divide is the outermost")
+            if any(dim in s.reduced for s in sweep.stages for dim in self._parts(s)):
+                raise illegal(stage.op, "tile: tasks would divide a reduced dimension")
+            if sweep.schedule.transpose is not None:
+                for dim in parts:
+                    size = self.inner[stage][dim][1].size
+                    if size % sweep.lanes:
+                        raise illegal(stage.op, f"tile = {size}: not in tiles of {sweep.lanes}")
+            if sweep.schedule.jam is not None or sweep.schedule.online:
+                raise illegal(stage.op, "jam, online: tasks divide the row")
+
+    def _parts(self, stage: Stage) -> list[int]:
+        return [dim for dim in self.inner[stage] if not self._is_whole(stage, dim)]
+
+
+def _runs(ops: Sequence[Operation]) -> list[list[GenericOp]]:
+    """The nests that stand one behind the other, in each block."""
+    found: list[list[GenericOp]] = []
+    run: list[GenericOp] | None = None
+    for op in ops:
+        if isinstance(op, GenericOp):
+            if run is None:
+                run = []
+                found.append(run)
+            run.append(op)
+            continue
+        run = None
+        if isinstance(op, LOOPS):
+            found += _runs(list(op.body.block.ops))
+    return found
+
+
+def _index(symbol: SSAValue) -> Index:
+    number = known(symbol)
+    return symbol if number is None else number
+
+
+def _is_bound(entry: Slice, rows: Sequence[int]) -> bool:
+    """Whether a slice is one row of the task, or several side by side."""
+    return set(entry.dims) <= set(rows) and (not entry.extended or entry.step > 1)
+
+
+def take_slices(stage: Stage) -> list[Bound]:
+    """The slices of rows that have one position in a task: the rows of the stage (in place)."""
+    op, rows = stage.op, rows_of(stage.op)
+    found = list(zip(op.symbols, op.slices, strict=True))
+    bound = [entry for entry in found if _is_bound(entry[1], rows)]
+    walked = [d for _, entry in found if entry.dims[-1] in rows for d in entry.dims]
+    stage.rows = tuple(d for _, entry in bound for d in entry.dims)
+    front = [d for d in walked if d not in stage.rows]
+    rest = [d for d in range(len(op.extents)) if d not in stage.rows and d not in front]
+    stage.inner = (*front, *rest)
+    return bound
+
+
+def inner_slices(stage: Stage) -> dict[int, Bound]:
+    """The slices of a stage's loops, by dimension; those walked as one are joined (in place)."""
+    found: dict[int, Bound] = {}
+    for symbol, entry in zip(stage.op.symbols, stage.op.slices, strict=True):
+        if set(entry.dims) <= set(stage.rows):
+            continue
+        if entry.step > 1:
+            raise illegal(stage.op, f"slice of {entry.name}: steps are for rows side by side")
+        (left,) = collapse([stage], [entry.dims])
+        if len(left) > 1:
+            raise illegal(stage.op, f"slice of {entry.name}: not every access walks them as one")
+        found[left[0]] = symbol, entry
+    return found
+
+
+def _verify_alike(stages: Sequence[Stage], bound: dict[Stage, list[Bound]]) -> None:
+    """The nests of a task run the same rows, and walk the same ones as one."""
+    known: list[object] | None = None
+    for stage in stages:
+        rows = rows_of(stage.op)
+        places = {d: place for place, d in enumerate(rows)}
+        said: list[object] = [
+            (symbol, entry.size, entry.step, entry.extended, [places[d] for d in entry.dims])
+            for symbol, entry in bound[stage]
+        ]
+        said += [
+            [places.get(d) for d in entry.dims]
+            for entry in stage.op.slices
+            if len(entry.dims) > 1 and entry not in [e for _, e in bound[stage]]
+        ]
+        if known is not None and said != known:
+            raise illegal(stage.op, "its slices of rows are not those of a nest in front of it")
+        known = said
+
+
+def _differ(one: Bound | None, other: Bound | None) -> bool:
+    """Whether two slices are not the same positions of the loops that they are of."""
+    if one is None or other is None:
+        return one is not other
+    return one[0] is not other[0] or (one[1].size, one[1].step) != (other[1].size, other[1].step)

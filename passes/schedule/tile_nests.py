@@ -1,0 +1,112 @@
+"""`tile-nests`: the clause `tile` of nests in tasks as a loop around slices of them.
+
+A tile is a slice of a kept dimension; the last one is shorter where the size does not divide the
+dimension. Nests that share the loops of the one in front of them (`compute_with`) go into its loop.
+Tiles of transposed, factored and online nests, and of products, are part of what those make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.schedules import NestSchedule
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.emitter import INDEX, Emitter
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.row_tasks import inner_slices, take_slices
+from lamina.passes.schedule.stages import schedule_of, stages_of
+from lamina.passes.schedule.sweeps import scheduled_sweeps
+
+
+@dataclass(frozen=True)
+class TileNestsPass(ModulePass):
+    """Put nests with the clause `tile` into loops over their tiles."""
+
+    name = "tile-nests"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                tile_nests(function)
+
+
+def tile_nests(function: func.FuncOp) -> None:
+    """Tile the nests of a kernel in place. Raises InputError for a tile that is not legal."""
+    emit = Emitter(function.body.block)
+    for op in function.body.block.ops:
+        emit.note(op)
+    for nest in nests_in_tasks(function, _has_tile):
+        tile = schedule_of(nest).tile
+        assert tile is not None  # as asked for
+        set_schedule(nest, replace(schedule_of(nest), tile=None))
+        _tile(emit, [nest, *_followers(nest)], tile)
+
+
+def _has_tile(nest: GenericOp, schedule: NestSchedule) -> bool:
+    others = (schedule.transpose, schedule.rfactor, schedule.online)
+    return schedule.tile is not None and not any(others) and PANEL not in nest.attributes
+
+
+def _followers(nest: GenericOp) -> list[GenericOp]:
+    """The nests behind it that share its loops."""
+    found: list[GenericOp] = []
+    following = nest.next_op
+    while isinstance(following, GenericOp) and schedule_of(following).compute_with:
+        found.append(following)
+        following = following.next_op
+    return found
+
+
+def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
+    stages = stages_of(list(nests))
+    for stage in stages:
+        take_slices(stage)
+        inner_slices(stage)
+    (sweep,) = scheduled_sweeps(stages)
+    first, order = stages[0], sweep.order[stages[0]]
+    if tile.dim not in order:
+        loops = ", ".join(f"d{d}" for d in order) or "none"
+        raise illegal(first.op, f"tile = d{tile.dim}: the loops of a task are {loops}")
+    place, extent = order.index(tile.dim), first.extents[tile.dim]
+    if any(sweep.order[stage][place] in stage.reduced for stage in stages):
+        raise illegal(first.op, f"tile = d{tile.dim}: it is reduced")
+    if tile.count >= extent:
+        return
+    block = Block(arg_types=[INDEX])
+    loop = scf.ForOp.create(
+        operands=[emit.value(0), emit.value(extent), emit.value(tile.count)],
+        regions=[Region(block)],
+    )
+    parent = nests[0].parent
+    assert parent is not None  # nests stand in kernels
+    parent.insert_op_before(loop, nests[0])
+    for stage in stages:
+        stage.op.detach()
+        block.add_op(stage.op)
+        _slice(stage.op, sweep.order[stage][place], block.args[0], tile.count)
+    block.add_op(scf.YieldOp.create())
+
+
+def _slice(nest: GenericOp, dim: int, start: SSAValue, size: int) -> None:
+    """Run a slice of a loop that was walked whole; those walked with it as one stay so."""
+    slices, symbols = list(nest.slices), list(nest.symbols)
+    place = next((n for n, entry in enumerate(slices) if entry.dims[-1] == dim), None)
+    if place is None:
+        nest.slice_at([*slices, Slice((dim,), size)], [*symbols, start])
+        return
+    if not slices[place].is_whole(nest.extents):
+        raise illegal(nest, f"tile = d{dim}: its tasks have parts of it")
+    slices[place], symbols[place] = Slice(slices[place].dims, size), start
+    nest.slice_at(slices, symbols)

@@ -1,0 +1,184 @@
+// RUN: lamina-opt %s -p verify-bufferized --split-input-file --verify-diagnostics | filecheck %s
+
+// Loops around nests, written by hand: rows on threads, columns in turns.
+func.func private @hand(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c45 = arith.constant 45 : index
+  %c16 = arith.constant 16 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%n: index):
+    scf.for %j = %c0 to %c45 step %c16 {
+      loop.generic (i, j) in [8, 45] slice(i = %n, j = %j x 16) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+      ^bb0(%v: f32):
+        loop.yield %v : f32
+      }
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @hand
+
+// -----
+
+func.func private @outside(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %n = %c0 to %c9 step %c1 {
+    loop.generic (i, j) in [8, 45] slice(i = %n) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+  }
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: begins at 0 to 8, there are 8 positions
+
+// -----
+
+func.func private @anywhere(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %n = %c0 to %c8 step %c1 {
+    %m = arith.subi %n, %c1 : index
+    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+  }
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: begins anywhere, there are 8 positions
+
+// -----
+
+// Threads that run the same row.
+func.func private @same(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c4 = arith.constant 4 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%n: index):
+    %m = arith.remui %n, %c4 : index
+    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: steps of the parallel loop around it run the same points
+
+// -----
+
+// Threads that add to the same sum.
+func.func private @sum(%x: memref<8x45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%n: index):
+    loop.generic (i, j) in [8, 45] slice(i = %n) reads(%x[i, j] : memref<8x45xf32>) writes([j] add into %y : memref<45xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: steps of the parallel loop around it run the same points
+
+// -----
+
+// Parts of a loop that overlap.
+func.func private @overlap(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c8 = arith.constant 8 : index
+  "scf.parallel"(%c0, %c5, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%n: index):
+    %low = arith.muli %n, %c8 : index
+    loop.generic (i) in [45] slice(i = %low x 9) reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: steps of the parallel loop around it run the same points
+
+// -----
+
+// What one thread makes, another would read.
+func.func private @shared(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c9 = arith.constant 9 : index
+  %t = memref.alloc() : memref<45xf32>
+  "scf.parallel"(%c0, %c5, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%n: index):
+    %low = arith.muli %n, %c9 : index
+    loop.generic (i) in [45] slice(i = %low x 9) reads(%x[i] : memref<45xf32>) writes([i] store into %t : memref<45xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    loop.generic (i) in [45] slice(i = %low x 9) reads(%t[44 - i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: it reads elsewhere what others write
+
+// -----
+
+// Nests of one task that run different rows.
+func.func private @rows(%x: memref<8x4xf32>, %y: memref<8x4xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c7 = arith.constant 7 : index
+  %t = memref.alloc() : memref<8x4xf32>
+  scf.for %n = %c0 to %c8 step %c1 {
+    %m = arith.addi %n, %c1 : index
+    %l = arith.minsi %m, %c7 : index
+    loop.generic (i, j) in [8, 4] slice(i = %l) reads(%x[i, j] : memref<8x4xf32>) writes([i, j] store into %t : memref<8x4xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    loop.generic (i, j) in [8, 4] slice(i = %n) reads(%t[i, j] : memref<8x4xf32>) writes([i, j] store into %y : memref<8x4xf32>) attributes {lamina.rows = array<i64: 0>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+  }
+  func.return
+}
+// CHECK: error: loop.generic: lamina.schedule: its slices of rows are not those of a nest in front of it
+
+// -----
+
+func.func private @carried(%x: memref<8xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %r = scf.for %n = %c0 to %c8 step %c1 iter_args(%a = %c0) -> (index) {
+    loop.generic (i) in [8] slice(i = %n) writes([i] store into %x : memref<8xf32>) {
+      %v = arith.constant 0.0 : f32
+      loop.yield %v : f32
+    }
+    scf.yield %a : index
+  }
+  func.return
+}
+// CHECK: error: scf.for: a loop around nests has one counter, between constants, and no values

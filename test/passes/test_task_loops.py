@@ -1,0 +1,104 @@
+"""Kernels whose nests stand in loops: every state computes the same, interpreted and natively."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from lamina.codegen.target import Target
+from lamina.dialects.context import Context
+from lamina.dialects.errors import InputError
+from lamina.lowering.pipeline import run_pipeline
+from lamina.runtime.compile import compile_module
+from lamina.runtime.interpreters.run import run_module
+from lamina.runtime.layers import lower, parse
+
+PROGRAMS = {
+    "chain": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.sigmoid.default(%0) : (tensor<37x70xf32>) -> tensor<37x70xf32>
+  func.return %1 : tensor<37x70xf32>
+}""",
+    "softmax": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
+  %0 = aten.softmax.int(%x, dim = 1) : (tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.add.Tensor(%0, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  func.return %1 : tensor<37x70xf32>
+}""",
+    "columns": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<70xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
+  %1 = aten.sum.dim_IntList(%0, dim = [0]) : (tensor<37x70xf32>) -> tensor<70xf32>
+  func.return %1 : tensor<70xf32>
+}""",
+    "rows": """
+func.func @main(%x: tensor<64x70xf32>, %y: tensor<64x70xf32>) -> tensor<64xf32> {
+  %0 = aten.mul.Tensor(%x, %y) : (tensor<64x70xf32>, tensor<64x70xf32>) -> tensor<64x70xf32>
+  %1 = aten.sum.dim_IntList(%0, dim = [1]) : (tensor<64x70xf32>) -> tensor<64xf32>
+  func.return %1 : tensor<64xf32>
+}""",
+    "transpose": """
+func.func @main(%x: tensor<37x70xf32>, %y: tensor<70x37xf32>) -> tensor<70x37xf32> {
+  %0 = aten.t.default(%x) : (tensor<37x70xf32>) -> tensor<70x37xf32>
+  %1 = aten.mul.Tensor(%0, %y) : (tensor<70x37xf32>, tensor<70x37xf32>) -> tensor<70x37xf32>
+  func.return %1 : tensor<70x37xf32>
+}""",
+}
+SCHEDULES = {
+    "chosen": "",
+    "rows on threads": "parallel",
+    "parts": "parallel, tile = 32",
+    "columns": "inner = [0], tile = 16",
+    "jam": "jam = 4",
+}
+
+
+def _arguments(name: str) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    shapes = {"rows": [(64, 70)] * 2, "transpose": [(37, 70), (70, 37)]}
+    return [rng.standard_normal(s, np.float32) for s in shapes.get(name, [(37, 70)] * 2)]
+
+
+def _bufferized(name: str, clauses: str) -> ModuleOp:
+    module = parse(PROGRAMS[name])
+    lower(module, "aten", "bufferized", Target.host())
+    if clauses:
+        given = re.sub(r"\[#loop.rows<[^>]*>\]", f"[#loop.rows<{clauses}>]", str(module))
+        module = parse(given)
+    return module
+
+
+@pytest.mark.parametrize("clauses", SCHEDULES.values(), ids=list(SCHEDULES))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_states_agree(name: str, clauses: str) -> None:
+    module, args = _bufferized(name, clauses), _arguments(name)
+    wanted = run_module(module, [*args])[0]
+    try:
+        run_pipeline(module, ["parallelize"], Context())
+    except InputError as refusal:  # the words of refusals are tested in parallelize.mlir
+        assert "lamina.schedule" in str(refusal)
+        return
+    assert "slice(" in str(module)
+    text = str(module)
+    np.testing.assert_allclose(run_module(parse(text), [*args])[0], wanted, 1e-5, 1e-5)
+    try:
+        compiled = compile_module(parse(text), target=Target.host())
+    except InputError as refusal:
+        assert "lamina.schedule" in str(refusal)
+        return
+    np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_state_in_between_changes_nothing(name: str) -> None:
+    texts: list[str] = []
+    for passes in (["apply-schedule"], ["parallelize", "apply-schedule"]):
+        module = parse(str(_bufferized(name, "")))
+        run_pipeline(module, passes, Context())
+        left_out = re.compile(r"^ *(%\S+ = arith.constant|func.func private).*\n", re.MULTILINE)
+        texts.append(re.sub(r"%[\w.]+", "%", left_out.sub("", str(module))))
+    assert sorted(texts[0].splitlines()) == sorted(texts[1].splitlines())
