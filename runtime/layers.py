@@ -15,6 +15,7 @@ from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import Pass, pipeline, run_pipeline
+from lamina.passes.contracts.contracts import allowed_ops, is_named
 from lamina.passes.contracts.verify_program import verify_program
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
@@ -41,6 +42,8 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 def layer_of(module: ModuleOp) -> str:
     """The highest layer that an op of `module` belongs to; `aten` for a program without such ops.
 
+    Ops that `lamina.allow` names do not count.
+
     Kernels are functions from `fused` on; with `lamina.entry` they work on buffers, and are nests
     at `bufferized` and loops at `scheduled`.
     """
@@ -52,7 +55,9 @@ def layer_of(module: ModuleOp) -> str:
         return "bufferized" if is_open else "scheduled"
     if kernels:
         return "fused"
-    found = {op.name.partition(".")[0] for op in module.walk() if not isinstance(op, FuncOp)}
+    allowed = allowed_ops(module)
+    ops = (op for op in module.walk() if not isinstance(op, FuncOp) and not is_named(op, allowed))
+    found = {op.name.partition(".")[0] for op in ops}
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
 
 

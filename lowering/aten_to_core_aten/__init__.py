@@ -15,7 +15,10 @@ from xdsl.passes import ModulePass
 
 @dataclass(frozen=True)
 class ConvertAtenToCoreAtenPass(ModulePass):
-    """Decompose `aten` ops to `core_aten`; overloads named in `keep` stay as they are."""
+    """Decompose `aten` ops to `core_aten`; overloads named in `keep` stay as they are.
+
+    The contracts of the layers below let those pass: they stand in `lamina.allow` of the module.
+    """
 
     name = "convert-aten-to-core-aten"
 
@@ -25,5 +28,8 @@ class ConvertAtenToCoreAtenPass(ModulePass):
         from lamina.dialects.aten import Aten
         from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
         from lamina.lowering.conversion import known_ops
+        from lamina.passes.contracts.contracts import allow_ops
 
-        DECOMPOSITIONS.convert(op, known_ops(self.keep, Aten))
+        kept = known_ops(self.keep, Aten)
+        DECOMPOSITIONS.convert(op, kept)
+        allow_ops(op, kept)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
@@ -126,8 +127,8 @@ def _concerned(function: FuncOp) -> set[Operation]:
     """The ops of a function that concern sizes, and those that hold such ops, in linear time."""
     found: set[Operation] = set()
     for op in function.walk():
-        if op.regions or not _concerns(op):
-            continue
+        if op.regions or not isinstance(op.parent_op(), FuncOp | RegionOp) or not _concerns(op):
+            continue  # what stands in the body of a nest computes elements, not sizes
         holder: Operation | None = op
         while holder is not None and holder is not function and holder not in found:
             found.add(holder)

@@ -15,7 +15,10 @@ from xdsl.passes import ModulePass
 
 @dataclass(frozen=True)
 class ConvertCoreAtenToPrimsPass(ModulePass):
-    """Lower `core_aten` ops to `prims`; overloads named in `keep` stay as they are."""
+    """Lower `core_aten` ops to `prims`; overloads named in `keep` stay as they are.
+
+    The contracts of the layers below let those pass: they stand in `lamina.allow` of the module.
+    """
 
     name = "convert-core-aten-to-prims"
 
@@ -25,5 +28,8 @@ class ConvertCoreAtenToPrimsPass(ModulePass):
         from lamina.dialects.core_aten import CoreAten
         from lamina.lowering.conversion import known_ops
         from lamina.lowering.core_aten_to_prims.table import LOWERINGS
+        from lamina.passes.contracts.contracts import allow_ops
 
-        LOWERINGS.convert(op, known_ops(self.keep, CoreAten))
+        kept = known_ops(self.keep, CoreAten)
+        LOWERINGS.convert(op, kept)
+        allow_ops(op, kept)

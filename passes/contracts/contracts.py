@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.passes.contracts.entry_attributes import verify_entries
@@ -15,6 +23,10 @@ from lamina.passes.refusal import invalid, unsupported
 
 SURROUNDINGS = ("builtin", "func", "arith", "control")
 """What holds programs together, branches and loops, and computes with sizes, at every layer."""
+
+NESTS = "loop"
+"""A dialect whose ops may stand at every tensor layer, on tensors: they go down as they are. What
+their bodies hold is for the contract of their own layer to say."""
 
 FOREIGN = "prims.extern"
 """A call of a kernel that is no op of any layer: it stands from `aten` on as it is."""
@@ -25,6 +37,10 @@ MOST_ELEMENTS = 2**59
 Extents of 0 count as 1, since the others make strides."""
 
 
+ALLOW = "lamina.allow"
+"""Attribute of a module: names of ops that contracts of tensor layers let stand, as an array of
+strings; `mine.*` is a whole dialect. A conversion with the option `keep` adds what it keeps."""
+
 _INLINED = "the ops of the function in the place of its call"
 
 
@@ -33,10 +49,12 @@ def verify_layer(
     layer: str,
     dialects: Collection[str],
     check: Callable[[Operation], None] = lambda op: None,
+    allow: Iterable[str] = (),
 ) -> None:
     """Every op is of one of `dialects` (or func, builtin) and passes `check`; values dominate.
 
-    No tensor has more than `MOST_ELEMENTS`.
+    Ops that `allow` or the attribute `ALLOW` of the module names may stand there, too. No tensor
+    has more than `MOST_ELEMENTS`.
 
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
@@ -44,14 +62,56 @@ def verify_layer(
     verify_between_ops(module)
     verify_entries(module, layer.replace("-", "_"))
     verify_addressable(module)
+    patterns = (*allow, *allowed_ops(module))
     for op in module.walk():
         _refuse_calls(op)
         dialect = op.name.partition(".")[0]
         if dialect in dialects:
             check(op)
-        elif dialect not in SURROUNDINGS and op.name != FOREIGN:
-            allowed = ", ".join([*dialects, *SURROUNDINGS])
+        elif dialect == NESTS:
+            _refuse_buffers(op)
+        elif not (
+            dialect in SURROUNDINGS
+            or op.name == FOREIGN
+            or _is_in_nest(op)
+            or is_named(op, patterns)
+        ):
+            allowed = ", ".join([*dialects, *SURROUNDINGS, NESTS])
             raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def _is_in_nest(op: Operation) -> bool:
+    holder = op.parent_op()
+    return holder is not None and holder.name.startswith(f"{NESTS}.")
+
+
+def _refuse_buffers(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, MemRefType):
+            raise invalid(op, f"works on {value.type}; at tensor layers nests are on tensors")
+
+
+def is_named(op: Operation, patterns: Sequence[str]) -> bool:
+    """Whether an op is one of these; `mine.*` is a whole dialect."""
+    return any(fnmatchcase(op.name, pattern) for pattern in patterns)
+
+
+def allowed_ops(module: ModuleOp) -> list[str]:
+    """What the attribute `ALLOW` names. Raises InputError if it is no array of strings."""
+    given = module.attributes.get(ALLOW)
+    if given is None:
+        return []
+    names = list(given) if isinstance(given, ArrayAttr) else [given]
+    if not all(isinstance(name, StringAttr) for name in names):
+        raise invalid(module, f'{ALLOW} is {given}, not names of ops as in ["mine.*"]')
+    return [name.data for name in names if isinstance(name, StringAttr)]
+
+
+def allow_ops(module: ModuleOp, names: Iterable[str]) -> None:
+    """Lets contracts of tensor layers pass ops of these names."""
+    merged = dict.fromkeys([*allowed_ops(module), *names])
+    if merged:
+        module.attributes[ALLOW] = ArrayAttr([StringAttr(name) for name in merged])
 
 
 def verify_addressable(module: ModuleOp) -> None:

@@ -13,9 +13,14 @@ from lamina.passes.contracts.contracts import verify_layer
 
 @dataclass(frozen=True)
 class VerifyAtenPass(ModulePass):
-    """Refuse a module that does not stand at the aten layer."""
+    """Refuse a module that does not stand at the aten layer.
+
+    `allow` names other ops that may stand there; `mine.*` is all of a dialect.
+    """
 
     name = "verify-aten"
 
+    allow: tuple[str, ...] = ()
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        verify_layer(op, "aten", ("aten",))
+        verify_layer(op, "aten", ("aten",), allow=self.allow)

@@ -13,9 +13,14 @@ from lamina.passes.contracts.contracts import refuse_mutation, verify_layer
 
 @dataclass(frozen=True)
 class VerifyCoreAtenPass(ModulePass):
-    """Refuse a module that does not stand at the core-aten layer."""
+    """Refuse a module that does not stand at the core-aten layer.
+
+    `allow` names other ops that may stand there; `mine.*` is all of a dialect.
+    """
 
     name = "verify-core-aten"
 
+    allow: tuple[str, ...] = ()
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        verify_layer(op, "core-aten", ("core_aten",), refuse_mutation)
+        verify_layer(op, "core-aten", ("core_aten",), refuse_mutation, allow=self.allow)

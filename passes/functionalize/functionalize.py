@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
@@ -135,7 +136,7 @@ class _Walk:
         if isinstance(op, RegionOp):
             for block in op.blocks:
                 _functionalize_region(op, block)
-        elif op.regions:
+        elif op.regions and not is_side_effect_free(op):
             raise unsupported(op, "functionalize does not look into regions of this op")
         name = op.name.removeprefix("aten.")
         if name in DROPPED:
