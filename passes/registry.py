@@ -63,6 +63,9 @@ PASSES: dict[str, str] = {
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
     "parallelize": "lamina.passes.schedule.parallelize:ParallelizePass",
+    "cache-read": "lamina.passes.schedule.cache_read:CacheReadPass",
+    "rfactor": "lamina.passes.schedule.rfactor:RfactorPass",
+    "jam": "lamina.passes.schedule.jam:JamPass",
     "tile-nests": "lamina.passes.schedule.tile_nests:TileNestsPass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (

@@ -168,12 +168,17 @@ def _verify_own_memory(nest: GenericOp) -> None:
 def _are_apart(nest: GenericOp, memory: SSAValue, one: AffineMap, other: AffineMap) -> bool:
     """Whether two maps name no element in common, as those of the parts of complex numbers do.
 
-    Offsets sum(c_i d_i) + k and sum(c_i e_i) + l are equal only if gcd(c) divides l - k.
+    It is enough that they never agree on one axis, or on the offset of the element.
     """
-    forms = forms_of(one, nest.extents), forms_of(other, nest.extents)
-    if forms[0] is None or forms[1] is None:
+    left, right = forms_of(one, nest.extents), forms_of(other, nest.extents)
+    if left is None or right is None:
         return False
-    left, right = (flatten(form, shape_of(memory)) for form in forms if form is not None)
+    offsets = [flatten(forms, shape_of(memory)) for forms in (left, right)]
+    return _never_equal(*offsets) or any(map(_never_equal, left, right))
+
+
+def _never_equal(left: Linear, right: Linear) -> bool:
+    """Whether sum(c_i d_i) + k is no sum(c_i e_i) + l: then gcd(c) does not divide l - k."""
     if left.coefficients != right.coefficients:
         return False
     step, distance = gcd(*left.coefficients.values()), abs(left.constant - right.constant)

@@ -13,9 +13,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
 
 
-def nests_in_tasks(
-    function: func.FuncOp, wanted: Callable[[GenericOp, NestSchedule], bool]
-) -> list[GenericOp]:
+def nests_in_tasks(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -> list[GenericOp]:
     """The nests of a kernel, in order, whose schedule is one that is wanted.
 
     Raises InputError for such a nest whose rows are not divided into tasks yet.
@@ -24,7 +22,7 @@ def nests_in_tasks(
     for nest in function.body.walk():
         if not isinstance(nest, GenericOp) or 0 in nest.extents:
             continue
-        if wanted(nest, schedule_of(nest)):
+        if wanted(nest):
             if rows_of(nest) and not nest.symbols:
                 raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
             found.append(nest)
@@ -37,3 +35,13 @@ def set_schedule(nest: GenericOp, schedule: NestSchedule) -> None:
         nest.attributes.pop(SCHEDULE, None)
     else:
         nest.attributes[SCHEDULE] = ScheduleAttr(schedule)
+
+
+def followers(nest: GenericOp) -> list[GenericOp]:
+    """The nests behind it that share its loops."""
+    found: list[GenericOp] = []
+    following = nest.next_op
+    while isinstance(following, GenericOp) and schedule_of(following).compute_with:
+        found.append(following)
+        following = following.next_op
+    return found

@@ -19,12 +19,11 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.schedule_clauses import By
-from lamina.dialects.loop.schedules import NestSchedule
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
 from lamina.passes.schedule.row_tasks import inner_slices, take_slices
 from lamina.passes.schedule.stages import schedule_of, stages_of
 from lamina.passes.schedule.sweeps import scheduled_sweeps
@@ -47,26 +46,19 @@ def tile_nests(function: func.FuncOp) -> None:
     emit = Emitter(function.body.block)
     for op in function.body.block.ops:
         emit.note(op)
-    for nest in nests_in_tasks(function, _has_tile):
+    for nest in nests_in_tasks(function, has_tile):
         tile = schedule_of(nest).tile
         assert tile is not None  # as asked for
         set_schedule(nest, replace(schedule_of(nest), tile=None))
-        _tile(emit, [nest, *_followers(nest)], tile)
+        _tile(emit, [nest, *followers(nest)], tile)
 
 
-def _has_tile(nest: GenericOp, schedule: NestSchedule) -> bool:
-    others = (schedule.transpose, schedule.rfactor, schedule.online)
-    return schedule.tile is not None and not any(others) and PANEL not in nest.attributes
-
-
-def _followers(nest: GenericOp) -> list[GenericOp]:
-    """The nests behind it that share its loops."""
-    found: list[GenericOp] = []
-    following = nest.next_op
-    while isinstance(following, GenericOp) and schedule_of(following).compute_with:
-        found.append(following)
-        following = following.next_op
-    return found
+def has_tile(nest: GenericOp) -> bool:
+    """Whether a nest has a tile that this pass makes loops of."""
+    schedule = schedule_of(nest)
+    if schedule.transpose is not None or schedule.rfactor is not None or schedule.online:
+        return False
+    return schedule.tile is not None and PANEL not in nest.attributes
 
 
 def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:

@@ -102,3 +102,76 @@ def test_the_state_in_between_changes_nothing(name: str) -> None:
         left_out = re.compile(r"^ *(%\S+ = arith.constant|func.func private).*\n", re.MULTILINE)
         texts.append(re.sub(r"%[\w.]+", "%", left_out.sub("", str(module))))
     assert sorted(texts[0].splitlines()) == sorted(texts[1].splitlines())
+
+
+MAIN = """
+func.func @main(%x: {x}, %y: {y} {{lamina.kind = "output"}}) attributes {{lamina.entry}} {{
+  func.call @kernel(%x, %y) : ({x}, {y}) -> ()
+  func.return
+}}"""
+KERNEL = """
+func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel}} {{
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : {x})
+      writes([{write}] {combiner} into %y : {y})
+      attributes {{lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<{clauses}>}} {{
+  ^bb0(%v: f32):
+    %s = arith.mulf %v, %v : f32
+    loop.yield %s : f32
+  }}
+  func.return
+}}"""
+STEPS = {
+    "tile": ("8x45x12xf32", "i, j, k", "store", "tile = d1 x 16, vectorize = d2 x 4"),
+    "tile vectors": ("8x45x12xf32", "i, j, k", "store", "tile = d2 x 8, vectorize = d2 x 4"),
+    "tile columns": ("8x12xf32", "i, k", "add", "tile = d2 x 4, vectorize = d2 x 4"),
+    "jam": ("8x12xf32", "i, k", "add", "jam = d2 x 4"),
+    "jam rows": ("8x45xf32", "i, j", "max", "jam = d1 x 4, vectorize = d2 x 4"),
+    "jam stores": (
+        "8x45x12xf32",
+        "i, j, k",
+        "store",
+        "jam = d1 x 2, vectorize = d2 x 8, unroll = 2",
+    ),
+    "jam and tile": ("8x45xf32", "i, j", "add", "jam = d1 x 2, tile = d1 x 5, vectorize = d2 x 4"),
+    "split sum": ("8x12xf32", "i, k", "add", "rfactor = d1 x 5"),
+    "split row": ("8x45xf32", "i, j", "add", "rfactor = d2 x 3, vectorize = d2 x 4"),
+    "split all": ("8xf32", "i", "max", "rfactor = d1 x 9, vectorize = d2 x 4"),
+    "copy": ("8x45xf32", "i, j", "add", "cache_read = [0], vectorize = d2 x 4"),
+    "copy and tile": ("8x45x12xf32", "i, j, k", "store", "cache_read = [0], tile = d1 x 16"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_agree(step: str) -> None:
+    result, write, combiner, clauses = STEPS[step]
+    types = {"x": "memref<8x45x12xf32>", "y": f"memref<{result}>"}
+    text = (MAIN + KERNEL).format(**types, write=write, combiner=combiner, clauses=clauses)
+    args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
+    module = parse(text)
+    wanted = run_module(module, [*args])[0]
+    for name in ("parallelize", "cache-read", "rfactor", "jam", "tile-nests"):
+        before = str(module)
+        run_pipeline(module, [name], Context())
+        module = parse(str(module))
+        assert name in ("parallelize", *_passes(clauses)) or str(module) == before
+        np.testing.assert_allclose(run_module(module, [*args])[0], wanted, 1e-5, 1e-5)
+    run_pipeline(module, ["verify-bufferized"], Context())
+    assert not any(word in str(module) for word in ("jam", "rfactor", "tile", "cache_read"))
+    compiled = compile_module(parse(str(module)), target=Target.host())
+    np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("step", ["tile", "tile vectors", "tile columns", "copy", "copy and tile"])
+def test_schedules_take_the_same_steps(step: str) -> None:
+    result, write, combiner, clauses = STEPS[step]
+    types = {"x": "memref<8x45x12xf32>", "y": f"memref<{result}>"}
+    text = (MAIN + KERNEL).format(**types, write=write, combiner=combiner, clauses=clauses)
+    args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
+    wanted = run_module(parse(text), [*args])[0]
+    compiled = compile_module(parse(text), target=Target.host())
+    np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
+def _passes(clauses: str) -> list[str]:
+    names = {"tile": "tile-nests", "cache_read": "cache-read"}
+    return [names.get(clause.split(" ")[0], clause.split(" ")[0]) for clause in clauses.split(", ")]

@@ -1,0 +1,114 @@
+"""`cache-read`: the clause `cache_read` of nests in tasks as a nest that copies in front of them.
+
+The copy has the dimensions that the read depends on, and the kernel's rows; it runs the same
+slices. What it makes is a buffer of the kernel, of which a task keeps its part. Rows a power of two
+apart fall into few sets of a cache; what is read in jumps, or again and again, is then in a row.
+Products copy their rows themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
+from lamina.dialects.loop.segments import index_maps, pads_of
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.stages import schedule_of
+
+
+@dataclass(frozen=True)
+class CacheReadPass(ModulePass):
+    """Copy the reads of nests that have the clause `cache_read` first."""
+
+    name = "cache-read"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                cache_reads(function)
+
+
+def has_cached_reads(nest: GenericOp) -> bool:
+    """Whether a nest has reads that this pass copies."""
+    return schedule_of(nest).cache_read is not None and PANEL not in nest.attributes
+
+
+def cache_reads(function: func.FuncOp) -> None:
+    """Copy reads of a kernel's nests in place. Raises InputError for a read that is not there."""
+    for nest in nests_in_tasks(function, has_cached_reads):
+        schedule = schedule_of(nest)
+        if schedule.compute_with:
+            raise illegal(nest, "cache_read: it shares the loops of the nest in front of it")
+        for number in schedule.cache_read or ():
+            if not 0 <= number < len(nest.inputs):
+                raise illegal(nest, f"cache_read: it has {len(nest.inputs)} reads, no {number}")
+            _copy(function, nest, number)
+        set_schedule(nest, replace(schedule, cache_read=None))
+
+
+def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
+    """Put a copy of a read in front of the nest, which reads it instead."""
+    value, index_map, pad = nest.inputs[number], nest.read_maps[number], nest.pad_values[number]
+    kind, forms = value.type, forms_of(index_map, nest.extents)
+    assert isinstance(kind, MemRefType)
+    if forms is None:
+        raise illegal(nest, f"cache_read: {index_map} is not linear")
+    rows = rows_of(nest)
+    joined = {d for entry in nest.slices if len(entry.dims) > 1 for d in entry.dims}
+    dims = [d for d in range(len(nest.extents)) if d in rows or d in index_map.used_dims()]
+    dims = sorted({*dims, *(joined if joined & set(dims) else ())})
+    place = [Linear(())] * len(nest.extents)
+    for at, dim in enumerate(dims):
+        place[dim] = Linear.dim(at)
+    buffer = memref.AllocOp.get(kind.element_type, 64, [nest.extents[d] for d in dims])
+    first = function.body.block.first_op
+    assert first is not None  # the nest, or the loop that it is in
+    function.body.block.insert_op_before(buffer, first)
+    block = Block(arg_types=[kind.element_type])
+    block.add_op(YieldOp([block.args[0]]))
+    copy = GenericOp(
+        [nest.extents[d] for d in dims],
+        [value],
+        [map_of([substitute(form, place) for form in forms], len(dims))],
+        [AffineMap.identity(len(dims))],
+        ["store"],
+        [],
+        Region(block),
+        outs=[buffer.memref],
+        pads=[pad],
+    )
+    if rows:
+        copy.attributes[ROWS] = DenseArrayBase.from_list(i64, [dims.index(d) for d in rows])
+    if PART in nest.attributes:
+        copy.attributes[PART] = nest.attributes[PART]
+    slices: list[Slice] = []
+    symbols: list[SSAValue] = []
+    for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
+        if set(entry.dims) <= set(dims):
+            slices.append(replace(entry, dims=tuple(dims.index(d) for d in entry.dims)))
+            symbols.append(symbol)
+    copy.slice_at(slices, symbols)
+    copy.location = nest.location
+    parent = nest.parent
+    assert parent is not None  # nests stand in kernels
+    parent.insert_op_before(copy, nest)
+    maps, pads = list(nest.read_maps), list(nest.pad_values)
+    maps[number] = AffineMap(len(nest.extents), 0, tuple(AffineExpr.dimension(d) for d in dims))
+    pads[number] = None
+    nest.operands[number] = buffer.memref
+    nest.properties["input_maps"] = index_maps(*maps)
+    nest.properties["pads"] = pads_of(pads)

@@ -1,0 +1,185 @@
+"""`jam`: the clause `jam` of nests in tasks as a nest that does more at each point: unroll-and-jam.
+
+Neighbouring positions of a kept dimension become results of one point, which share what they read.
+What is left of the dimension is a nest of its own behind it (peeled).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop.body_ops import element_type
+from lamina.dialects.loop.bounds import BOUNDS, STREAM
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+from lamina.dialects.loop.schedule_clauses import By
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
+from lamina.passes.schedule.stages import schedule_of
+
+
+@dataclass(frozen=True)
+class JamPass(ModulePass):
+    """Unroll and jam the nests that have the clause `jam`."""
+
+    name = "jam"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                jam(function)
+
+
+def jam(function: func.FuncOp) -> None:
+    """Jam nests of a kernel in place. Raises InputError for a jam that is not legal."""
+    wanted = nests_in_tasks(function, _has_jam)
+    for nest in wanted:
+        by = schedule_of(nest).jam
+        assert by is not None  # as asked for
+        _verify(nest, by)
+        set_schedule(nest, replace(schedule_of(nest), jam=None))
+        extent, count = nest.extents[by.dim], min(by.count, nest.extents[by.dim])
+        rest = extent % count
+        made = [_jammed(nest, By(by.dim, count), extent // count)]
+        if rest:
+            made.append(_last(nest, by.dim, rest))
+        block = nest.parent
+        assert block is not None  # nests stand in kernels
+        for part in made:
+            part.location = nest.location
+            part.attributes.update(nest.attributes)
+            part.slice_at(nest.slices, nest.symbols)
+            block.insert_op_before(part, nest)
+        nest.detach()
+        nest.erase()
+
+
+def _has_jam(nest: GenericOp) -> bool:
+    return schedule_of(nest).jam is not None and PANEL not in nest.attributes
+
+
+def _verify(nest: GenericOp, by: By) -> None:
+    where = f"jam = d{by.dim}"
+    sliced = {d for entry in nest.slices for d in entry.dims}
+    taken = {*sliced, *rows_of(nest), *nest.reduction_dims}
+    legal = [d for d in range(len(nest.extents)) if d not in taken]
+    if by.dim not in legal:
+        names = ", ".join(f"d{d}" for d in legal) or "none"
+        raise illegal(nest, f"{where}: kept, and a loop of the task: {names}")
+    if schedule_of(nest).compute_with or followers(nest):
+        raise illegal(nest, f"{where}: it shares its loops with another nest")
+    if BOUNDS in nest.attributes or STREAM in nest.attributes:
+        raise illegal(nest, f"{where}: the nest has bounds, or is walked in blocks")
+    if set(nest.outs) & {*nest.inputs, *nest.sources}:
+        raise illegal(nest, f"{where}: the nest reads what it writes")
+
+
+def _moved(nest: GenericOp, index_map: AffineMap, dim: int, to: Linear) -> AffineMap:
+    forms = forms_of(index_map, nest.extents)
+    if forms is None:
+        raise illegal(nest, f"jam = d{dim}: {index_map} is not linear")
+    place = [to if d == dim else Linear.dim(d) for d in range(len(nest.extents))]
+    return map_of([substitute(form, place) for form in forms], len(nest.extents))
+
+
+def _jammed(nest: GenericOp, by: By, points: int) -> GenericOp:
+    """The nest over fewer points, each of which does what `by.count` of them did."""
+    places = [Linear.of({by.dim: by.count}, copy) for copy in range(by.count)]
+    block = Block()
+    inputs: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    pads = list(nest.pad_values)[:0]
+    arguments: list[dict[SSAValue, SSAValue]] = [{} for _ in places]
+    reads = zip(nest.inputs, nest.read_maps, nest.pad_values, nest.block.args, strict=False)
+    for value, index_map, pad, argument in reads:
+        shared = by.dim not in index_map.used_dims()
+        for copy, place in enumerate(places):
+            if not shared or copy == 0:
+                inputs.append(value)
+                maps.append(_moved(nest, index_map, by.dim, place))
+                pads.append(pad)
+                own = block.insert_arg(element_type(value.type), len(block.args))
+                arguments[copy][argument] = own
+            else:
+                arguments[copy][argument] = arguments[0][argument]
+    for source, argument in zip(nest.sources, nest.block.args[len(nest.inputs) :], strict=True):
+        own = block.insert_arg(source.type, len(block.args))
+        for known in arguments:
+            known[argument] = own
+    copies = [_copied(nest, block, known, by, copy) for copy, known in enumerate(arguments)]
+    block.add_op(YieldOp([value for values in copies for value in values]))
+    domain = [points if d == by.dim else e for d, e in enumerate(nest.extents)]
+    return GenericOp(
+        domain,
+        inputs,
+        maps,
+        [_moved(nest, m, by.dim, place) for place in places for m in nest.write_maps],
+        [name for _ in places for name in nest.combiner_names],
+        [],
+        Region(block),
+        sources=list(nest.sources),
+        outs=[out for _ in places for out in nest.outs],
+        pads=pads,
+    )
+
+
+def _copied(
+    nest: GenericOp, block: Block, known: dict[SSAValue, SSAValue], by: By, copy: int
+) -> Sequence[SSAValue]:
+    """Append a copy of the body; gives what it yields."""
+    for op in nest.block.ops:
+        if isinstance(op, YieldOp):
+            return [known[value] for value in op.values]
+        made = op.clone(dict(known))
+        block.add_op(made)
+        if isinstance(op, IndexOp) and op.dim.value.data == by.dim:
+            made = _position(block, made, by.count, copy)
+        known.update(zip(op.results, made.results, strict=True))
+    raise AssertionError("a body ends in loop.yield")
+
+
+def _position(block: Block, index: Operation, factor: int, offset: int) -> Operation:
+    """The position in the whole dimension: `index * factor + offset`."""
+    for kind, number in ((arith.MuliOp, factor), (arith.AddiOp, offset)):
+        constant = constant_op(IntegerAttr(number, IndexType()))
+        block.add_op(constant)
+        index = binary_op(kind, index.results[0], constant.results[0])
+        block.add_op(index)
+    return index
+
+
+def _last(nest: GenericOp, dim: int, count: int) -> GenericOp:
+    """The nest over the last positions of a dimension."""
+    start = nest.extents[dim] - count
+    place = Linear.of({dim: 1}, start)
+    body = Region(Block(arg_types=[argument.type for argument in nest.block.args]))
+    known = dict(zip(nest.block.args, body.block.args, strict=True))
+    values = _copied(nest, body.block, {**known}, By(-1, 1), 0)
+    if any(isinstance(op, IndexOp) and op.dim.value.data == dim for op in nest.block.ops):
+        raise illegal(nest, f"jam = d{dim}: the body asks for its position, and some are left")
+    body.block.add_op(YieldOp(values))
+    return GenericOp(
+        [count if d == dim else e for d, e in enumerate(nest.extents)],
+        list(nest.inputs),
+        [_moved(nest, m, dim, place) for m in nest.read_maps],
+        [_moved(nest, m, dim, place) for m in nest.write_maps],
+        nest.combiner_names,
+        [],
+        body,
+        sources=list(nest.sources),
+        outs=list(nest.outs),
+        pads=nest.pad_values,
+    )

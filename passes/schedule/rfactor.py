@@ -1,0 +1,167 @@
+"""`rfactor`: the clause `rfactor` of nests in tasks as a nest of partial results and one for all.
+
+A reduced dimension becomes two: parts, far apart, and positions in each. The first nest reduces
+each part into a buffer that the task keeps, the second one the parts. Vectors of the reduction go
+along the positions in a part, as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
+from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
+from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.slices import Slice
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.stages import schedule_of
+
+
+@dataclass(frozen=True)
+class RfactorPass(ModulePass):
+    """Split the reductions of nests that have the clause `rfactor`."""
+
+    name = "rfactor"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
+                rfactor(function)
+
+
+def rfactor(function: func.FuncOp) -> None:
+    """Split reductions of a kernel in place. Raises InputError for a split that is not legal."""
+    for nest in nests_in_tasks(function, _has_rfactor):
+        by = schedule_of(nest).rfactor
+        assert by is not None  # as asked for
+        _verify(nest, by)
+        _split(function, nest, by)
+
+
+def _has_rfactor(nest: GenericOp) -> bool:
+    return schedule_of(nest).rfactor is not None and PANEL not in nest.attributes
+
+
+def _verify(nest: GenericOp, by: By) -> None:
+    reduced = [d for d in nest.reduction_dims if nest.extents[d] > 1 and d not in rows_of(nest)]
+    if by.dim not in reduced or nest.is_pointwise or summed_rows(nest):
+        legal = ", ".join(f"d{d}" for d in reduced) or "none"
+        raise illegal(nest, f"rfactor = d{by.dim}: dimensions that are reduced: {legal}")
+    if any(name == "store" for name in nest.combiner_names):
+        raise illegal(nest, "rfactor: a result is stored at each point")
+    if nest.extents[by.dim] % by.count:
+        raise illegal(nest, f"rfactor: {by.count} parts of the {nest.extents[by.dim]} of d{by.dim}")
+    if any(by.dim in entry.dims for entry in nest.slices):
+        raise illegal(nest, f"rfactor = d{by.dim}: it is sliced already")
+    if any(isinstance(op, IndexOp) and op.dim.value.data == by.dim for op in nest.block.ops):
+        raise illegal(nest, f"rfactor = d{by.dim}: the body asks for its position")
+
+
+def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
+    """Put the two nests in the place of one."""
+    rank, extents = len(nest.extents), nest.extents
+    kept = [d for d in range(rank) if d not in nest.reduction_dims]
+    length = extents[by.dim] // by.count
+    place = [Linear.dim(d) for d in range(rank)]
+    place[by.dim] = Linear.of({by.dim: 1, rank: length})
+    domain = [*extents, by.count]
+    domain[by.dim] = length
+    partial = AffineMap(rank + 1, 0, tuple(AffineExpr.dimension(d) for d in [*kept, rank]))
+    buffers = [
+        _buffer(function, nest, out, [*(extents[d] for d in kept), by.count]) for out in nest.outs
+    ]
+    body = nest.body
+    nest.detach_region(body)
+    first = GenericOp(
+        domain,
+        list(nest.inputs),
+        [map_of(_moved(_forms(nest, m), place), rank + 1) for m in nest.read_maps],
+        [partial] * len(buffers),
+        nest.combiner_names,
+        [],
+        body,
+        sources=list(nest.sources),
+        outs=buffers,
+        pads=nest.pad_values,
+    )
+    first.attributes.update(nest.attributes)
+    set_schedule(first, replace(schedule_of(nest), rfactor=None))
+    first.slice_at(nest.slices, nest.symbols)
+    second = _joining(nest, buffers, kept, by.count)
+    block = nest.parent
+    assert block is not None  # nests stand in kernels
+    for made in (first, second):
+        made.location = nest.location
+        block.insert_op_before(made, nest)
+    nest.detach()
+    nest.add_region(Region(Block()))
+    nest.erase()
+
+
+def _buffer(function: func.FuncOp, nest: GenericOp, out: SSAValue, shape: list[int]) -> SSAValue:
+    kind = out.type
+    assert isinstance(kind, MemRefType)
+    made = memref.AllocOp.get(kind.element_type, 64, shape)
+    first = function.body.block.first_op
+    assert first is not None  # the nest, or the loop that it is in
+    function.body.block.insert_op_before(made, first)
+    return made.memref
+
+
+def _joining(nest: GenericOp, buffers: list[SSAValue], kept: list[int], parts: int) -> GenericOp:
+    """The nest that reduces the parts: over the kept dimensions, then the parts."""
+    place = [Linear(())] * len(nest.extents)
+    for number, dim in enumerate(kept):
+        place[dim] = Linear.dim(number)
+    rank = len(kept) + 1
+    kinds = [buffer.type.element_type for buffer in buffers]  # pyright: ignore
+    block = Block(arg_types=kinds)
+    block.add_op(YieldOp(list(block.args)))
+    everywhere = AffineMap.identity(rank)
+    joining = GenericOp(
+        [*(nest.extents[d] for d in kept), parts],
+        buffers,
+        [everywhere] * len(buffers),
+        [map_of(_moved(_forms(nest, m), place), rank) for m in nest.write_maps],
+        nest.combiner_names,
+        [],
+        Region(block),
+        outs=list(nest.outs),
+    )
+    for name in (PART, "lamina.op"):
+        if name in nest.attributes:
+            joining.attributes[name] = nest.attributes[name]
+    if rows_of(nest):
+        numbers = [kept.index(d) for d in rows_of(nest)]
+        joining.attributes[ROWS] = DenseArrayBase.from_list(i64, numbers)
+    slices: list[Slice] = []
+    symbols: list[SSAValue] = []
+    for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
+        if set(entry.dims) <= set(kept):
+            slices.append(replace(entry, dims=tuple(kept.index(d) for d in entry.dims)))
+            symbols.append(symbol)
+    joining.slice_at(slices, symbols)
+    return joining
+
+
+def _forms(nest: GenericOp, index_map: AffineMap) -> Forms:
+    forms = forms_of(index_map, nest.extents)
+    if forms is None:
+        raise illegal(nest, f"rfactor: {index_map} is not linear")
+    return forms
+
+
+def _moved(forms: Forms, place: list[Linear]) -> Forms:
+    return tuple(substitute(form, place) for form in forms)
