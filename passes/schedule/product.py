@@ -8,6 +8,7 @@ from the register count: all accumulators, one panel row and one broadcast stay 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy as copied
 from dataclasses import dataclass
 from math import gcd, isqrt, prod
 
@@ -98,6 +99,8 @@ class ProductEmitter:
         self.shape = shape
         self.memory = memory
         self.tile = tile
+        self.vectors = tile.vectors
+        """Vectors of a row of the tile that are computed: fewer where a panel is not full."""
         self.column = shape.inner_column
         self.summed = summed_dims(stage, shape)
         self.left = stage.reads[shape.a]
@@ -136,17 +139,22 @@ class ProductEmitter:
     ) -> None:
         """All tiles of one panel for rows `[low, high)` of `row_dim` (at least `height` of them).
 
-        The last tile is moved up to end at the block's end: its overlap is computed twice.
+        The last tile is moved up to end at the block's end: its overlap is computed twice. A panel
+        that is `masked` is not full, and takes no more vectors than have columns.
         """
+        emitter = self
+        if masked:
+            emitter, rest = copied(self), self.stage.extents[self.column] % self.tile.panel
+            emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
-        start = self.zero_terms(emit, env, panel)
+        start = emitter.zero_terms(emit, env, panel)
 
         def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             if isinstance(at, int) and isinstance(high, int):
                 first: Index = min(at, high - height)
             else:
                 first = inner.least(at, inner.minus(high, height))
-            self._tile(inner, env, row_dim, first, low, height, panel, start, masked=masked)
+            emitter._tile(inner, env, row_dim, first, low, height, panel, start, masked=masked)
             return values
 
         emit.loop(low, high, height, [], tile)
@@ -178,7 +186,7 @@ class ProductEmitter:
         It is 0, and NaN in columns where an element of the packed operand is no finite number.
         """
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
-        start = [zero] * self.tile.vectors
+        start = [zero] * self.vectors
         if self.terms is None or not self.outside or isinstance(self.element, IntegerType):
             return start
         dim = self.summed[0]
@@ -285,7 +293,7 @@ class ProductEmitter:
         panel: Index,
         totals: list[SSAValue],
     ) -> list[SSAValue]:
-        lanes, vectors = self.tile.lanes, self.tile.vectors
+        lanes, vectors = self.tile.lanes, self.vectors
         rows = self._panel_row(emit, env, dim, copy, panel)
         form = self.memory.layout(self.left)
         start = emit.plus(emit.linear(form, env), copy * form.coefficient(dim))
@@ -321,7 +329,7 @@ class ProductEmitter:
                 if lanes > 1
                 else memref.LoadOp.get(self.packed, [emit.value(emit.plus(at, v))])
             )
-            for v in range(self.tile.vectors)
+            for v in range(self.vectors)
         ]
 
     def _multiply_add(
@@ -346,7 +354,7 @@ class ProductEmitter:
         *,
         masked: bool,
     ) -> None:
-        lanes, vectors = self.tile.lanes, self.tile.vectors
+        lanes, vectors = self.tile.lanes, self.vectors
         write = self.stage.writes[0]
         form = self.memory.layout(write)
         flat = self.memory.flat[write.memory]

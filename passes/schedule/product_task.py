@@ -134,7 +134,10 @@ class ProductTask:
         ragged = columns % shape.panel != 0
         packing: TileProduct | PanelCopy | None = None
         if shape.pairs is None:
-            ragged = ragged and not self._padded_scratch(stage)
+            # Scratch may have room for a whole last panel; that may take fewer vectors still.
+            lanes = tile_of(stage, shape, row_dim, smallest).lanes
+            is_narrow = ragged and shape.panel - columns % shape.panel >= lanes
+            ragged = ragged and (is_narrow or not self._padded_scratch(stage))
             if shape.task_packed:
                 packing = self._panel_copy(emit, stage, together)
             tiles = self._register_tiles(
