@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import inf, prod
 
 from xdsl.dialects.builtin import i64
@@ -12,6 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from lamina.dialects.control import CondOp, YieldOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type
 from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
+from lamina.passes.cost.kernel_model import FOLLOWED_STREAMS, WINDOW_BLOCKS, WINDOW_BYTES
 
 MOST_PIECES = 32
 """Shifted pieces of overlapping windows that are added in one expression."""
@@ -58,7 +59,12 @@ def transposed(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows)
     """
     runs = _runs(weight, windows)
     if runs is not None:
-        return _overlapped(b, x, weight, windows, runs)
+        blocks, outputs = _blocks(x, weight, windows, runs), shape_of(weight)[1]
+        if blocks == 1:
+            return _overlapped(b, x, weight, windows, runs)
+        bounds = [outputs * n // blocks for n in range(blocks + 1)]
+        parts = [b.slice(weight, 1, *both) for both in pairwise(bounds)]
+        return b("cat", [_overlapped(b, x, part, windows, runs) for part in parts], 1)
     return _convolved(b, x, weight, windows)
 
 
@@ -193,6 +199,23 @@ def _runs_along(kernel: int, stride: int, dilation: int) -> list[_Run]:
         firsts = range(0, kernel, stride)
         return [_Run(k, min(stride, kernel - k), k // stride, 0) for k in firsts]
     return [_Run(k, 1, *divmod(k * dilation, stride)) for k in range(kernel)]
+
+
+def _blocks(x: SSAValue, weight: SSAValue, windows: Windows, runs: list[list[_Run]]) -> int:
+    """Into how many blocks of channels the result is divided, so that windows stay in a cache.
+
+    Each element of a window is a stream of its own to what adds them up. Few of those are fetched
+    in time wherever they are, and windows that do not overlap are not added up.
+    """
+    channels, kernel = shape_of(weight)[1], shape_of(weight)[2:]
+    if windows.groups > 1 or prod(map(len, runs)) == 1 or prod(kernel) <= FOLLOWED_STREAMS:
+        return 1
+    element = accumulation_type(element_of(x))
+    size = getattr(element, "bitwidth", 32) // 8
+    total = prod(shape_of(x)) // max(1, shape_of(x)[1]) * channels * prod(kernel) * size
+    divisors = [n for n in range(1, WINDOW_BLOCKS + 1) if channels % n == 0]
+    fitting = [n for n in divisors if total <= n * WINDOW_BYTES]
+    return min(fitting, default=max(divisors))
 
 
 def _overlapped(

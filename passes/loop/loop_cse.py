@@ -25,10 +25,11 @@ class LoopCsePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _merge(function)
+                merge_equal(function)
 
 
-def _merge(function: func.FuncOp) -> None:
+def merge_equal(function: func.FuncOp) -> None:
+    """Keep the first of ops that compute the same from the same."""
     seen: dict[Hashable, Operation] = {}
     for op in list(function.body.block.ops):
         if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:

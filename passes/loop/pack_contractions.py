@@ -35,6 +35,7 @@ from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
 from lamina.passes.loop.collapse_dims import join_dims
+from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
@@ -75,35 +76,37 @@ class PackContractionsPass(ModulePass):
         invariants = invariant_arguments(op)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                for generic in list(function.body.block.ops):
-                    if isinstance(generic, GenericOp):
-                        _pack(generic, target, invariants)
+                nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
+                packed = [_pack(nest, target, invariants) for nest in nests]
+                if packed.count(True) > 1:  # what several products read is packed once
+                    merge_equal(function)
 
 
-def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> None:
+def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bool:
+    """Whether the nest was a product, to be packed in vectors."""
     shape = Contraction.of(op)
     if shape is None or shape.panel is not None:
-        return
+        return False
     if target.multiplies_tiles and pack_pairs(shape, invariants):
-        return
+        return False
     shape = _joined(shape)
     op = shape.op
     operand = op.inputs[shape.b]
     assert isinstance(operand.type, TensorType)
     element = operand.type.element_type
     if not in_vectors(element):
-        return
+        return False
     stays = is_constant(operand, invariants)
     if not stays and shape.size(shape.rows) < _least_rows(shape):
-        return
+        return False
     if forms_of(op.read_maps[shape.b], op.extents) is None or 0 in op.extents:
-        return
+        return False
     lanes = target.lanes(element.bitwidth)  # pyright: ignore[reportAttributeAccessIssue]
     panel = panel_width(op.extents[shape.inner_column], lanes)
     step = 0 if stays else _line_step(shape)
     if step:
         if shape.size(shape.rows) < MIN_WINDOW_ROWS:
-            return
+            return False
         op = _with_image(shape, -op.extents[shape.inner_column] % panel * step)
         shape = Contraction.of(op)
         assert shape is not None
@@ -128,6 +131,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> No
     new.attributes[PANEL] = IntegerAttr(panel, i64)
     if not stays:
         new.attributes[REPACKED] = UnitAttr()
+    return True
 
 
 def _joined(shape: Contraction) -> Contraction:

@@ -117,7 +117,7 @@ def choose_products(
         extents = extents[columns:]
     if panel_mode:
         splits = _column_tasks(products, prod(extents) * blocks.count, target)
-        order = "columns" if _shares_columns(products) else None
+        order = "columns" if _shares_columns(stages, products) else None
         tasks = tasks.completed_by(ProductTasks(columns=splits, order=order))
     memory = Memory(flat=flat_arguments(stages))
     if scratch is not None:
@@ -276,7 +276,7 @@ def _gains_copy(
     return (access.stride(row) * size) % WAY_BYTES == 0
 
 
-def _shares_columns(products: Products) -> bool:
+def _shares_columns(stages: list[Stage], products: Products) -> bool:
     """Whether threads should divide the columns: then each reads only the panels it packed itself.
 
     Worth it where the panels are made in the same call, or are read as they are, and are the
@@ -286,6 +286,8 @@ def _shares_columns(products: Products) -> bool:
     as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
     if REPACKED not in stage.op.attributes and not as_they_are:
         return False
+    if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
+        return False  # the result is larger than the panels, and read by rows more often than not
     return shape.size(shape.columns) > shape.size(shape.rows)
 
 

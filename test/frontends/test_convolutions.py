@@ -31,6 +31,14 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
         (2, 8, 20, 24),
     ),
     "transposed": (nn.Sequential(nn.ConvTranspose2d(8, 4, 4, 2, 1), nn.ReLU()), (4, 8, 40, 40)),
+    "transposed, windows of 3 MB": (
+        nn.Sequential(nn.ConvTranspose3d(8, 12, 4, 2, 1), nn.ReLU()),
+        (1, 8, 8, 10, 12),
+    ),
+    "transposed, wide windows": (
+        nn.ConvTranspose2d(6, 10, 6, 2, 2, 1),
+        (2, 6, 40, 30),
+    ),
     "one dimension": (nn.Sequential(nn.Conv1d(20, 32, 3, 2), nn.GELU()), (2, 20, 3000)),
     "three dimensions": (nn.Sequential(nn.Conv3d(3, 5, 3), nn.LayerNorm(18)), (2, 3, 16, 20, 20)),
     "narrow images": (nn.Sequential(nn.Conv2d(64, 80, 3, padding=1), nn.ReLU()), (2, 64, 7, 7)),

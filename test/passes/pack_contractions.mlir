@@ -237,3 +237,26 @@ func.func @parts(%w: tensor<40x6x4xf32>, %x: tensor<40x33xf32>) -> (tensor<6x2x3
 // CHECK:         [[R:%\S+]] = loop.generic (d0, d1, d2) in [24, 33, 40]
 // CHECK:         loop.reshape [[R]] : tensor<24x33xf32> -> tensor<6x4x33xf32>
 // CHECK:         loop.generic (d0, d1, d2, d3) in [6, 4, 33, 40]
+
+// -----
+
+// What two products read is packed once.
+func.func @main(%a: tensor<64x32xf32>, %d: tensor<48x32xf32>, %b: tensor<32x96xf32>) -> (tensor<64x96xf32>, tensor<48x96xf32>) {
+  %p = loop.generic (m, n, k) in [64, 96, 32] reads(%a[m, k] : tensor<64x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<64x96xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %q = loop.generic (m, n, k) in [48, 96, 32] reads(%d[m, k] : tensor<48x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<48x96xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return %p, %q : tensor<64x96xf32>, tensor<48x96xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK:         [[PACKED:%\S+]] = loop.generic {{.*}}"pack"
+// CHECK-NOT:     "pack"
+// CHECK:         loop.generic {{.*}}[[PACKED]]
+// CHECK-NOT:     "pack"
+// CHECK:         loop.generic {{.*}}[[PACKED]]

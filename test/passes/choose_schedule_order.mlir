@@ -1,0 +1,27 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// A result of more rows than terms is larger than the panels, and threads divide its rows.
+func.func private @short_sums(%a: memref<128x32xf32>, %b: memref<49x32x32xf32>, %c: memref<128x1568xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [128, 1568, 32] reads(%a[m, k] : memref<128x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x32x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.rows = array<i64: 0>, lamina.panel = 32 : i64, lamina.repacked} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @short_sums
+// CHECK-NOT:     order = columns
+
+// -----
+
+// Of more terms, they divide the columns, which they have packed.
+func.func private @long_sums(%a: memref<128x160xf32>, %b: memref<49x160x32xf32>, %c: memref<128x1568xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [128, 1568, 160] reads(%a[m, k] : memref<128x160xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x160x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.rows = array<i64: 0>, lamina.panel = 32 : i64, lamina.repacked} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @long_sums
+// CHECK-SAME:    order = columns
