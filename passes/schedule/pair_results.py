@@ -143,10 +143,19 @@ def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
     turned = any(isinstance(op, IndexOp) and op.dim.value.data == last for op in nest.block.ops)
     for value, index_map in zip(nest.inputs, nest.read_maps, strict=True):
         form = _offset(value, index_map, nest.extents)
-        if form is None or not 0 <= form.coefficient(along) <= MOST_STRIDE:
+        if form is None:
+            return False
+        in_reach = 0 <= form.coefficient(along) <= MOST_STRIDE
+        if not in_reach and not _is_turned(form, nest.extents, along, lanes):
             return False
         turned |= form.coefficient(along) != 2 * form.coefficient(last)
     return turned
+
+
+def _is_turned(form: Linear, extents: tuple[int, ...], along: int, lanes: int) -> bool:
+    """Whether vectors of a read run along another dimension that fills a tile of registers."""
+    dims = [d for d in range(len(extents) - 1) if d != along and 2 * extents[d] >= lanes]
+    return any(form.coefficient(d) == 1 for d in dims)
 
 
 def _element(value: SSAValue) -> Attribute:

@@ -54,3 +54,43 @@ func.func private @short(%a: memref<20x3xf32>, %b: memref<3xf32>, %y: memref<20x
 }
 // CHECK-LABEL:   @short
 // CHECK-NOT:     vector.shuffle
+
+// -----
+
+// Parts that lie along another dimension are turned, where that fills a tile.
+func.func private @turned(%re: memref<40x64xf32>, %im: memref<40x64xf32>, %out: memref<64x40x2xf32>) attributes {lamina.kernel} {
+  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r] : memref<40x64xf32>, %im[k, r] : memref<40x64xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  ^bb0(%x: f32, %y: f32):
+    %i = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %first = arith.cmpi eq, %i, %zero : index
+    %v = arith.select %first, %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @turned
+// CHECK-NOT:     arith.select
+// CHECK:         vector.shuffle {{.*}} [0, 8, 2, 10, 4, 12, 6, 14]
+// CHECK:         vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11]
+// CHECK-NEXT:    vector.store
+
+// -----
+
+// Parts in jumps along both are not.
+func.func private @jumps(%re: memref<40x64x5xf32>, %im: memref<40x64x5xf32>, %out: memref<64x40x2xf32>) attributes {lamina.kernel} {
+  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r, 0] : memref<40x64x5xf32>, %im[k, r, 0] : memref<40x64x5xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  ^bb0(%x: f32, %y: f32):
+    %i = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %first = arith.cmpi eq, %i, %zero : index
+    %v = arith.select %first, %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @jumps
+// CHECK-NOT:     vector.shuffle
+// CHECK:         memref.load
+// CHECK-NOT:     vector.shuffle
+// CHECK:         vector<2xf32>
