@@ -7,7 +7,7 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -22,18 +22,17 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.nest_attributes import PART
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
-from lamina.passes.schedule.cache_read import cache_reads, has_cached_reads
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.nest_steps import has_cached_reads, has_tile
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
 from lamina.passes.schedule.row_sums import schedule_row_sums
 from lamina.passes.schedule.row_tasks import LOOPS, emit_loop, emit_task
 from lamina.passes.schedule.stages import is_temporary, schedule_of
-from lamina.passes.schedule.tile_nests import has_tile, tile_nests
 from lamina.passes.schedule.unstructured_ops import schedule_unstructured
 
 
@@ -50,13 +49,6 @@ class ApplySchedulePass(ModulePass):
                 apply_schedule(function)
 
 
-STEPS: tuple[tuple[Callable[[GenericOp], bool], Callable[[func.FuncOp], None]], ...] = (
-    (has_cached_reads, cache_reads),
-    (has_tile, tile_nests),
-)
-"""Clauses that have a pass of their own, in order: which nests have them, and what it does."""
-
-
 def apply_schedule(function: func.FuncOp) -> None:
     """Replace the body of one bufferized kernel function as its schedule says.
 
@@ -66,14 +58,12 @@ def apply_schedule(function: func.FuncOp) -> None:
     nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
     if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in old.ops):
         return
-    if steps := [step for wanted, step in STEPS if any(map(wanted, nests))]:
-        schedule = function.attributes.get(SCHEDULE)
-        parallelize(function)
-        for step in steps:
-            step(function)
+    schedule = function.attributes.get(SCHEDULE)
+    if any(has_cached_reads(nest) or has_tile(nest) for nest in nests):
+        _take_steps(function)
         nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
     parts = divide_into_tasks(function)
-    if steps and schedule is not None:
+    if schedule is not None:
         function.attributes[SCHEDULE] = schedule  # reports show it
     new = Block(arg_types=[a.type for a in old.args])
     emit = Emitter(new)
@@ -97,6 +87,17 @@ def apply_schedule(function: func.FuncOp) -> None:
     new.add_op(func.ReturnOp.create())
     function.detach_region(function.body)
     function.add_region(Region(new))
+
+
+def _take_steps(function: func.FuncOp) -> None:
+    """Carry out the clauses that have a pass of their own, in place."""
+    # Few kernels have any.
+    from lamina.passes.schedule.cache_read import cache_reads
+    from lamina.passes.schedule.tile_nests import tile_nests
+
+    parallelize(function)
+    cache_reads(function)
+    tile_nests(function)
 
 
 def _apply_in_order(

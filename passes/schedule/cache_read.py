@@ -19,14 +19,13 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
 from lamina.dialects.loop.segments import index_maps, pads_of
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import has_cached_reads, nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
 
 
@@ -40,11 +39,6 @@ class CacheReadPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 cache_reads(function)
-
-
-def has_cached_reads(nest: GenericOp) -> bool:
-    """Whether a nest has reads that this pass copies."""
-    return schedule_of(nest).cache_read is not None and PANEL not in nest.attributes
 
 
 def cache_reads(function: func.FuncOp) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects import func
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.schedule.illegal import illegal
@@ -45,3 +46,16 @@ def followers(nest: GenericOp) -> list[GenericOp]:
         found.append(following)
         following = following.next_op
     return found
+
+
+def has_tile(nest: GenericOp) -> bool:
+    """Whether a nest has a tile that `tile-nests` makes loops of."""
+    schedule = schedule_of(nest)
+    if schedule.transpose is not None or schedule.rfactor is not None or schedule.online:
+        return False
+    return schedule.tile is not None and PANEL not in nest.attributes
+
+
+def has_cached_reads(nest: GenericOp) -> bool:
+    """Whether a nest has reads that `cache-read` copies."""
+    return schedule_of(nest).cache_read is not None and PANEL not in nest.attributes

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.slices import Slice
+from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index, known
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
@@ -24,7 +25,6 @@ from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_
 from lamina.passes.schedule.sweeps import (
     COLUMN_START,
     allocate_scratch,
-    keeps_columns_apart,
     outputs_of,
     scheduled_sweeps,
 )
@@ -204,13 +204,26 @@ class Task:
             return None
         if any(_differ(shared, other) for other in found):
             return None
-        if all(len(s.op.extents) == len(rows_of(s.op)) for s in self.stages):
-            return None
-        if not all(keeps_columns_apart(s, s.inner[0], self.outputs) for s in self.stages):
-            raise illegal(
-                self.stages[0].op, "tile: what a row hands on is not divided as the tasks are"
-            )
-        return shared
+        return None if self._only_rows() else shared
+
+    def _only_rows(self) -> bool:
+        """Whether the nests have rows alone, which touch each other's results at the same row."""
+        return all(len(s.op.extents) == len(rows_of(s.op)) for s in self.stages)
+
+    def _verify_columns(self) -> None:
+        """What is kept has an axis for the loop that tasks divide, by which all nests index it."""
+        axes: dict[SSAValue, set[int]] = {}
+        for stage in self.stages:
+            for access in stage.accesses():
+                forms = enumerate(access.axes)
+                own = {n for n, form in forms if stage.inner and pure_dim(form) == stage.inner[0]}
+                axes[access.memory] = axes.get(access.memory, own) & own
+            axes |= {source: set() for source in stage.op.sources}
+            for memory, common in axes.items():
+                if is_temporary(memory) and not common:
+                    raise illegal(
+                        stage.op, "tile: what a row hands on is not divided as the tasks are"
+                    )
 
     def _verify_kept(self, ops: Sequence[Operation]) -> None:
         """What nests of a task keep for one another they divide alike, if tasks divide it."""
@@ -232,6 +245,8 @@ class Task:
             divided.add(found)
         if len(divided) > 1:
             raise illegal(self.stages[0].op, "slices: tasks divide what its nests keep in two ways")
+        if divided - {None} and not self._only_rows():
+            self._verify_columns()
 
     def _ranges(
         self, emit: Emitter, sweeps: Sequence[Sweep]

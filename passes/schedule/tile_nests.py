@@ -17,13 +17,12 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import followers, has_tile, nests_in_tasks, set_schedule
 from lamina.passes.schedule.row_tasks import inner_slices, take_slices
 from lamina.passes.schedule.stages import schedule_of, stages_of
 from lamina.passes.schedule.sweeps import scheduled_sweeps
@@ -51,14 +50,6 @@ def tile_nests(function: func.FuncOp) -> None:
         assert tile is not None  # as asked for
         set_schedule(nest, replace(schedule_of(nest), tile=None))
         _tile(emit, [nest, *followers(nest)], tile)
-
-
-def has_tile(nest: GenericOp) -> bool:
-    """Whether a nest has a tile that this pass makes loops of."""
-    schedule = schedule_of(nest)
-    if schedule.transpose is not None or schedule.rfactor is not None or schedule.online:
-        return False
-    return schedule.tile is not None and PANEL not in nest.attributes
 
 
 def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:

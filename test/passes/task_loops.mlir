@@ -182,3 +182,20 @@ func.func private @carried(%x: memref<8xf32>) attributes {lamina.kernel} {
   func.return
 }
 // CHECK: error: scf.for: a loop around nests has one counter, between constants, and no values
+
+// -----
+
+// Columns of what is kept that another step has made.
+func.func private @turned(%x: memref<8x12xf32>, %y: memref<8x12xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 4>]} {
+  %t = memref.alloc() : memref<8x12xf32>
+  loop.generic (i, j) in [8, 12] reads(%x[i, j] : memref<8x12xf32>) writes([i, j] store into %t : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8, 12] reads(%t[i, 11 - j] : memref<8x12xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK: error: loop.generic: lamina.schedule: tile: what a row hands on is not divided as the tasks are
