@@ -15,6 +15,7 @@ number:
   may be scaled as they are made, or when some have overflowed.
 - sums of complex numbers: eager mode multiplies by a complex 1, and an infinite part leaves the
   other one no number.
+- `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
 - `gelu`: kernels of eager mode for long rows have no number for infinity.
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
@@ -220,6 +221,15 @@ def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
     return torch.nn.functional.gelu(a["self"].double(), approximate=a["approximate"]).to(made.dtype)
 
 
+def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A function of one tensor, computed in f64."""
+
+    def define(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+        return function(a["self"].double()).to(made.dtype) if made.dtype in FLOATS else None
+
+    return define
+
+
 _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
     "bmm": _product,
@@ -230,7 +240,9 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "add": _added(1),
+    "cosh": _widely(torch.cosh),
     "gelu": _gelu,
+    "sinh": _widely(torch.sinh),
     "sub": _added(-1),
     "native_group_norm": _norm,
     "native_layer_norm": _norm,
