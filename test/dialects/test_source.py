@@ -128,7 +128,7 @@ LOOP = """"builtin.module"() ({
   ^bb0(%x: tensor<4xf32>):
     %0 = "loop.generic"(%x) <{domain = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>],
       pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["store"],
-      operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+      operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
     ^bb1(%a: f32):
       "loop.yield"(%a) : (f32) -> ()
     }) : (tensor<4xf32>) -> tensor<4xf32>
@@ -141,9 +141,9 @@ LOOP = """"builtin.module"() ({
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("array<i32: 1, 0, 0>", "array<i32: 1, 0>", "loop.generic does not verify"),
-        ("array<i32: 1, 0, 0>", "array<i32: 7, -6, 0>", "loop.generic: a negative number"),
-        ("array<i32: 1, 0, 0>", "array<i65: 1, 0, 0>", "malformed text here: Format not"),
+        ("array<i32: 1, 0, 0, 0>", "array<i32: 1, 0>", "loop.generic does not verify"),
+        ("array<i32: 1, 0, 0, 0>", "array<i32: 7, -6, 0, 0>", "loop.generic: a negative number"),
+        ("array<i32: 1, 0, 0, 0>", "array<i65: 1, 0, 0, 0>", "malformed text here: Format not"),
         ("array<i64: 4>", "array<i32: 4>", "loop.generic does not verify"),
         ("array<i64: 4>", "array<i128: 4>", "malformed text here: Format not"),
         ("array<i64: 4>", "array<f80: 4.0>", ""),
