@@ -255,6 +255,20 @@ class Emitter:
             )
         )
 
+    def tasks(
+        self, count: int, body: Callable[[Emitter, Index], None], *, parallel: bool | None
+    ) -> None:
+        """A loop over the tasks of a kernel; `parallel` is a clause, which may be left out."""
+        if parallel and count > 1:
+            self.parallel(count, body)
+            return
+
+        def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            body(inner, number)
+            return values
+
+        self.loop(0, count, 1, [], serial)
+
 
 def known(value: SSAValue) -> int | None:
     """The number that an index is, if it is a constant."""

@@ -120,14 +120,7 @@ class PairCopy:
 
             inner.loop(first, inner.plus(first, chunk), step, [], some)
 
-        def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            task(inner, number)
-            return values
-
-        if tasks.parallel and count > 1:
-            emit.parallel(count, task)
-        else:
-            emit.loop(0, count, 1, [], serial)
+        emit.tasks(count, task, parallel=tasks.parallel)
 
     def _start(self, emit: Emitter, env: Env, pair: Index) -> tuple[Env, Index]:
         """The position of a pair, and the element with which it begins."""

@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
@@ -129,15 +129,7 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
-    if tasks.parallel and count > 1:
-        emit.parallel(count, task)
-        return
-
-    def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-        task(inner, number)
-        return values
-
-    emit.loop(0, count, 1, [], serial)
+    emit.tasks(count, task, parallel=tasks.parallel)
 
 
 def jam_refusal(together: int, rows: int) -> str:

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import partial
 from math import prod
 
-from xdsl.ir import SSAValue
-
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.block_scratch import plan_block
@@ -77,15 +75,7 @@ def schedule_product_kernel(
         envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
         kernel.task(inner, TaskDomain(envs, (low, high), split, splits))
 
-    if tasks.parallel and count > 1:
-        emit.parallel(count, task)
-        return
-
-    def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-        task(inner, number)
-        return values
-
-    emit.loop(0, count, 1, [], serial)
+    emit.tasks(count, task, parallel=tasks.parallel)
 
 
 def stream_of(stages: list[Stage], products: Products) -> StreamPlan | None:

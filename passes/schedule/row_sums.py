@@ -62,15 +62,7 @@ def schedule_row_sums(
 
         inner.loop(0, prod(turns), 1, [], row)
 
-    if clauses.parallel and prod(first) > 1:
-        emit.parallel(prod(first), task)
-        return
-
-    def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-        task(inner, number)
-        return values
-
-    emit.loop(0, prod(first), 1, [], serial)
+    emit.tasks(prod(first), task, parallel=clauses.parallel)
 
 
 def _task_rows(stages: Sequence[Stage]) -> int:

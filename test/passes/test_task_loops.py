@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from schedule_programs import PROGRAMS
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
@@ -16,38 +17,6 @@ from lamina.runtime.compile import compile_module
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 
-PROGRAMS = {
-    "chain": """
-func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
-  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
-  %1 = aten.sigmoid.default(%0) : (tensor<37x70xf32>) -> tensor<37x70xf32>
-  func.return %1 : tensor<37x70xf32>
-}""",
-    "softmax": """
-func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<37x70xf32> {
-  %0 = aten.softmax.int(%x, dim = 1) : (tensor<37x70xf32>) -> tensor<37x70xf32>
-  %1 = aten.add.Tensor(%0, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
-  func.return %1 : tensor<37x70xf32>
-}""",
-    "columns": """
-func.func @main(%x: tensor<37x70xf32>, %y: tensor<37x70xf32>) -> tensor<70xf32> {
-  %0 = aten.mul.Tensor(%x, %y) : (tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37x70xf32>
-  %1 = aten.sum.dim_IntList(%0, dim = [0]) : (tensor<37x70xf32>) -> tensor<70xf32>
-  func.return %1 : tensor<70xf32>
-}""",
-    "rows": """
-func.func @main(%x: tensor<64x70xf32>, %y: tensor<64x70xf32>) -> tensor<64xf32> {
-  %0 = aten.mul.Tensor(%x, %y) : (tensor<64x70xf32>, tensor<64x70xf32>) -> tensor<64x70xf32>
-  %1 = aten.sum.dim_IntList(%0, dim = [1]) : (tensor<64x70xf32>) -> tensor<64xf32>
-  func.return %1 : tensor<64xf32>
-}""",
-    "transpose": """
-func.func @main(%x: tensor<37x70xf32>, %y: tensor<70x37xf32>) -> tensor<70x37xf32> {
-  %0 = aten.t.default(%x) : (tensor<37x70xf32>) -> tensor<70x37xf32>
-  %1 = aten.mul.Tensor(%0, %y) : (tensor<70x37xf32>, tensor<70x37xf32>) -> tensor<70x37xf32>
-  func.return %1 : tensor<70x37xf32>
-}""",
-}
 SCHEDULES = {
     "chosen": "",
     "rows on threads": "parallel",
