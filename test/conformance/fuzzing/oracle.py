@@ -5,10 +5,11 @@ where a result differs from eager mode's by more than torch's tolerance for its 
 is run again in eager mode many times, each op's results moved by at most one unit in the last
 place, in some runs by the definition of ops with which eager mode is at odds with itself
 (`definitions`), and in each wider precision, once as it is and some times moved there. Each element
-then has to lie between the least and the largest of these, give or take the tolerance and half
-their distance; one that comes out the same each time has to be that. An integer has to be one of
-these, unless nearly each run gives another: the place of the least of thousands of values without
-digits may be anywhere between.
+then has to lie between the least and the largest of these, give or take the tolerance and their
+distance (where eager mode errs to one side of the truth, others may err to the other); one that
+comes out the same each time has to be that. An integer has to be one of these, unless nearly each
+run gives another: the place of the least of thousands of values without digits may be anywhere
+between.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _outside(
         finite = rows.isfinite()
         low = rows.where(finite, torch.inf).amin(0)
         high = rows.where(finite, -torch.inf).amax(0)
-        slack = atol + rtol * torch.maximum(low.abs(), high.abs()) + 0.5 * (high - low).abs()
+        slack = atol + rtol * torch.maximum(low.abs(), high.abs()) + (high - low).abs()
         # What overflows in one run but in others not may be anything above.
         low = low.where(~(rows == -torch.inf).any(0), -torch.inf)
         high = high.where(~(rows == torch.inf).any(0), torch.inf)
