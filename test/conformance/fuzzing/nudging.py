@@ -80,6 +80,7 @@ _SIGNLESS = frozenset(
     [
         "native_batch_norm",
         "native_group_norm",
+        "native_layer_norm",
         "convolution",
         "mm",
         "bmm",
@@ -120,7 +121,6 @@ _SUMS = frozenset(
         "logcumsumexp",
         "mean",
         "mse_loss",
-        "native_layer_norm",
         "prod",
         "smooth_l1_loss",
         "std",
