@@ -144,7 +144,8 @@ def _outside(
         slack = slack.nan_to_num(0, 0, 0)
         fine = (mine >= low - slack) & (mine <= high + slack) & finite.any(0) & mine.isfinite()
         fine |= mine.isnan() & rows.isnan().any(0)
-        fine |= mine.isinf() & (rows == mine).any(0)
+        stored = rows.to(wanted.dtype).double()  # what a wider precision has may not fit
+        fine |= mine.isinf() & (stored == mine).any(0)
     else:
         fine = (rows == mine).any(0)
         different = 1 + (rows.sort(0).values.diff(dim=0) != 0).sum(0)
