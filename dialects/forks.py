@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 PATIENCE = 30.0
-"""Seconds that a fork waits at most: a pass that itself waits for the thread that forks would wait
-for ever."""
+"""Seconds that a fork waits at most, longer than a pass is to take (not measured): one that itself
+waits for the thread that forks would wait for ever."""
 
 
 class Lock(Protocol):

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import TensorType, f32, f64, i1
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -31,6 +31,7 @@ from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.tensor_types import element_of, is_complex
+from lamina.passes.contracts.contracts import allow_ops
 from lamina.passes.fusion.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
 
@@ -232,6 +233,15 @@ class Conversion:
                     if op.name.startswith(prefix) and op.name not in kept:
                         self.apply(op)
                     op = following
+
+    def lower(self, module: ModuleOp, dialect: TableDialect, keep: Iterable[str] = ()) -> None:
+        """`convert` of a program, whose contracts then let pass what `keep` names.
+
+        Raises InputError for names that the dialect does not have.
+        """
+        kept = known_ops(keep, dialect)
+        self.convert(module, kept)
+        allow_ops(module, kept)
 
     def missing(self, op: Operation) -> UnsupportedError:
         """The error for an op without a lowering: the recorded reason, or the nearest names."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 
@@ -24,6 +24,14 @@ def scalar_op_class(name: str) -> type[Operation]:
 def constant_op(value: Any) -> arith.ConstantOp:
     """`arith.constant` of a number, or of a vector's numbers, as an attribute with its type."""
     return arith.ConstantOp.create(result_types=(value.get_type(),), properties={"value": value})  # pyright: ignore[reportReturnType]
+
+
+def constant_integer(value: SSAValue) -> int | None:
+    """The number that an integer or an index is, if an `arith.constant` gives it."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
 
 
 def binary_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:

@@ -23,8 +23,9 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-MOST_POSITIONS = 1 << 59
-"""No slice reaches farther: positions are multiplied by the sizes of tensors."""
+MOST_ELEMENTS = 1 << 59
+"""In one tensor, and so positions that a slice reaches: sixteen bytes each are as many bytes as an
+i64 counts. Extents of 0 count as 1, since the others make strides."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _verify_slice(entry: Slice, extents: Sequence[int]) -> None:
     if entry.size < 1 or entry.step < 1:
         raise VerifyException(f"{where}: its size and step are at least 1")
     extent = entry.extent(extents)
-    if entry.size > max(extent, 1) or (entry.size - 1) * entry.step > MOST_POSITIONS:
+    if entry.size > max(extent, 1) or (entry.size - 1) * entry.step > MOST_ELEMENTS:
         raise VerifyException(f"{where}: {entry.size} of {extent} positions")
 
 

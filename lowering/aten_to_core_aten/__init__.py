@@ -27,9 +27,5 @@ class ConvertAtenToCoreAtenPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from lamina.dialects.aten import Aten
         from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-        from lamina.lowering.conversion import known_ops
-        from lamina.passes.contracts.contracts import allow_ops
 
-        kept = known_ops(self.keep, Aten)
-        DECOMPOSITIONS.convert(op, kept)
-        allow_ops(op, kept)
+        DECOMPOSITIONS.lower(op, Aten, self.keep)

@@ -6,9 +6,10 @@ The attribute `lamina.limits` of an op states them too; importers know the range
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import invalid
 
@@ -77,17 +78,9 @@ def _read(condition: SSAValue, found: dict[object, int]) -> None:
         return
     relation = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
     left, right = owner.lhs, owner.rhs
-    if relation in _MIRRORED and _constant(left) is not None:
+    if relation in _MIRRORED and constant_integer(left) is not None:
         left, right, relation = right, left, _MIRRORED[relation]
-    limit = _constant(right)
+    limit = constant_integer(right)
     if relation in _UPPER and limit is not None:
         key = limit_key(left)
         found[key] = min(found.get(key, limit), limit + _UPPER[relation])
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, Operation) and isinstance(owner, arith.ConstantOp):
-        attribute = owner.value
-        return attribute.value.data if isinstance(attribute, IntegerAttr) else None
-    return None

@@ -26,10 +26,6 @@ class ConvertCoreAtenToPrimsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from lamina.dialects.core_aten import CoreAten
-        from lamina.lowering.conversion import known_ops
         from lamina.lowering.core_aten_to_prims.table import LOWERINGS
-        from lamina.passes.contracts.contracts import allow_ops
 
-        kept = known_ops(self.keep, CoreAten)
-        LOWERINGS.convert(op, kept)
-        allow_ops(op, kept)
+        LOWERINGS.lower(op, CoreAten, self.keep)

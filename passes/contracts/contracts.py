@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.passes.refusal import invalid, unsupported
@@ -30,12 +31,6 @@ their bodies hold is for the contract of their own layer to say."""
 
 FOREIGN = "prims.extern"
 """A call of a kernel that is no op of any layer: it stands from `aten` on as it is."""
-
-MOST_ELEMENTS = 2**59
-"""In one tensor: sixteen bytes each are as many bytes as an i64 counts.
-
-Extents of 0 count as 1, since the others make strides."""
-
 
 ALLOW = "lamina.allow"
 """Attribute of a module: names of ops that contracts of tensor layers let stand, as an array of

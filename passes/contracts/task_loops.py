@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.refusal import invalid
 
@@ -97,17 +98,10 @@ def _ends(loop: Operation | Block | None) -> tuple[int, int] | None:
     """The least and largest number that a loop counts, if they are known; it runs at least once."""
     if not isinstance(loop, LOOPS) or len(loop.operands) != 3 or loop.results:
         return None
-    low, high, step = (_constant(value) for value in loop.operands)
+    low, high, step = (constant_integer(value) for value in loop.operands)
     if low is None or high is None or step is None or step < 1 or not 0 <= low < high:
         return None
     return low, low + (high - 1 - low) // step * step
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def index_range(value: SSAValue) -> tuple[int, int] | None:
@@ -115,7 +109,7 @@ def index_range(value: SSAValue) -> tuple[int, int] | None:
     if isinstance(value, BlockArgument):
         return _ends(value.block.parent_op())
     op = value.owner
-    if (number := _constant(value)) is not None:
+    if (number := constant_integer(value)) is not None:
         return number, number
     if not isinstance(op, INDEX_OPS):
         return None
@@ -161,7 +155,7 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
     op = value.owner
     if not isinstance(op, arith.MuliOp | arith.DivUIOp | arith.RemUIOp):
         return None
-    inner, factor = _digit(op.operands[0], counter, count), _constant(op.operands[1])
+    inner, factor = _digit(op.operands[0], counter, count), constant_integer(op.operands[1])
     if inner is None or factor is None or factor < 1:
         return None
     if isinstance(op, arith.MuliOp):

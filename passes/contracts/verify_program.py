@@ -6,7 +6,6 @@ used, bodies see their arguments only, and the nests of a kernel agree on its ro
 
 from __future__ import annotations
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     Float80Type,
@@ -20,7 +19,7 @@ from xdsl.dialects.builtin import (
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.contracts.task_loops import verify_task_loops
-from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.refusal import invalid
 
 
@@ -34,10 +33,9 @@ def verify_between_ops(module: ModuleOp) -> None:
     """`verify_program`, without the ops' own verifiers."""
     _refuse_long_numbers(module)
     verify_dominance(module)
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-            verify_kernel_function(function)
-            verify_task_loops(function)
+    for function in kernel_functions(module):
+        verify_kernel_function(function)
+        verify_task_loops(function)
 
 
 INDICES = range(-(1 << 63), 1 << 63)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,7 @@ class BoundDimsPass(ModulePass):
     name = "bound-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if not isinstance(function, func.FuncOp) or KERNEL not in function.attributes:
-                continue
+        for function in kernel_functions(op):
             nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
             for nest, (dim, bounds) in bounded_dims(nests).items():
                 nest.attributes[BOUNDS] = bounds_of(nest, dim, bounds)

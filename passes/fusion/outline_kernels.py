@@ -32,6 +32,12 @@ KERNEL = "lamina.kernel"
 """Attribute of a function that is one kernel."""
 
 
+def kernel_functions(module: ModuleOp) -> list[func.FuncOp]:
+    """The kernels of a module, in order."""
+    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    return [function for function in functions if KERNEL in function.attributes]
+
+
 def verify_kernel_function(function: func.FuncOp) -> None:
     """Raises InputError, naming the nest, for nests that cannot share a kernel as noted.
 

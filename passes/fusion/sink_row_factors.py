@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -32,7 +32,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import ROWS, rows_of
 from lamina.dialects.loop.rounding import is_implicit
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,12 @@ class SinkRowFactorsPass(ModulePass):
     name = "sink-row-factors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
-                if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
-                    continue  # decided for the kernel as it stands
-                for nest in nests:
-                    _sink(nest)
+        for function in kernel_functions(op):
+            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
+                continue  # decided for the kernel as it stands
+            for nest in nests:
+                _sink(nest)
 
 
 def _sink(product: GenericOp) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -18,7 +17,7 @@ from lamina.dialects.loop.access import PAIRS
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.streamed_dims import streamed_dim
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 
 BLOCK = 512
 """Positions of a block: with 64 rows of f32, 128 KiB, beside as much of each product's operand in
@@ -43,9 +42,7 @@ class StreamDimsPass(ModulePass):
     block: int = BLOCK
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if not isinstance(function, func.FuncOp) or KERNEL not in function.attributes:
-                continue
+        for function in kernel_functions(op):
             nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
             if sum(PANEL in nest.attributes for nest in nests) < 2:
                 continue

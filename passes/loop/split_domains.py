@@ -22,7 +22,7 @@ from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.cost.fusion_cost import body_cost
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -47,9 +47,8 @@ class SplitDomainsPass(ModulePass):
     name = "split-domains"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                _split_kernel(function)
+        for function in kernel_functions(op):
+            _split_kernel(function)
 
 
 def _split_kernel(function: func.FuncOp) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Operation
 
 from lamina.dialects.control import ScanOp, WhileOp
+from lamina.dialects.loop.scalar_ops import constant_integer
 
 WHILE_ROUNDS = 16
 """Rounds of a loop by a condition, for estimates: nobody knows their number."""
@@ -44,15 +44,8 @@ def estimated_runs(op: Operation) -> int:
 
 
 def _rounds(loop: scf.ForOp) -> int:
-    bounds = [_constant(value) for value in (loop.lb, loop.ub, loop.step)]
+    bounds = [constant_integer(value) for value in (loop.lb, loop.ub, loop.step)]
     low, high, step = bounds
     if low is None or high is None or not step:
         return 1
     return max(0, -(-(high - low) // step))
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

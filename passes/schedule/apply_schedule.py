@@ -21,7 +21,8 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.nest_attributes import PART
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr
-from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.contracts.task_loops import LOOPS
+from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
@@ -31,7 +32,7 @@ from lamina.passes.schedule.nest_steps import has_cached_reads, has_tile
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
 from lamina.passes.schedule.row_sums import schedule_row_sums
-from lamina.passes.schedule.row_tasks import LOOPS, emit_loop, emit_task
+from lamina.passes.schedule.row_tasks import emit_loop, emit_task
 from lamina.passes.schedule.stages import is_temporary, schedule_of
 from lamina.passes.schedule.unstructured_ops import schedule_unstructured
 
@@ -43,10 +44,9 @@ class ApplySchedulePass(ModulePass):
     name = "apply-schedule"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                verify_kernel_function(function)
-                apply_schedule(function)
+        for function in kernel_functions(op):
+            verify_kernel_function(function)
+            apply_schedule(function)
 
 
 def apply_schedule(function: func.FuncOp) -> None:

@@ -23,7 +23,8 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
 from lamina.dialects.loop.segments import index_maps, pads_of
 from lamina.dialects.loop.slices import Slice
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import has_cached_reads, nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
@@ -36,9 +37,8 @@ class CacheReadPass(ModulePass):
     name = "cache-read"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                cache_reads(function)
+        for function in kernel_functions(op):
+            cache_reads(function)
 
 
 def cache_reads(function: func.FuncOp) -> None:
@@ -68,7 +68,7 @@ def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
     place = [Linear(())] * len(nest.extents)
     for at, dim in enumerate(dims):
         place[dim] = Linear.dim(at)
-    buffer = memref.AllocOp.get(kind.element_type, 64, [nest.extents[d] for d in dims])
+    buffer = memref.AllocOp.get(kind.element_type, ALIGNMENT, [nest.extents[d] for d in dims])
     first = function.body.block.first_op
     assert first is not None  # the nest, or the loop that it is in
     function.body.block.insert_op_before(buffer, first)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
 
 INDEX = IndexType()
@@ -64,12 +64,12 @@ class Emitter:
         match op:
             case arith.ConstantOp():
                 self.constants.setdefault(op.value, op.result)
-            case arith.MuliOp() if (factor := known(op.rhs)) is not None:
+            case arith.MuliOp() if (factor := constant_integer(op.rhs)) is not None:
                 self.divisors[op.result] = self.divisor(op.lhs) * factor
             case arith.AddiOp():
                 self.divisors[op.result] = self.divisor(op.lhs, op.rhs)
-            case scf.ForOp() if (low := known(op.lb)) is not None:
-                step = known(op.step)
+            case scf.ForOp() if (low := constant_integer(op.lb)) is not None:
+                step = constant_integer(op.step)
                 self.divisors[op.body.block.args[0]] = self.divisor(
                     low, 1 if step is None else step
                 )
@@ -268,14 +268,6 @@ class Emitter:
             return values
 
         self.loop(0, count, 1, [], serial)
-
-
-def known(value: SSAValue) -> int | None:
-    """The number that an index is, if it is a constant."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def number_attribute(value: float, kind: Attribute) -> Attribute:

@@ -20,7 +20,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.cost.loop_estimate import LoopEstimate, estimate_loops
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
@@ -43,11 +43,10 @@ class ExplainSchedulePass(ModulePass):
 
 def note_considered(module: ModuleOp, target: Target) -> None:
     """Set `lamina.considered` on every kernel on buffers."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-            said = [StringAttr(str(entry)) for entry in considered(function, target)]
-            if said:
-                function.attributes[CONSIDERED] = ArrayAttr(said)
+    for function in kernel_functions(module):
+        said = [StringAttr(str(entry)) for entry in considered(function, target)]
+        if said:
+            function.attributes[CONSIDERED] = ArrayAttr(said)
 
 
 @dataclass(frozen=True)

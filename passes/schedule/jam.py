@@ -25,7 +25,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
 from lamina.dialects.loop.schedule_clauses import By
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
@@ -38,9 +38,8 @@ class JamPass(ModulePass):
     name = "jam"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                jam(function)
+        for function in kernel_functions(op):
+            jam(function)
 
 
 def jam(function: func.FuncOp) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
@@ -25,7 +24,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.loop.segments import array64
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
@@ -47,9 +46,7 @@ class PairResultsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes = Target.parse(self.target).lanes(32)
-        for function in op.body.block.ops:
-            if not isinstance(function, func.FuncOp) or KERNEL not in function.attributes:
-                continue
+        for function in kernel_functions(op):
             nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
             nests = [nest for nest in nests if 0 not in nest.extents]
             if not any(PANEL in nest.attributes for nest in nests):

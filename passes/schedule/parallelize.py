@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, RowTasks, RowTasksAttr
 from lamina.dialects.loop.slices import Slice
-from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
@@ -40,10 +40,9 @@ class ParallelizePass(ModulePass):
     name = "parallelize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                verify_kernel_function(function)
-                parallelize(function)
+        for function in kernel_functions(op):
+            verify_kernel_function(function)
+            parallelize(function)
 
 
 def parallelize(function: func.FuncOp) -> None:

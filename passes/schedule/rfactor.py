@@ -23,7 +23,8 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.slices import Slice
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
@@ -36,9 +37,8 @@ class RfactorPass(ModulePass):
     name = "rfactor"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                rfactor(function)
+        for function in kernel_functions(op):
+            rfactor(function)
 
 
 def rfactor(function: func.FuncOp) -> None:
@@ -113,7 +113,7 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
 def _buffer(function: func.FuncOp, nest: GenericOp, out: SSAValue, shape: list[int]) -> SSAValue:
     kind = out.type
     assert isinstance(kind, MemRefType)
-    made = memref.AllocOp.get(kind.element_type, 64, shape)
+    made = memref.AllocOp.get(kind.element_type, ALIGNMENT, shape)
     first = function.body.block.first_op
     assert first is not None  # the nest, or the loop that it is in
     function.body.block.insert_op_before(made, first)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
+from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.fusion_rules import pure_dim
-from lamina.passes.schedule.emitter import Emitter, Index, known
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.parallelize import jam_refusal
@@ -28,9 +29,6 @@ from lamina.passes.schedule.sweeps import (
     outputs_of,
     scheduled_sweeps,
 )
-
-LOOPS = (scf.ParallelOp, scf.ForOp)
-"""Loops that stand around nests."""
 
 Bound = tuple[SSAValue, Slice]
 """A value, and the slice that it begins."""
@@ -191,7 +189,7 @@ class Task:
     def _is_whole(self, stage: Stage, dim: int) -> bool:
         """Whether a sliced dimension is walked from end to end."""
         symbol, entry = self.inner[stage][dim]
-        return entry.is_whole(stage.op.extents) and known(symbol) == 0
+        return entry.is_whole(stage.op.extents) and constant_integer(symbol) == 0
 
     def _columns(self) -> Bound | None:
         """The slice of the first loop that all nests share, if it is a part of it.
@@ -314,7 +312,7 @@ def _runs(ops: Sequence[Operation]) -> list[list[GenericOp]]:
 
 
 def _index(symbol: SSAValue) -> Index:
-    number = known(symbol)
+    number = constant_integer(symbol)
     return symbol if number is None else number
 
 

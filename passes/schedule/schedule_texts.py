@@ -15,7 +15,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.source import nearest
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.kernel_parts import parts_of
 
 
@@ -76,8 +76,7 @@ def parse_schedule(text: str, context: Context, where: str = "schedule") -> Arra
 
 
 def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
-    functions = (f for f in module.body.block.ops if isinstance(f, func.FuncOp))
-    return {f.sym_name.data: f for f in functions if KERNEL in f.attributes}
+    return {f.sym_name.data: f for f in kernel_functions(module)}
 
 
 def _nests(kernel: func.FuncOp) -> list[GenericOp]:

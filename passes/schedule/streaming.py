@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.nest_attributes import PART
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.loop.split_domains import FIRST_PART
 from lamina.passes.memory.plan_memory import byte_size
 
@@ -26,9 +26,7 @@ LEAST_SHARE = 16
 def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, frozenset[int]]:
     """For each kernel, the numbers of the arguments to write past the caches in all its calls."""
     written = {
-        function.sym_name.data: _only_written(function)
-        for function in module.body.block.ops
-        if isinstance(function, func.FuncOp) and KERNEL in function.attributes
+        function.sym_name.data: _only_written(function) for function in kernel_functions(module)
     }
     chosen: dict[str, frozenset[int]] = {}
     for call in _calls(module):

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.slices import Slice
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import followers, has_tile, nests_in_tasks, set_schedule
@@ -35,9 +35,8 @@ class TileNestsPass(ModulePass):
     name = "tile-nests"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
-                tile_nests(function)
+        for function in kernel_functions(op):
+            tile_nests(function)
 
 
 def tile_nests(function: func.FuncOp) -> None:

@@ -22,15 +22,16 @@ always late, trying them takes a thirty-second of the time."""
 
 FIRST_RUNS, MOST_RUNS = 32, 4096
 """Runs of a team's function of one kind, by a team or by one thread, before the other kind is
-probed: twice as many each time that the probes change nothing, at most the second number."""
+probed: twice as many each time that the probes change nothing, at most the second number. Not
+measured: four probes are an eighth of the runs at first, a thousandth later."""
 
 PROBES = 4
 """Runs of the other kind, of which the fastest counts: the first ones wake threads, and fetch what
-lies in the caches of other cores."""
+lies in the caches of other cores. Not measured."""
 
 LONG_RUN = 1_000_000
-"""Nanoseconds from which on a kind of run is not probed: what cores read of each other costs no
-such time, and probes of longer ones would be felt."""
+"""Nanoseconds from which on a kind of run is not probed: a core reads some 10 MB of others' caches
+in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on there."""
 
 SLOTS = 8
 """Most blocks that a bucket keeps."""
