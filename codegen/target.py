@@ -11,6 +11,7 @@ from typing import Any
 
 from lamina.codegen.calibration import MEASURED, measured, unfit
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.extension_tables import extended, extended_names
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -108,7 +109,8 @@ class Target:
         Raises UnsupportedError if there is none, InputError for fields that do not fit.
         """
         name, *changes = text.split(";")
-        target = _host() if name == "host" else _NAMED.get(name)
+        entry = extended("target", name)
+        target = entry.value if entry is not None else _own(name)
         if target is None:
             known = ", ".join(Target.names())
             raise UnsupportedError("target", f"no target is called '{name}'", nearest=known)
@@ -129,6 +131,11 @@ class Target:
     @staticmethod
     def names() -> tuple[str, ...]:
         """Every name that `Target.parse` takes."""
+        return tuple(dict.fromkeys([*Target.own_names(), *extended_names("target")]))
+
+    @staticmethod
+    def own_names() -> tuple[str, ...]:
+        """Those that no extension brings."""
         return ("host", *_NAMED)
 
     def lanes(self, element_bits: int) -> int:
@@ -253,6 +260,10 @@ _NAMED = {
         ),
     )
 }
+
+
+def _own(name: str) -> Target | None:
+    return _host() if name == "host" else _NAMED.get(name)
 
 
 @cache

@@ -8,6 +8,8 @@ from xdsl.context import Context as XdslContext
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation
 
+from lamina.dialects.extension_tables import extended_names
+
 DIALECTS: dict[str, str] = {
     "aten": "lamina.dialects.aten:Aten",
     "core_aten": "lamina.dialects.core_aten:CoreAten",
@@ -25,7 +27,10 @@ def load_dialect(name: str) -> Dialect:
 
 
 class Context(XdslContext):
-    """An xDSL context with every dialect registered; table dialects give single ops on demand."""
+    """An xDSL context with every dialect registered, those of active extensions among them.
+
+    Table dialects give single ops on demand.
+    """
 
     def __init__(self, allow_unregistered: bool = False) -> None:
         super().__init__(allow_unregistered)
@@ -33,11 +38,17 @@ class Context(XdslContext):
             self.register_dialect(name, factory)
         for name in DIALECTS:
             self.register_dialect(name, lambda name=name: load_dialect(name))
+        for name, entry in extended_names("dialect").items():
+            self._registered_dialects[name] = entry.value
 
     def load_registered_dialect(self, name: str) -> None:
         """Load a dialect; the ops of a table dialect stay unmade until they are asked for."""
-        if name in ("aten", "core_aten", "prims"):
-            self._loaded_dialects[name] = load_dialect(name)
+        from lamina.dialects.schema.dialect import TableDialect
+
+        factory = self._registered_dialects.get(name)
+        dialect = factory() if factory is not None else None
+        if isinstance(dialect, TableDialect):
+            self._loaded_dialects[name] = dialect
         else:
             super().load_registered_dialect(name)
 

@@ -19,6 +19,7 @@ from torch._guards import TracingContext
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
+from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
@@ -157,7 +158,7 @@ def _compile_graph(
         with compiling():
             return native_program(opened, target, cache=cache, options=lowering)
 
-    return DynamoCall(imported, program, frozen=weights == "frozen", reading=reading)
+    return DynamoCall(imported, program, frozen=weights == "frozen", reading=kept_scopes(reading))
 
 
 def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:

@@ -12,11 +12,18 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.extension_tables import Entry
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
 from lamina.frontends.custom_ops import CustomCall, refused_reason, taken_apart
 from lamina.frontends.dynamo_views import read_in_memory_order
+from lamina.frontends.extended_imports import (
+    extended_class,
+    imported_by,
+    importer_of,
+    named_arguments,
+)
 from lamina.frontends.inlined_ops import implementation_of, traced
 from lamina.frontends.locations import Locations
 from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_limits, size_operation
@@ -106,6 +113,8 @@ class GraphImporter:
             return False
         target: Any = node.target
         if isinstance(target, torch._ops.OpOverload) and implementation_of(node) is None:
+            if importer_of(target) is not None or extended_class(target) is not None:
+                return True
             if target.namespace in _DIALECTS:
                 _DIALECTS[target.namespace](f"{target._opname}.{target._overloadname}")
             else:
@@ -150,9 +159,12 @@ class GraphImporter:
         implementation = implementation_of(node)
         if implementation is not None:
             return self._inlined(node, implementation, env)
-        if target.namespace not in _DIALECTS:
+        importer = importer_of(target)
+        if importer is not None:
+            return self._extended(node, importer, env)
+        op_class = self._op_classes.get(target) or extended_class(target)
+        if op_class is None and target.namespace not in _DIALECTS:
             return self._custom(node, target, env)
-        op_class = self._op_classes.get(target)
         if op_class is None:
             op_class = self._op_classes[target] = _DIALECTS[target.namespace](name)
         location = self.locations.of_trace(node.meta.get("stack_trace"))
@@ -236,6 +248,15 @@ class GraphImporter:
             return _nested(example, iter(op.results))
         op.results[0].name_hint = node.name
         return op.results[0]
+
+    def _extended(self, node: fx.Node, importer: Entry, env: dict[fx.Node, Value]) -> Value:
+        example = node.meta.get("val")
+        arguments = {key: _argument(value, env) for key, value in named_arguments(node).items()}
+        types = _result_types(example)
+        op = imported_by(importer, node, arguments, types, self.unsupported)
+        op.location = self.locations.of_trace(node.meta.get("stack_trace"))
+        self.block.add_op(op)
+        return self._results(node, op, example)
 
     def _custom(self, node: fx.Node, target: Any, env: dict[fx.Node, Value]) -> Value:
         self._refuse_foreign(node, target)

@@ -24,12 +24,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
+from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import register
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
+from lamina.lowering.extended_lowerings import FaultyLoweringError, by_extension
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.contracts.contracts import allow_ops
 from lamina.passes.fusion.fusion_override import FUSE
@@ -132,6 +134,8 @@ class Conversion:
     fallback: Callable[[Operation], Lowering | None] = lambda op: None
     limitations: Callable[[], dict[str, str]] = dict
     default_suffix: str = ""
+    target: str = ""
+    """The layer that is reached, by which extensions name the conversion."""
     _table: dict[str, Lowering] = field(default_factory=dict[str, Lowering])
     _loaded: bool = False
 
@@ -159,7 +163,10 @@ class Conversion:
         return self._table
 
     def find(self, op: Operation) -> Lowering | None:
-        """The function that lowers `op`, or None."""
+        """The function that lowers `op`, or None; that of an active extension if there is one."""
+        entry = extended("lowering", op.name)
+        if entry is not None:
+            return by_extension(entry) if entry.to == self.target else None
         found = self.table().get(op.name.partition(".")[2])
         return found if found is not None else self.fallback(op)
 
@@ -182,7 +189,7 @@ class Conversion:
         before = op.prev_op
         try:
             values = lower(op, self.builder(op))
-        except UnsupportedError:
+        except (UnsupportedError, FaultyLoweringError):
             raise
         except LaminaError as error:  # an op of the replacement has no result of these types
             nearest = None if _is_plain(op) else "operands of f32"
@@ -209,6 +216,8 @@ class Conversion:
 
     def _known(self, name: str) -> str:
         short = name.removeprefix(f"{self.source}.")
+        if (entry := extended("lowering", name)) is not None and entry.to == self.target:
+            return name
         short = short if "." in short else short + self.default_suffix
         if short not in self.table():
             near = get_close_matches(short, list(self.table()), n=3, cutoff=0.6)
@@ -219,7 +228,9 @@ class Conversion:
     def convert(self, root: Operation, keep: Iterable[str] = ()) -> None:
         """Replace every op of the source dialect under `root`, in program order.
 
-        Ops whose full or overload name is in `keep` stay.
+        Ops whose full or overload name is in `keep` stay. Of other dialects are replaced those that
+        an active extension lowers to the layer of this conversion, and none that it lowers to one
+        further down.
         """
         prefix = self.source + "."
         kept = {name if name.startswith(prefix) else prefix + name for name in keep}
@@ -230,9 +241,13 @@ class Conversion:
                     following = op.next_op
                     if op.regions:
                         self.convert(op, kept)
-                    if op.name.startswith(prefix) and op.name not in kept:
+                    if op.name not in kept and self._takes(op.name, prefix):
                         self.apply(op)
                     op = following
+
+    def _takes(self, name: str, prefix: str) -> bool:
+        entry = extended("lowering", name)
+        return name.startswith(prefix) if entry is None else entry.to == self.target
 
     def lower(self, module: ModuleOp, dialect: TableDialect, keep: Iterable[str] = ()) -> None:
         """`convert` of a program, whose contracts then let pass what `keep` names.
@@ -294,8 +309,8 @@ class LoweringPattern(RewritePattern):
     def _matches(self, op: Operation) -> bool:
         if self.names:
             return op.name in self.names
-        is_source = op.name.startswith(self.conversion.source + ".")
-        return is_source and self.conversion.find(op) is not None
+        takes = self.conversion._takes(op.name, self.conversion.source + ".")
+        return takes and self.conversion.find(op) is not None
 
 
 def _is_plain(op: Operation) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +14,7 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.extension_tables import Entry, extended_names
 from lamina.dialects.forks import let_fork
 from lamina.dialects.source import nearest
 from lamina.passes.contracts.pass_states import verify_state
@@ -212,7 +213,10 @@ def _verify_behind(foreign: ModulePass, module: ModuleOp) -> None:
 
 def pass_of(spec: Pass) -> ModulePass:
     """The pass that a spec means. Raises InputError for an unknown one, and for its options."""
-    return spec if isinstance(spec, ModulePass) else _pass(spec)
+    if isinstance(spec, ModulePass):
+        return spec
+    added = extended_names("pass")
+    return _read(spec, added) if added else _pass(spec)
 
 
 def quoted_names(specs: str) -> str:
@@ -232,15 +236,19 @@ def _class_of(name: str) -> type[ModulePass]:
 @cache
 def _pass(text: str) -> ModulePass:
     """The pass that a spec means. It is an immutable value; a name alone needs no reading."""
-    if text in PASSES:
-        return load_pass(text)()
+    return load_pass(text)() if text in PASSES else _read(text, {})
+
+
+def _read(text: str, added: Mapping[str, Entry]) -> ModulePass:
+    """The pass that a spec means, of these that extensions add, Lamina's or xDSL's."""
     try:
         spec = parse_spec(quoted_names(text))
-        kind = _class_of(spec.name)
+        entry = added.get(spec.name)
+        kind = entry.value() if entry is not None else _class_of(spec.name)
     except ArgSpecParseError as error:
         raise InputError(f"'{text}' is no pass with options, as in name{{option=1}}") from error
     except KeyError as error:
-        near = nearest(spec.name, PASSES)
+        near = nearest(spec.name, [*PASSES, *added])
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise InputError(f"no pass is called '{spec.name}'{hint}") from error
     try:

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.forks import forks_wait
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
@@ -73,13 +74,15 @@ def compile_module(
             program,
             bound,
             structure or FlatStructure(names),
-            partial(
-                render,
-                module,
-                target=machine,
-                rounding=rounding,
-                schedules=given,
-                passes=pipeline,
+            kept_scopes(
+                partial(
+                    render,
+                    module,
+                    target=machine,
+                    rounding=rounding,
+                    schedules=given,
+                    passes=pipeline,
+                )
             ),
             seeds,
         )
@@ -128,10 +131,11 @@ def _cached(
 
     # What a compiler makes that somebody has changed in this process is not for other processes,
     # and what they made is not for it.
-    disk = usable_cache() if modification() is None and options.key is not None else None
+    lowering = options.key_for(module)
+    disk = usable_cache() if modification() is None and lowering is not None else None
     if disk is None:
         return _compile(module, target, options)
-    parts = f"{CODEGEN_VERSION} {default_options()} {options.key}"
+    parts = f"{CODEGEN_VERSION} {default_options()} {lowering}"
     places = MessagePlaces.of(module)
     key = cache_key(str(module), places.pattern, target.key(), parts)
     found = disk.get(key)

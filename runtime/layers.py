@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.extension_tables import EDGES, extended
 from lamina.dialects.forks import forks_wait
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
@@ -42,7 +43,8 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 def layer_of(module: ModuleOp) -> str:
     """The highest layer that an op of `module` belongs to; `aten` for a program without such ops.
 
-    Ops that `lamina.allow` names do not count.
+    Ops that `lamina.allow` names do not count; one that an active extension lowers counts as being
+    of the layer from which it goes down.
 
     Kernels are functions from `fused` on; with `lamina.entry` they work on buffers, and are nests
     at `bufferized` and loops at `scheduled`.
@@ -57,8 +59,17 @@ def layer_of(module: ModuleOp) -> str:
         return "fused"
     allowed = allowed_ops(module)
     ops = (op for op in module.walk() if not isinstance(op, FuncOp) and not is_named(op, allowed))
-    found = {op.name.partition(".")[0] for op in ops}
+    found = {_layer_of_op(op.name) for op in ops}
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
+
+
+def _layer_of_op(name: str) -> str:
+    """The dialect of an op; of one that an active extension lowers, the layer where it ends."""
+    entry = extended("lowering", name)
+    if entry is None:
+        return name.partition(".")[0]
+    above = EDGES[entry.to]
+    return "aten" if above == "functional" else above
 
 
 def lower(

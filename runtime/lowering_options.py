@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
+from lamina.dialects.extension_tables import key_of
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.layers import DEFAULT, lower
 
@@ -23,6 +24,12 @@ class LoweringOptions:
         """What tells it from others; None where nothing does, so that nothing is cached."""
         passes = self.passes.key
         return passes and f"{self.rounding} {sorted(self.schedules.items())} {passes}"
+
+    def key_for(self, module: ModuleOp) -> str | None:
+        """`key`, with that of the active extensions that may change the code of a module."""
+        extensions = key_of(list(module.walk()))
+        own = self.key
+        return None if own is None or extensions is None else f"{own} {extensions}"
 
     def lower(
         self, module: ModuleOp, start: str, stop: str, target: Target, *, enters: bool = True

@@ -209,8 +209,10 @@ def tuned_schedules(
     """
     lowered = module.clone()
     options.lower(lowered, layer_of(lowered), "bufferized", target)
-    disk = usable_cache() if cache and modification() is None and options.key is not None else None
-    key = cache_key("tuned", str(lowered), target.key(), options.key or "")
+    # No op of an extension is left at this layer: the program says which had a part in it.
+    lowering = options.key_for(module)
+    disk = usable_cache() if cache and modification() is None and lowering is not None else None
+    key = cache_key("tuned", str(lowered), target.key(), lowering or "")
     if disk is not None and (found := disk.get(key)) is not None:
         known = json.loads(found[1])
         if known["seconds"] >= seconds:

@@ -14,11 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.context import load_dialect
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
 from lamina.dialects.source import nearest
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.op_trials import DTYPES, Trial, example, try_example
 from lamina.tools.other_names import what_becomes_of
 from lamina.tools.program_check import blockers
@@ -33,16 +35,23 @@ _IMPORTED = ".pt2"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `lamina-ops` command; 1 for bad input and for a program with blockers."""
-    return run_tool("lamina-ops", lambda: _run(_parser().parse_args(arguments)))
+
+    def run() -> None:
+        with loaded_extensions(arguments):
+            _run(_parser().parse_args(arguments))
+
+    return run_tool("lamina-ops", run)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lamina-ops", description=__doc__)
     add = parser.add_argument
     add("pattern", nargs="?", default="*", help="overload names to list, as 'add.*'")
-    add("--layer", choices=LAYERS, default="aten", help="of the listed ops (default: aten)")
+    layers = _layers()
+    add("--layer", choices=layers, default=layers[0], help=f"of the listed ops ({layers[0]})")
     add("--tag", help="list only ops with this tag of torch's, for example core or pointwise")
     add("--dtype", choices=DTYPES, help="list only ops whose example compiles in this dtype")
+    add_load_argument(parser)
     one = parser.add_mutually_exclusive_group()
     add = one.add_argument
     add("--why", metavar="OP", help="how far down an op goes, for each dtype, and what stops it")
@@ -79,8 +88,14 @@ def _checked(name: str) -> Iterator[str]:
         raise SystemExit(1)
 
 
+def _layers() -> tuple[str, ...]:
+    """Dialects whose ops come from tables, those of extensions last."""
+    added = (name.partition(".")[0] for name in extended_names("op"))
+    return tuple(dict.fromkeys([*LAYERS, *added]))
+
+
 def _table(layer: str) -> TableDialect:
-    dialect = load_dialect(layer)
+    dialect = load_dialect(layer) if layer in LAYERS else extended_names("dialect")[layer].value()
     assert isinstance(dialect, TableDialect)
     return dialect
 
@@ -117,7 +132,7 @@ def trial(kind: type[SchemaOp], dtype: str) -> Trial | None:
 def op_class(name: str) -> type[SchemaOp]:
     """The class of `aten.add.Tensor`, also without its layer. InputError for unknown names."""
     layer, _, rest = name.partition(".")
-    if layer not in LAYERS:
+    if layer not in _layers():
         layer, rest = "aten", name
     table: Any = _table(layer)
     for candidate in (rest, f"{rest}.default"):

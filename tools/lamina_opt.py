@@ -24,12 +24,14 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.extension_tables import extended, extended_names
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
 from lamina.lowering.custom_pipeline import between
 from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
+from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
@@ -43,6 +45,7 @@ USAGE = """lamina-opt [options] [FILE.mlir]
   lamina-opt FILE --to loop                    the compiler's own passes down to a layer
   lamina-opt FILE --to loop --drop NAME        these passes with changes, see `lamina.Pipeline`
   lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
+  lamina-opt FILE --load mine.py               with the extensions of a file, see `lamina.extend`
   lamina-opt --list-passes | --list-ops prims  what there is
 """
 
@@ -100,6 +103,8 @@ class LaminaOptMain(xDSLOptMain):
         super().register_all_passes()
         for name, factory in UNIVERSE.all_passes.items():
             self.available_passes.setdefault(name, factory)
+        for name, entry in extended_names("pass").items():
+            self.available_passes[name] = entry.value
 
     def register_all_targets(self) -> None:
         """xDSL's targets and `llvmir`, `asm`, `object` through Lamina's code generator."""
@@ -137,6 +142,7 @@ class LaminaOptMain(xDSLOptMain):
             help="Of the passes of --to, run those behind this one, where a run with --until ended",
         )
         add_pipeline_arguments(arg_parser)
+        add_load_argument(arg_parser)
         arg_parser.add_argument(
             "--explain",
             action="store_true",
@@ -295,20 +301,25 @@ class LaminaOptMain(xDSLOptMain):
             raise
         except Exception as error:
             if self._foreign_pass is not None and not isinstance(error, DiagnosticException):
-                raise InputError(
-                    f"lamina-opt: error: xDSL's pass '{self._foreign_pass}' failed: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
+                raise self._failed(self._foreign_pass, error) from error
             error.add_note(f"while {self._stage}")
             raise
+
+    def _failed(self, name: str, error: Exception) -> InputError:
+        entry = extended("pass", name)
+        if entry is not None:
+            return entry.error(f"pass '{name}' raises", error)
+        said = f"{type(error).__name__}: {error}"
+        return InputError(f"lamina-opt: error: xDSL's pass '{name}' failed: {said}")
 
     def _check_layer(self, prog: ModuleOp) -> None:
         """With `--to`, the program must stand at the layer of `--from`."""
         if self.args.to is None:
             return
         found, said = layer_of(prog), self.args.from_layer
-        if found == "aten" and not any(op.name.startswith("aten.") for op in prog.walk()):
-            return  # what stands there belongs to no layer
+        own = any(op.name.startswith(f"{found}.") for op in prog.walk())
+        if found in ("aten", "core_aten", "prims") and not own:
+            return  # what stands there belongs to no layer, or to an extension
         if self.args.since is not None:
             return  # between two layers
         if found != said and (found, said) != ("aten", "functional"):
@@ -339,7 +350,12 @@ def _check_options(kind: type[ModulePass] | type[Target], spec: ArgSpec, what: s
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `lamina-opt` command; the result is its exit code."""
-    return run_tool("lamina-opt", lambda: LaminaOptMain(arguments).run())
+
+    def run() -> None:
+        with loaded_extensions(arguments):
+            LaminaOptMain(arguments).run()
+
+    return run_tool("lamina-opt", run)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
+from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
 
@@ -37,7 +38,12 @@ _TOLERANCES: dict[str, tuple[float, float]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit code, 1 for bad input or a failed check."""
-    return run_tool("lamina-run", lambda: _run(_parser().parse_args(arguments)))
+
+    def run() -> None:
+        with loaded_extensions(arguments):
+            _run(_parser().parse_args(arguments))
+
+    return run_tool("lamina-run", run)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--tune", type=float, default=0, metavar="SECONDS", help="measure other schedules first")
     add("--no-cache", action="store_true", help="compile afresh, without the disk cache")
     add_pipeline_arguments(parser)
+    add_load_argument(parser)
     return parser
 
 

@@ -13,6 +13,7 @@ from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.target import Target
 
 from lamina.dialects.context import DIALECTS, load_dialect
+from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.source import op_names
 from lamina.tools.universe import UNIVERSE
 
@@ -48,6 +49,11 @@ def list_passes() -> Iterable[str]:
     yield "xDSL's passes:"
     for name in sorted(XDSL_UNIVERSE.all_passes):
         yield f"  {name}"
+    added = extended_names("pass")
+    if added:
+        yield "Passes of extensions:"
+    for name, entry in sorted(added.items()):
+        yield f"  {name}{options_of(entry.value())}: {entry}"
 
 
 class ListPasses(argparse.Action):
@@ -66,7 +72,8 @@ class ListOps(argparse.Action):
     """Print the ops of one layer, or of all, and end."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, nargs="?", choices=LAYERS, **options)
+        layers = (*LAYERS, *extended_names("dialect"))
+        super().__init__(*arguments, nargs="?", choices=layers, **options)
 
     def __call__(
         self,
@@ -76,6 +83,8 @@ class ListOps(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Print, then exit with code 0."""
-        for layer in (values,) if values else LAYERS:
-            print("\n".join(sorted(op_names(load_dialect(layer)))))
+        added = extended_names("dialect")
+        for layer in (values,) if values else (*LAYERS, *added):
+            dialect = load_dialect(layer) if layer in LAYERS else added[layer].value()
+            print("\n".join(sorted(op_names(dialect))))
         parser.exit()

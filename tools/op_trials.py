@@ -28,6 +28,7 @@ from lamina.lowering.bound_dynamic_shapes.program import missing
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
+from lamina.runtime.layers import layer_of
 from lamina.tools.op_examples import Like, given_arguments, given_results
 
 DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
@@ -42,6 +43,9 @@ _SIMPLE = 2
 """Calls of fewer arguments are not tried before they are taken, nor fewer results one by one."""
 _STOP = "loop"
 """Tried down to this layer; below it stand only ops that every kernel is made of."""
+
+
+_LAYERS = [stage.layer for stage in STAGES]
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ def try_op(op: Operation, results: Sequence[SSAValue]) -> Trial:
         # Sizes that depend on data have no bound where a program begins.
         error = None if bounding_of(op) is not None else missing(op)
         return Trial("functional" if error is None else "aten", error)
-    return _try_module(_program(op, results), op.name.partition(".")[0])
+    program, dialect = _program(op, results), op.name.partition(".")[0]
+    return _try_module(program, dialect if dialect in _LAYERS else layer_of(program))
 
 
 def _program(op: Operation, returned: Sequence[SSAValue]) -> ModuleOp:
@@ -112,11 +117,10 @@ def _attributes(kind: str, name: str | None = None) -> DictionaryAttr:
 
 
 def _try_module(module: ModuleOp, start: str) -> Trial:
-    layers = [stage.layer for stage in STAGES]
-    if start not in layers:
+    if start not in _LAYERS:
         return Trial(start)
     context, reached = Context(), start
-    below = layers[layers.index(start) + 1 : layers.index(_STOP) + 1]
+    below = _LAYERS[_LAYERS.index(start) + 1 : _LAYERS.index(_STOP) + 1]
     for layer in below:
         try:
             run_pipeline(module, pipeline(start=reached, stop=layer), context)

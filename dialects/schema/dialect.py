@@ -8,6 +8,7 @@ from functools import cached_property
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
 
+from lamina.dialects.extension_tables import extended, extended_names
 from lamina.dialects.schema.effects import traits_of
 from lamina.dialects.schema.grammar import Schema
 from lamina.dialects.schema.names import UnknownOpError, unknown_op
@@ -32,6 +33,7 @@ class TableDialect(Dialect):
         self.functional = functional
         self._load_rows = rows
         self._classes: dict[str, type[SchemaOp]] = {}
+        self._added: dict[str, type[SchemaOp]] = {}
 
     @cached_property
     def rows(self) -> Mapping[str, str]:
@@ -40,20 +42,27 @@ class TableDialect(Dialect):
 
     @property
     def names(self) -> Iterator[str]:
-        """Every overload name, in the table's order."""
-        return iter(self.rows)
+        """Every overload name, in the table's order; then those that extensions add."""
+        prefix = f"{self.name}."
+        added = [n.removeprefix(prefix) for n in extended_names("op") if n.startswith(prefix)]
+        return iter(dict.fromkeys([*self.rows, *added]))
 
     @property
     def operations(self) -> Iterator[type[Operation]]:
         """Every op class: makes them all, for tools that cannot load one at a time."""
-        return iter([self.op(name) for name in self.rows])
+        return iter([self.op(name) for name in self.names])
 
     def find(self, name: str) -> type[SchemaOp] | None:
         """The op class of an overload name, or None."""
         found = self._classes.get(name)
         if found is None and name in self.rows:
             # Of classes that several threads make at once, one becomes the op's.
-            found = self._classes.setdefault(name, _make_class(self, name))
+            found = self._classes.setdefault(name, _make_class(self, name, self.rows[name]))
+        if found is None and (entry := extended("op", f"{self.name}.{name}")) is not None:
+            row: str = entry.value
+            found = self._added.get(row) or self._added.setdefault(
+                row, _make_class(self, name, row)
+            )
         return found
 
     def op(self, name: str) -> type[SchemaOp]:
@@ -81,11 +90,14 @@ class TableDialect(Dialect):
 
     def schema(self, name: str) -> Schema:
         """The parsed schema of an overload name."""
-        return schema_of(self.rows[name])
+        row = self.rows.get(name)
+        if row is None and (entry := extended("op", f"{self.name}.{name}")) is not None:
+            row = entry.value
+        return schema_of(self.rows[name] if row is None else row)
 
 
-def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
-    schema = dialect.schema(name)
+def _make_class(dialect: TableDialect, name: str, row: str) -> type[SchemaOp]:
+    schema = schema_of(row)
     return type(
         name.replace(".", "_"),
         (SchemaOp,),
@@ -93,7 +105,7 @@ def _make_class(dialect: TableDialect, name: str) -> type[SchemaOp]:
             "name": f"{dialect.name}.{name}",
             "__module__": f"lamina.dialects.{dialect.name}",
             "__qualname__": name.replace(".", _DOT),
-            "__doc__": dialect.rows[name].partition("\t")[0],
+            "__doc__": row.partition("\t")[0],
             "schema": schema,
             "slots": Slots(schema),
             "traits": traits_def(*traits_of(schema, dialect.functional)),

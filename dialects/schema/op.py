@@ -18,6 +18,8 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from lamina.dialects.extension_tables import OWN_DIALECTS
+from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
 from lamina.dialects.schema.slots import (
@@ -189,6 +191,9 @@ class SchemaOp(IRDLOperation):
         the rule refuses the arguments.
         """
         cls = type(self)
+        entry = extended_rule(cls.name)
+        if entry is not None:
+            return types_by_extension(entry, self, self._rule_arguments())
         if "_rule" not in cls.__dict__:
             found = _find_rule(cls)
             cls._rule = None if found is None else staticmethod(found)
@@ -374,7 +379,7 @@ def _find_rule(cls: type[SchemaOp]) -> ResultRule | None:
     from lamina.dialects.schema.result_rules import find_rule
 
     dialect, _, name = cls.name.partition(".")
-    found = find_rule(dialect, name, cls.schema.tags)
+    found = find_rule(dialect, name, cls.schema.tags) if dialect in OWN_DIALECTS else None
     if found is not None:
         return found
     written = {a.alias.name: a.name for a in cls.schema.args if a.alias and a.alias.is_write}

@@ -150,6 +150,7 @@ DECOMPOSITIONS = Conversion(
     builder=CoreBuilder,
     fallback=_same_op_in_core,
     limitations=limitations,
+    target="core_aten",
     default_suffix=".default",
 )
 

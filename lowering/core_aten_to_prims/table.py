@@ -210,6 +210,7 @@ LOWERINGS = Conversion(
     ),
     builder=PrimsBuilder,
     limitations=limitations,
+    target="prims",
     default_suffix=".default",
 )
 

@@ -224,6 +224,7 @@ LOWERINGS = Conversion(
     ),
     builder=LoopBuilder,
     limitations=limitations,
+    target="loop",
 )
 
 lowers = LOWERINGS.lowers

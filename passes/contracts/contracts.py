@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.extension_tables import goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.verify_program import verify_between_ops
@@ -48,14 +49,15 @@ def verify_layer(
 ) -> None:
     """Every op is of one of `dialects` (or func, builtin) and passes `check`; values dominate.
 
-    Ops that `allow` or the attribute `ALLOW` of the module names may stand there, too. No tensor
-    has more than `MOST_ELEMENTS`.
+    Ops that `allow` or the attribute `ALLOW` of the module names may stand there, too, and those
+    that an active extension lowers further down. No tensor has more than `MOST_ELEMENTS`.
 
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
     module.verify()
     verify_between_ops(module)
-    verify_entries(module, layer.replace("-", "_"))
+    name = layer.replace("-", "_")
+    verify_entries(module, name)
     verify_addressable(module)
     patterns = (*allow, *allowed_ops(module))
     for op in module.walk():
@@ -65,14 +67,25 @@ def verify_layer(
             check(op)
         elif dialect == NESTS:
             _refuse_buffers(op)
-        elif not (
-            dialect in SURROUNDINGS
-            or op.name == FOREIGN
-            or _is_in_nest(op)
-            or is_named(op, patterns)
-        ):
+        elif not (_stands_anywhere(op, dialect, name) or is_named(op, patterns)):
             allowed = ", ".join([*dialects, *SURROUNDINGS, NESTS])
             raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def stands_at(op: Operation, layer: str) -> bool:
+    """Whether an op may stand at a layer that conversions reach: by its dialect, or as an active
+    extension lowers it further down."""
+    dialect = op.name.partition(".")[0]
+    return dialect in (layer, NESTS) or _stands_anywhere(op, dialect, layer)
+
+
+def _stands_anywhere(op: Operation, dialect: str, layer: str) -> bool:
+    return (
+        dialect in SURROUNDINGS
+        or op.name == FOREIGN
+        or _is_in_nest(op)
+        or goes_down(op.name, layer)
+    )
 
 
 def _is_in_nest(op: Operation) -> bool:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.extension_tables import extended
 from lamina.dialects.schema.grammar import ELEMENT_NAMES
 from lamina.dialects.source import nearest
 
@@ -64,15 +65,10 @@ def extern_kernel(
     name that is not a library and a kernel, a dtype that IR does not have, no dtype at all, an
     unknown layout, what cannot be called, or a name that is taken, unless `replace`.
     """
-    _check_name(name)
-    kinds = None if dtypes is None else _checked_dtypes(name, dtypes)
-    if layout not in ("row", "column"):
-        raise InputError(f"extern kernel '{name}': layout '{layout}' is neither 'row' nor 'column'")
+    kinds = _checked(name, dtypes, layout)
 
     def register(function: F) -> F:
-        if not callable(function):
-            raise InputError(f"extern kernel '{name}': {function!r} cannot be called")
-        made = ExternKernel(name, function, kinds, layout)
+        made = _kernel(name, function, kinds, layout)
         if replace:
             _kernels[name] = made
             return function
@@ -86,6 +82,28 @@ def extern_kernel(
         return function
 
     return register
+
+
+def made_kernel(
+    name: str, function: Callable[..., Any], dtypes: Sequence[str] | None, layout: Layout
+) -> ExternKernel:
+    """A kernel that is not registered; InputError as `extern_kernel`."""
+    return _kernel(name, function, _checked(name, dtypes, layout), layout)
+
+
+def _checked(name: str, dtypes: Sequence[str] | None, layout: Layout) -> tuple[str, ...] | None:
+    _check_name(name)
+    if layout not in ("row", "column"):
+        raise InputError(f"extern kernel '{name}': layout '{layout}' is neither 'row' nor 'column'")
+    return None if dtypes is None else _checked_dtypes(name, dtypes)
+
+
+def _kernel(
+    name: str, function: Callable[..., Any], dtypes: tuple[str, ...] | None, layout: Layout
+) -> ExternKernel:
+    if not callable(function):
+        raise InputError(f"extern kernel '{name}': {function!r} cannot be called")
+    return ExternKernel(name, function, dtypes, layout)
 
 
 def _check_name(name: object) -> None:
@@ -116,8 +134,8 @@ def _checked_dtypes(name: str, dtypes: Sequence[str]) -> tuple[str, ...]:
 
 def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None) -> ExternKernel:
     """The kernel of that name; UnsupportedError if there is none or it does not take `dtypes`."""
-    _load(name)
-    kernel = _kernels.get(name) or _provided(name)
+    entry = extended("extern kernel", name)
+    kernel = entry.value if entry is not None else registered_kernel(name) or _provided(name)
     if kernel is None:
         near = nearest(name, _kernels) or sorted(_kernels)[:8]
         raise UnsupportedError(
@@ -135,6 +153,12 @@ def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None
                 nearest=", ".join(kernel.dtypes),
             )
     return kernel
+
+
+def registered_kernel(name: str) -> ExternKernel | None:
+    """The kernel that was registered under a name for the whole process, or None."""
+    _load(name)
+    return _kernels.get(name)
 
 
 def provide(library: str, find: Provider) -> None:

@@ -19,10 +19,11 @@ from xdsl.traits import IsTerminator
 
 from lamina.dialects.context import Context
 from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.extension_tables import extended
 from lamina.lowering.conversion import Conversion
 from lamina.passes.numerics.widen_half_floats import WidenHalfFloatsPass
-from lamina.runtime.interpreters import control
 from lamina.runtime.interpreters.aten_ops.registry import FUNCTIONS, Call
+from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.specialize import depends_on_data, specialized
 from lamina.runtime.interpreters.values import as_type
 
@@ -38,8 +39,6 @@ FAMILIES = (
     "reduction",
     "view",
 )
-
-FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
 
 RunFunction = Callable[[Interpreter, Any, PythonValues], PythonValues]
 
@@ -93,7 +92,7 @@ def functions(op_classes: Collection[type[Operation]]) -> InterpreterFunctions:
     for op_class in op_classes:
         assert not op_class.has_trait(IsTerminator)
         function = table.get(op_class.name.partition(".")[2])
-        made[op_class] = _at_run_time(_decomposed if function is None else _with(function))
+        made[op_class] = _at_run_time(decomposed if function is None else _with(function))
     return TableFunctions(made)
 
 
@@ -124,12 +123,12 @@ def _with(function: Callable[[Call], Any]) -> RunFunction:
     return run
 
 
-def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+def decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
     """Run `op` as what it is lowered to: in core_aten, or in prims if it is of core_aten.
 
     Half floats are computed with in f32, and rounded once, as passes have it in front of lowering.
     """
-    conversion, functions_below = _lowering_of(op.name.partition(".")[0])
+    conversion = _lowering_of(op.name)
     block = Block(arg_types=[operand.type for operand in op.operands])
     copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
     copy.operands = tuple(block.args)
@@ -140,7 +139,7 @@ def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> 
     block.add_op(end)
     if _is_widened(block):
         end.detach()
-        values = _run_all(interpreter, block, args, functions)
+        values = _run_all(interpreter, block, args)
         results = iter(end.operands)
         return tuple(values[next(results)] if on else None for on in used)
     try:
@@ -148,7 +147,7 @@ def _decomposed(interpreter: Interpreter, op: Operation, args: PythonValues) -> 
     except UnsupportedError as error:
         raise LaminaError(f"{error}\n  (interpreted by its decomposition)") from error
     end.detach()
-    values = _run_all(interpreter, block, args, functions_below)
+    values = _run_all(interpreter, block, args)
     return tuple(None if value is None else values[value] for value in replacements)
 
 
@@ -163,15 +162,10 @@ def _is_widened(block: Block) -> bool:
     return len(block.ops) > count
 
 
-def _run_all(
-    interpreter: Interpreter, block: Block, args: PythonValues, functions_for: FunctionsFor
-) -> dict[SSAValue, Any]:
+def _run_all(interpreter: Interpreter, block: Block, args: PythonValues) -> dict[SSAValue, Any]:
     """The values of a block, whose arguments are `args`."""
-    op_classes = {type(made) for op in block.ops for made in op.walk()}
-    loops = {kind for kind in op_classes if kind.name.startswith("control.")}
     helper = Interpreter(interpreter.module)
-    helper.register_implementations(functions_for(op_classes - loops))
-    helper.register_implementations(control.functions(loops))
+    register_functions(helper, {type(made) for op in block.ops for made in op.walk()})
     values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
     for made in block.ops:
         results = helper.run_op(made, tuple(values[operand] for operand in made.operands))
@@ -179,12 +173,17 @@ def _run_all(
     return values
 
 
-def _lowering_of(dialect: str) -> tuple[Conversion, FunctionsFor]:
-    if dialect == "aten":
-        from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+_LAYER_BELOW = {"aten": "core_aten", "core_aten": "prims", "prims": "loop"}
 
-        return DECOMPOSITIONS, functions
-    from lamina.lowering.core_aten_to_prims.table import LOWERINGS
-    from lamina.runtime.interpreters import prims
 
-    return LOWERINGS, prims.functions
+def _lowering_of(name: str) -> Conversion:
+    """The conversion that lowers an op: to the layer that an extension says, or to the next."""
+    entry = extended("lowering", name)
+    to = _LAYER_BELOW[name.partition(".")[0]] if entry is None else entry.to
+    if to == "core_aten":
+        from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS as CONVERSION
+    elif to == "prims":
+        from lamina.lowering.core_aten_to_prims.table import LOWERINGS as CONVERSION
+    else:
+        from lamina.lowering.prims_to_loop.table import LOWERINGS as CONVERSION
+    return CONVERSION

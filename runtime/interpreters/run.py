@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.interpreter import Interpreter, InterpreterFunctions
-from xdsl.ir import Operation
+from xdsl.interpreter import Interpreter
 
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import argument_slots, result_slots
 from lamina.runtime.interpreters.philox import stream
+from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
 from lamina.runtime.layers import layer_of
 from lamina.runtime.random_state import make_state
-
-FunctionsFor = Callable[[Collection[type[Operation]]], InterpreterFunctions]
-"""What a layer's interpreter module offers as `functions`: implementations for these op classes."""
-
-PROVIDERS: dict[str, str] = {
-    "aten": "lamina.runtime.interpreters.aten",
-    "core_aten": "lamina.runtime.interpreters.aten",
-    "prims": "lamina.runtime.interpreters.prims",
-    "loop": "lamina.runtime.interpreters.loop",
-    "control": "lamina.runtime.interpreters.control",
-    "arith": "lamina.runtime.interpreters.loop",
-    "math": "lamina.runtime.interpreters.loop",
-    "memref": "lamina.runtime.interpreters.loop",
-    "vector": "lamina.runtime.interpreters.loop",
-    "scf": "lamina.runtime.interpreters.loop",
-    "cf": "lamina.runtime.interpreters.loop",
-}
-"""Dialect name to the module whose `functions(op_classes)` interprets it."""
 
 
 def interpreter_for(module: ModuleOp) -> Interpreter:
     """An xDSL interpreter with implementations for the op classes that occur in `module`."""
     from xdsl.interpreters.func import FuncFunctions
 
-    by_provider: dict[str, set[type[Operation]]] = {}
-    for op in module.walk():
-        provider = PROVIDERS.get(op.name.partition(".")[0])
-        if provider is not None:
-            by_provider.setdefault(provider, set()).add(type(op))
     interpreter = Interpreter(module)
     interpreter.register_implementations(FuncFunctions())
-    for provider, op_classes in by_provider.items():
-        functions: FunctionsFor = import_module(provider).functions
-        interpreter.register_implementations(functions(op_classes))
+    register_functions(interpreter, {type(op) for op in module.walk()})
     return interpreter
 
 

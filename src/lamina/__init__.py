@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lamina.frontends.exported_program import import_exported_program
     from lamina.lowering.custom_pipeline import Pipeline
     from lamina.runtime.compiled import Compiled
+    from lamina.runtime.extension import Extension, extend
     from lamina.runtime.extern_kernels.registry import extern_kernel
     from lamina.runtime.kernels import Kernel
     from lamina.runtime.layers import LAYERS, parse, pipeline
@@ -43,6 +44,7 @@ _EXPORTS: dict[str, str] = {
     "Compiled": "lamina.runtime.compiled",
     "Context": "lamina.dialects.context",
     "ExecutionError": "lamina.dialects.errors",
+    "Extension": "lamina.runtime.extension",
     "InputError": "lamina.dialects.errors",
     "Kernel": "lamina.runtime.kernels",
     "LAYERS": "lamina.runtime.layers",
@@ -51,6 +53,7 @@ _EXPORTS: dict[str, str] = {
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
     "compile": "lamina.frontends.compile",
+    "extend": "lamina.runtime.extension",
     "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
     "manual_seed": "lamina.runtime.random_state",
@@ -66,6 +69,7 @@ __all__ = [
     "Compiled",
     "Context",
     "ExecutionError",
+    "Extension",
     "InputError",
     "Kernel",
     "LaminaError",
@@ -73,6 +77,7 @@ __all__ = [
     "Target",
     "UnsupportedError",
     "compile",
+    "extend",
     "extern_kernel",
     "import_exported_program",
     "manual_seed",

@@ -11,10 +11,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_an_op_of_ones_own_takes_few_lines() -> None:
+    assert len((ROOT / "examples" / "own_op.py").read_text().splitlines()) <= 60
+
+
 @pytest.mark.parametrize(
     ("example", "shown"),
     [
         ("extern_kernel.py", "largest difference from NumPy: "),
+        ("own_op.py", "equal to torch"),
         ("own_pass.py", "pow.Tensor_Scalar"),
     ],
 )

@@ -54,7 +54,6 @@ def test_imports_go_down(path: Path, syntax_of: SyntaxOf) -> None:
 CIRCLES: dict[str, str] = {
     "lamina.dialects.loop.access": "a nest verifies the notes that are written on it",
     "lamina.codegen.vector_math": "functions are made of functions",
-    "lamina.runtime.interpreters.aten": "an op without a function is run as what it is lowered to",
     "lamina.lowering.bound_dynamic_shapes.pointwise": "what has no row is bounded elementwise",
 }
 """Modules that import one another, by the first of each group, and why."""
