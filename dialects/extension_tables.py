@@ -73,6 +73,8 @@ class Entry:
     override: bool = False
     to: str = ""
     """Of a lowering: the layer that it goes to."""
+    operands: int = 0
+    """Of a vector function: how many it takes."""
 
     def __str__(self) -> str:
         return f"extension '{self.extension}' ({self.place})"
@@ -97,10 +99,17 @@ class Entries:
     entries: dict[tuple[Table, str], Entry] = field(default_factory=dict[tuple[Table, str], Entry])
 
     def add(
-        self, table: Table, name: str, value: Any, *, override: bool = False, to: str = ""
+        self,
+        table: Table,
+        name: str,
+        value: Any,
+        *,
+        override: bool = False,
+        to: str = "",
+        operands: int = 0,
     ) -> None:
         """Puts in an entry. Raises InputError if the extension has one of that name."""
-        made = Entry(value, self.name, caller(), override, to)
+        made = Entry(value, self.name, caller(), override, to, operands)
         name = _short(table, name)
         before = self.entries.get((table, name))
         if before is not None:
@@ -117,8 +126,10 @@ class Entries:
     def changes_all(self) -> bool:
         """Whether code of programs may be another that name none of its ops."""
         return any(
-            table in _CHANGING and name.partition(".")[0] in OWN_DIALECTS
-            for table, name in self.entries
+            entry.override
+            if table == "vector function"
+            else table in _CHANGING and name.partition(".")[0] in OWN_DIALECTS
+            for (table, name), entry in self.entries.items()
         )
 
     @property
@@ -175,7 +186,8 @@ def active() -> tuple[Entries, ...]:
     """
     if not _state.found:
         _find()
-    return _state.process + _scopes.get()
+    scopes = _scopes.get()
+    return _state.process + scopes if scopes else _state.process
 
 
 def extended(table: Table, name: str) -> Entry | None:

@@ -188,6 +188,27 @@ class Extension(Entries):
         """
         return self._adding("interpreter", names, override)
 
+    def vector_function(self, name: str, *, override: bool = False) -> Decorator[F]:
+        """Decorator: a function of scalars, lane by lane, for bodies of loops:
+        `SpecialOp(name, [x])`, in text `loop.special "name"(%x) : f32`.
+
+        It gets a builder (`SpecialBuilder`) and one or two values of f32 or f64, vectors or
+        scalars, and gives one of that type, made by Python's operators and the builder's methods.
+        Interpreters compute it from the same formula, on arrays.
+        """
+        from inspect import Parameter, signature
+
+        def decorate(function: F) -> F:
+            self._callable("vector function", function)
+            kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+            taken = [p for p in signature(function).parameters.values() if p.kind in kinds]
+            if len(taken) not in (2, 3):
+                raise self._error(f"the vector function '{name}' takes a builder and 1 or 2 values")
+            self.add("vector function", name, function, override=override, operands=len(taken) - 1)
+            return function
+
+        return decorate
+
     def extern_kernel(
         self,
         name: str,

@@ -102,8 +102,10 @@ def _pass(name: str, _: Entry) -> str | None:
     return "xDSL" if name in get_all_passes() else None
 
 
-def _nothing(name: str, _: Entry) -> str | None:
-    return None
+def _vector_function(name: str, _: Entry) -> str | None:
+    from lamina.dialects.elementwise import FUNCTIONS
+
+    return "Lamina" if name in FUNCTIONS else None
 
 
 def _module_of(function: object) -> str | None:
@@ -121,7 +123,7 @@ _OWNERS: dict[Table, Callable[[str, Entry], str | None]] = {
     "result rule": _rule,
     "lowering": _lowering,
     "interpreter": _interpreter,
-    "vector function": _nothing,
+    "vector function": _vector_function,
     "extern kernel": _kernel,
     "target": _target,
     "importer": _importer,

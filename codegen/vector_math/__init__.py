@@ -14,6 +14,7 @@ from lamina.codegen.target import Target
 from lamina.codegen.vector_math.builder import Shared, Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder, call
 from lamina.dialects.elementwise import ROWS
+from lamina.dialects.extension_tables import Entry, extended
 
 if TYPE_CHECKING:
     from lamina.codegen.llvm_emitter.writer import ModuleWriter
@@ -61,10 +62,20 @@ def require(writer: "ModuleWriter", stem: str, type_: str) -> str:
     return name
 
 
-@cache
 def function_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
     """(definition, what else it needs) of one function for one type and target."""
-    _, operands = _ALL[stem]
+    entry = extended("vector function", stem)
+    if entry is None:
+        return _own_text(stem, type_, target)
+    return _text(stem, type_, target, entry.operands)
+
+
+@cache
+def _own_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
+    return _text(stem, type_, target, _ALL[stem][1])
+
+
+def _text(stem: str, type_: str, target: Target, operands: int) -> tuple[str, Shared]:
     builder = SpecialBuilder(type_, target)
     given = [Value(builder, type_, f"%x{i}") for i in range(operands)]
     result = build(stem, builder, *given)
@@ -81,7 +92,10 @@ def function_text(stem: str, type_: str, target: Target) -> tuple[str, Shared]:
 
 
 def build(stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
-    """What function `stem` computes, appended to a builder."""
+    """What function `stem` computes, appended to a builder; that of an active extension first."""
+    entry = extended("vector function", stem)
+    if entry is not None:
+        return _extended(entry, stem, builder, *operands)
     module, _ = _ALL[stem]
     if stem in SPECIAL and builder.single and module not in IN_OWN_PRECISION:
         return builder.in_double(partial(call, IN_DOUBLE_FOR_SINGLE.get(stem, stem)), *operands)
@@ -89,6 +103,18 @@ def build(stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
         import_module(f"lamina.codegen.vector_math.{module}"), stem
     )
     return function(builder, *operands)
+
+
+def _extended(entry: Entry, stem: str, builder: SpecialBuilder, *operands: Value) -> Value:
+    about = f"the vector function '{stem}'"
+    try:
+        made = entry.value(builder, *operands)
+    except Exception as error:
+        raise entry.error(f"{about} raises", error) from error
+    if not isinstance(made, Value) or made.type != operands[0].type:
+        what = made.type if isinstance(made, Value) else type(made).__name__
+        raise entry.error(f"{about} gives {what} for operands of {operands[0].type}")
+    return made
 
 
 def _outlined(target: Target) -> str:

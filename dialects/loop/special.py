@@ -20,6 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.elementwise import ROWS
+from lamina.dialects.extension_tables import extended
 
 UNARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 1)
 BINARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 2)
@@ -49,9 +50,10 @@ class SpecialOp(IRDLOperation):
 
     def verify_(self) -> None:
         name = self.function.data
-        if name not in UNARY and name not in BINARY:
+        entry = extended("vector function", name)
+        if entry is None and name not in UNARY and name not in BINARY:
             raise VerifyException(f'loop.special has no function "{name}"')
-        wanted = 1 if name in UNARY else 2
+        wanted = entry.operands if entry is not None else 1 if name in UNARY else 2
         if len(self.operands_) != wanted:
             raise VerifyException(f'loop.special "{name}" takes {wanted} operands')
         if any(operand.type != self.result.type for operand in self.operands_):

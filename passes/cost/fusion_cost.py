@@ -61,7 +61,7 @@ def op_cost(op: Operation) -> int:
     if name == "loop.read":
         return READ_COST
     if isinstance(op, SpecialOp):
-        return SPECIAL_COSTS[op.function.data]
+        return SPECIAL_COSTS.get(op.function.data, SPECIAL_COST)
     if name.startswith("math."):
         return MATH_COSTS.get(name, MATH_COST)
     return 1

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects import core_aten, prims
+from lamina.dialects.loop import SpecialOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
 from lamina.lowering.prims_to_loop.table import LOWERINGS, Body, LoopBuilder
 from lamina.runtime.interpreters import run_module
@@ -331,3 +332,58 @@ def test_two_threads_have_their_own() -> None:
         thread.join()
     for number in (2, 3):
         np.testing.assert_array_equal(found[number], -number * X)
+
+
+# Vector functions
+
+
+def softsign(name: str = "softsign", **options: Any) -> lamina.Extension:
+    made = twice()
+    made.entries.pop(("lowering", "m.twice"))
+
+    @made.vector_function(name, **options)
+    def function(b: Any, x: Any) -> Any:
+        return x / (b.abs(x) + 1.0)
+
+    @made.lowers("m.twice", to="loop")
+    def lower(op: Operation, b: LoopBuilder) -> SSAValue:
+        element = op.operands[0].type.element_type
+        return b.pointwise(op.operands, element, lambda s, x: s.add(SpecialOp(name, [x[0]])))
+
+    return made
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_a_vector_function(kind: str) -> None:
+    x = np.linspace(-2, 2, 20, dtype=kind.replace("f", "float")).reshape(4, 5)
+    with softsign():
+        module = lamina.parse(TWICE.replace("f32", kind))
+        compiled = lamina.compile(module)
+        (interpreted,) = run_module(module, [x])
+        text = compiled.ir("loop")
+        assert 'loop.special "softsign"' in text
+        lamina.parse(text)
+    np.testing.assert_allclose(compiled(x), -x / (1 + abs(x)), rtol=1e-6)
+    np.testing.assert_allclose(interpreted, -x / (1 + abs(x)), rtol=1e-6)
+    with pytest.raises(lamina.InputError, match='has no function "softsign"'):
+        lamina.parse(text)
+
+
+def test_a_vector_function_in_the_place_of_one_of_ours() -> None:
+    with pytest.raises(lamina.InputError, match="override=True"), softsign("digamma"):
+        pass
+    text = TEXT.format(op="aten.digamma.default")
+    before = lamina.compile(text)(X)
+    with softsign("digamma", override=True):
+        np.testing.assert_allclose(lamina.compile(text)(X), -X / (1 + abs(X)), rtol=1e-6)
+    np.testing.assert_array_equal(lamina.compile(text)(X), before)
+
+
+def test_a_vector_function_at_fault_is_named() -> None:
+    mine = softsign()
+    mine.entries.pop(("vector function", "softsign"))
+    mine.vector_function("softsign")(lambda b, x: x < 1.0)
+    with mine, pytest.raises(lamina.InputError, match=r"extension 'm' .*gives .*i1"):
+        lamina.compile(TWICE)
+    with pytest.raises(lamina.InputError, match="a builder and 1 or 2 values"):
+        mine.vector_function("other")(lambda b: b)
