@@ -170,7 +170,7 @@ def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts
             continue
         if combiner == "max":
             facts.row[memory] = Largest(nest, number, dim)
-        elif isinstance(value, Weight):
+        elif combiner == "add" and isinstance(value, Weight):
             facts.row[memory] = Positive(value.of)
 
 

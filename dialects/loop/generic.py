@@ -6,9 +6,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     StringAttr,
     TensorType,
@@ -26,6 +24,7 @@ from xdsl.irdl import (
     region_def,
     traits_def,
     var_operand_def,
+    var_region_def,
     var_result_def,
 )
 from xdsl.parser import Parser
@@ -36,7 +35,18 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.body_ops import YieldOp, element_type
 from lamina.dialects.loop.body_verifier import verify_body
 from lamina.dialects.loop.effects import WritesOuts
-from lamina.dialects.loop.index_maps import verify_cover, verify_map, verify_once
+from lamina.dialects.loop.monoid import (
+    COMBINE,
+    Monoid,
+    Reduction,
+    identities_attribute,
+    left_out,
+    parse_monoids,
+    print_monoids,
+    reductions,
+    verify_monoids,
+)
+from lamina.dialects.loop.nest_verifier import verify_block, verify_reads, verify_writes
 from lamina.dialects.loop.segments import (
     SEGMENTS,
     array64,
@@ -51,9 +61,6 @@ from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_sl
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 from lamina.dialects.loop.well_formed import is_well_formed
 
-COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or")
-"""How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN."""
-
 
 @irdl_op_definition
 class GenericOp(IRDLOperation):
@@ -61,9 +68,10 @@ class GenericOp(IRDLOperation):
 
     Each read has an index map, and may have a pad: the value read where the map leaves the tensor.
     Each result has an index map and a combiner: `store`, or a reduction over the dimensions that
-    its map does not use. Tensors that the body indexes itself (`loop.read`) are sources. With
-    memrefs there are no results: each write names the memref `into` which it goes, and a nest
-    in loops runs a `slice` of its domain (see `slices`).
+    its map does not use, by a name or by a region for several results (see `monoid`). Tensors that
+    the body indexes itself (`loop.read`) are sources. With memrefs there are no results: each write
+    names the memref `into` which it goes, and a nest in loops runs a `slice` of its domain (see
+    `slices`).
 
     ```mlir
     %r = loop.generic (d0, d1, d2) in [128, 64, 32]
@@ -89,7 +97,9 @@ class GenericOp(IRDLOperation):
     combiners = prop_def(ArrayAttr[StringAttr])
     slice_attrs = opt_prop_def(ArrayAttr[SliceAttr], prop_name="slices")
     res = var_result_def(TensorType)
+    identities = opt_prop_def(ArrayAttr[ArrayAttr])
     body = region_def("single_block")
+    combining = var_region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(IsolatedFromAbove(), WritesOuts())
@@ -107,7 +117,9 @@ class GenericOp(IRDLOperation):
         sources: Sequence[SSAValue] = (),
         outs: Sequence[SSAValue] = (),
         pads: Sequence[Attribute | None] | None = None,
+        monoids: Sequence[Monoid] = (),
     ) -> None:
+        """A nest with a copy of the regions of `monoids`."""
         # xDSL's own constructor sorts out what stands in order here, at ten times the cost.
         Operation.__init__(
             self,
@@ -121,8 +133,10 @@ class GenericOp(IRDLOperation):
                 "combiners": words(*combiners),
                 SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs), 0),
             },
-            regions=[body],
+            regions=[body, *(monoid.region.clone() for monoid in monoids)],
         )
+        if monoids:
+            self.properties["identities"] = identities_attribute(monoids)
 
     # Decoded views of the properties
 
@@ -145,6 +159,24 @@ class GenericOp(IRDLOperation):
     @property
     def combiner_names(self) -> tuple[str, ...]:
         return tuple(c.data for c in self.combiners)
+
+    @property
+    def monoids(self) -> tuple[Monoid, ...]:
+        """The combining regions, in the order of the results that they combine."""
+        if "identities" not in self.properties:
+            return ()
+        pairs = zip(self._identities, self.regions[1:], strict=True)
+        return tuple(Monoid(tuple(given), region) for given, region in pairs)
+
+    @property
+    def _identities(self) -> Sequence[Sequence[Attribute]]:
+        held = self.properties.get("identities")
+        return [entry.data for entry in held] if isinstance(held, ArrayAttr) else []  # pyright: ignore
+
+    @property
+    def reductions(self) -> list[Reduction]:
+        """The results that are reduced, those together that one region combines."""
+        return reductions(self.combiner_names, self.monoids)
 
     @property
     def reduction_dims(self) -> tuple[int, ...]:
@@ -195,7 +227,8 @@ class GenericOp(IRDLOperation):
     def verify(self, verify_nested_ops: bool = True) -> None:
         """As every op; the ops of the body take a shorter way."""
         if verify_nested_ops:
-            verify_body(self.body)
+            for region in self.regions:
+                verify_body(region)
         super().verify(verify_nested_ops=False)
 
     def verify_nest(self) -> None:
@@ -205,71 +238,22 @@ class GenericOp(IRDLOperation):
             raise VerifyException(f"loop.generic: negative extent in domain {list(extents)}")
         if self.outs and self.res:
             raise VerifyException("loop.generic writes into memrefs or gives tensors, not both")
-        self._verify_reads(extents)
-        self._verify_writes(extents)
+        verify_reads(self.inputs, self.read_maps, self.pad_values, extents)
+        written, names = self.written_types, self.combiner_names
+        verify_writes(written, self.write_maps, names, extents, covered=bool(self.res))
         if self.symbols or self.slices:
             kept = [m.used_dims() for m in self.write_maps] if self.outs else None
             verify_slices(self.slices, self.symbols, extents, kept)
-        self._verify_body()
+        given = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
+        verify_block(self.block, given, written)
+        if COMBINE in names or len(self.regions) > 1:
+            elements = [element_type(kind) for kind in written]
+            reduced = left_out(self.write_maps, extents)
+            verify_monoids(names, self._identities, self.regions[1:], elements, reduced)
         if self.attributes:
             from lamina.dialects.loop.nest_attributes import verify_notes
 
             verify_notes(self)  # pyright: ignore[reportArgumentType] - Self
-
-    def _verify_reads(self, extents: tuple[int, ...]) -> None:
-        if not len(self.inputs) == len(self.input_maps) == len(self.pads):
-            raise VerifyException("loop.generic: one map and one pad entry for each read")
-        reads = zip(self.inputs, self.read_maps, self.pad_values, strict=True)
-        for number, (value, index_map, pad) in enumerate(reads):
-            verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
-            if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
-                raise VerifyException(f"loop.generic: pad of read {number} is not a number")
-            if pad is not None and pad.type != element_type(value.type):
-                raise VerifyException(
-                    f"loop.generic: pad of read {number} is {pad}, the tensor holds "
-                    f"{element_type(value.type)}"
-                )
-
-    def _verify_writes(self, extents: tuple[int, ...]) -> None:
-        types = self.written_types
-        if not len(types) == len(self.output_maps) == len(self.combiners):
-            raise VerifyException("loop.generic: one map and one combiner for each write")
-        writes = zip(types, self.write_maps, self.combiner_names, strict=True)
-        for number, (written, index_map, combiner) in enumerate(writes):
-            verify_map(f"write {number}", written, index_map, extents, padded=False)
-            if combiner not in COMBINERS:
-                raise VerifyException(
-                    f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
-                )
-            if self.res:
-                verify_cover(number, written, index_map, extents)
-            verify_once(number, written, index_map, extents)
-            missing = set(range(len(extents))) - index_map.used_dims()
-            missing -= {d for d in missing if extents[d] == 1}
-            if combiner == "store" and missing:
-                raise VerifyException(
-                    f"loop.generic: write {number} stores but its map leaves out "
-                    f"{', '.join(f'd{d}' for d in sorted(missing))}; use a reducing combiner"
-                )
-
-    def _verify_body(self) -> None:
-        expected = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
-        actual = [a.type for a in self.block.args]
-        if expected != actual:
-            raise VerifyException(
-                "loop.generic: body arguments must be the elements of the reads, then the sources: "
-                f"expected ({', '.join(map(str, expected))}), got ({', '.join(map(str, actual))})"
-            )
-        terminator = self.block.last_op
-        if not isinstance(terminator, YieldOp):
-            raise VerifyException("loop.generic: the body must end in loop.yield")
-        wanted = [element_type(t) for t in self.written_types]
-        given = [v.type for v in terminator.values]
-        if wanted != given:
-            raise VerifyException(
-                f"loop.generic: yields ({', '.join(map(str, given))}) but writes elements of "
-                f"({', '.join(map(str, wanted))})"
-            )
 
     # Text
 
@@ -282,6 +266,7 @@ class GenericOp(IRDLOperation):
             printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_empty_block=False)
+        print_monoids(printer, self.monoids)
 
     def _print_operands(self, printer: Printer) -> None:
         def print_read(read: tuple[SSAValue, AffineMap, Attribute | None]) -> None:
@@ -380,6 +365,7 @@ class GenericOp(IRDLOperation):
             sources=sources,
             outs=outs,
             pads=pads,
+            monoids=parse_monoids(parser),
         )
         if slices:
             op.slice_at(slices, symbols)
@@ -397,4 +383,5 @@ def _verify(self: GenericOp) -> None:
 
 for _index, _name in enumerate(("inputs", "sources", "outs", "symbols")):
     setattr(GenericOp, _name, segment(_index))
+setattr(GenericOp, "body", property(lambda op: op.regions[0]))  # noqa: B010 - as the others
 GenericOp.verify_ = _verify

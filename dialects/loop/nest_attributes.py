@@ -31,6 +31,7 @@ from lamina.dialects.loop.bounds import BOUNDS, STREAM, BoundsAttr, StreamAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.pairs import is_same, verify_pairs
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.schedules import SCHEDULE, ScheduleAttr
@@ -150,7 +151,7 @@ def _verify_summed(op: GenericOp, rows: set[int], reduced: set[int]) -> None:
     """A nest that adds up rows does nothing else: each result is such a sum of the same rows."""
     wide = {d for d, extent in enumerate(op.extents) if extent > 1}
     for index_map, combiner in zip(op.write_maps, op.combiner_names, strict=True):
-        if combiner == "store" or wide - index_map.used_dims() != reduced:
+        if combiner in ("store", COMBINE) or wide - index_map.used_dims() != reduced:
             raise VerifyException(f"{op.name}: not all its results are sums over its {ROWS}")
     if not reduced <= rows:
         raise VerifyException(

@@ -203,6 +203,8 @@ class _Degrees:
 
     def join(self, nest: GenericOp, degree: int) -> Join | None:
         """How what a nest reduces is joined from block to block."""
+        if nest.monoids:
+            return None
         shape = Contraction.of(nest)
         if shape is None:
             rest = {d for d in range(len(nest.extents)) if nest.extents[d] != 1}

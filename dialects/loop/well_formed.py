@@ -18,13 +18,13 @@ from lamina.dialects.loop.slices import SliceAttr
 
 _SHAPED = frozenset({TensorType, MemRefType})
 _PROPERTIES = frozenset({"domain", "input_maps", "pads", "output_maps", "combiners", SEGMENTS})
-_OPTIONAL = frozenset({"slices"})
+_OPTIONAL = frozenset({"slices", "identities"})
 
 
 def is_well_formed(op: Operation) -> bool:
     """Whether operands, results, properties and regions are of the kinds that are declared."""
     properties = op.properties
-    if properties.keys() - _OPTIONAL != _PROPERTIES or len(op.regions) != 1 or op.successors:
+    if properties.keys() - _OPTIONAL != _PROPERTIES or not op.regions or op.successors:
         return False
     pads, domain, sizes = properties["pads"], properties["domain"], properties[SEGMENTS]
     if not isinstance(domain, DenseArrayBase) or not isinstance(sizes, DenseArrayBase):
@@ -44,7 +44,8 @@ def is_well_formed(op: Operation) -> bool:
         and set(types[read:written]) <= {MemRefType}
         and set(types[written:]) <= {IndexType}
         and {type(value.type) for value in op.results} <= {TensorType}
-        and len(op.regions[0].blocks) == 1
+        and ("identities" not in properties or _holds(properties["identities"], ArrayAttr))
+        and all(len(region.blocks) == 1 for region in op.regions)
     )
 
 

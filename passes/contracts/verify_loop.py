@@ -133,7 +133,7 @@ def verify_nest_body(op: GenericOp | OrderedNest) -> None:
         raise invalid(
             op, f"a domain of {prod(op.extents)} points takes days to walk, the most are 2^50"
         )
-    for inner in op.block.ops:
+    for inner in (inner for region in op.regions for inner in region.block.ops):
         for result in inner.results:
             if result.type not in SCALARS:
                 raise invalid(inner, f"no code is made for numbers of {result.type}")

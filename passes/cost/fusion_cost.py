@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.elementwise import ROWS, Cost
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import PAIRS, TASK_PACKED
+from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.special import SpecialOp
 
 FREE = frozenset(
@@ -68,15 +69,18 @@ def op_cost(op: Operation) -> int:
 
 
 def body_cost(op: GenericOp) -> int:
-    """Cost of one point of the nest; 0 for pure rearrangements and constants."""
-    return sum(op_cost(o) for o in op.block.ops)
+    """Cost of one point of the nest; 0 for pure rearrangements and constants.
+
+    Combining regions count, named combiners do not.
+    """
+    return sum(op_cost(o) for region in op.regions for o in region.block.ops)
 
 
 def work(op: GenericOp) -> int:
-    """Cost of the whole nest, with one add for each reduced value of each point."""
+    """Cost of the whole nest, with one add for each value of each point that a name combines."""
     if PAIRS in op.attributes:
         return 2 * prod(op.extents) // TILE_SPEED
-    reductions = sum(combiner != "store" for combiner in op.combiner_names)
+    reductions = sum(name not in ("store", COMBINE) for name in op.combiner_names)
     if TASK_PACKED in op.attributes:
         return prod(op.extents) * 2
     return prod(op.extents) * (body_cost(op) + reductions)

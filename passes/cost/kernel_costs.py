@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, SortOp
 from lamina.dialects.loop.access import PAIRS, TASK_PACKED, shape_of
+from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.cost.unstructured_cost import unstructured_work
@@ -89,11 +90,12 @@ def _flops(op: Operation) -> int:
         return 0
     body = sum(
         not o.name.startswith(_FREE_BODY_OPS) and o.name.startswith(("arith.", "math."))
-        for o in op.block.ops
+        for region in op.regions
+        for o in region.block.ops
     )
     if isinstance(op, GenericOp):
         if PAIRS in op.attributes or TASK_PACKED in op.attributes:
             # Tiles widen what they multiply, tasks what they pack.
             body -= sum(o.name == "arith.extf" for o in op.block.ops)
-        body += sum(combiner != "store" for combiner in op.combiner_names)
+        body += sum(name not in ("store", COMBINE) for name in op.combiner_names)
     return _points(op) * body

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion.fusion_rules import MIN_PARALLEL_ROWS, Refusal
 
@@ -40,7 +41,7 @@ class ColumnPlan:
 def lone_reduction(kernel: KernelOp) -> GenericOp | None:
     """The nest of a kernel that reduces, if all others only change its results point by point."""
     nest, *rest = list(kernel.block.ops)[:-1]
-    if not isinstance(nest, GenericOp) or "store" in nest.combiner_names:
+    if not isinstance(nest, GenericOp) or {"store", COMBINE} & set(nest.combiner_names):
         return None
     if not nest.reduction_dims or 0 in nest.extents:
         return None

@@ -9,7 +9,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, map_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.padded_inlining import Guard, Pads, index_value
-from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild, replace_body
 
 
 def inline(
@@ -167,8 +167,7 @@ def _replace(
     region: Region,
 ) -> GenericOp:
     """Put a nest with these reads and this body in the place of `op`."""
-    op.detach_region(op.body)
-    op.add_region(region)
+    replace_body(op, region)
     new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads, sources=sources)
     erase_if_dead(producer)
     return new

@@ -113,6 +113,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
         first.add_op(op)
     first.add_op(YieldOp(yielded))
     simplify_body(first)
+    monoids = [*one.monoids, *other.monoids]
     region = one.detach_region(one.body)
     new = GenericOp(
         one.extents,
@@ -124,6 +125,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
         region,
         sources=sources,
         pads=[r[2] for r in reads],
+        monoids=monoids,
     )
     _replace(new, one, other)
     return new

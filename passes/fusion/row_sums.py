@@ -126,7 +126,7 @@ def _join(nest: GenericOp, partial: GenericOp) -> None:
     block = nest.parent_block()
     assert block is not None
     for number, old in reversed(list(enumerate(nest.res))):
-        join = join_partial(partial, number, 0)
+        join = join_partial(partial, [number], 0)
         join.location = nest.location
         join.attributes["lamina.op"] = StringAttr("join")
         set_rows(join, initial_rows(join))

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy
+from lamina.dialects.loop.monoid import kept_monoids, needed_together
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.passes.loop.body_folding import Number, constant_of, simplify_body
@@ -118,7 +119,8 @@ def drop_unused_operands(op: GenericOp) -> GenericOp:
 
 def _drop_unused_results(op: GenericOp) -> GenericOp:
     """Remove the stores that nobody reads, if somebody reads others."""
-    kept = [n for n, r in enumerate(op.res) if r.first_use]
+    names, monoids = op.combiner_names, op.monoids
+    kept = needed_together(names, monoids, [n for n, r in enumerate(op.res) if r.first_use])
     if len(kept) == len(op.res) or not kept:
         return op
     end = op.block.last_op
@@ -130,11 +132,12 @@ def _drop_unused_results(op: GenericOp) -> GenericOp:
         list(op.inputs),
         op.read_maps,
         [op.write_maps[n] for n in kept],
-        [op.combiner_names[n] for n in kept],
+        [names[n] for n in kept],
         [op.res[n].type for n in kept],
         op.detach_region(op.body),
         sources=list(op.sources),
         pads=op.pad_values,
+        monoids=kept_monoids(names, monoids, kept),
     )
     new.attributes.update(op.attributes)
     new.location = op.location

@@ -31,6 +31,7 @@ from lamina.dialects.loop.access import (
 )
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.monoid import kept_monoids
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.loop.collapse_dims import collapse_dims
 from lamina.passes.loop.expand_dims import (
@@ -118,13 +119,15 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
         return tuple(substitute(f, values) for f in forms)
 
     maps = [map_of(shrink(f), len(kept)) for f in writes]
-    named = zip(maps, op.combiner_names, strict=True)
+    names = op.combiner_names
+    reduced = [n for n, m in enumerate(maps) if len(m.used_dims()) < len(kept)]
     return rebuild(
         op,
         domain=[extents[d] for d in kept],
         input_maps=[map_of(shrink(f), len(kept)) for f in reads],
         output_maps=maps,
-        combiners=["store" if len(m.used_dims()) == len(kept) else name for m, name in named],
+        combiners=[names[n] if n in reduced else "store" for n in range(len(maps))],
+        monoids=kept_monoids(names, op.monoids, reduced),
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.monoid import Monoid
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ def rebuild(
     sources: Sequence[SSAValue] | None = None,
     output_maps: Sequence[AffineMap] | None = None,
     combiners: Sequence[str] | None = None,
+    monoids: Sequence[Monoid] | None = None,
     result_types: Sequence[Attribute] | None = None,
     replace_results: bool = True,
 ) -> GenericOp:
@@ -38,7 +40,7 @@ def rebuild(
     `replace_results=False` the emptied `op` stays for the caller to erase.
     """
 
-    region = op.body
+    region, own = op.body, op.monoids
     op.detach_region(region)
     new = GenericOp(
         _given(domain, op.extents),
@@ -51,6 +53,7 @@ def rebuild(
         sources=_given(sources, op.sources),
         outs=list(op.outs),
         pads=_given(pads, op.pad_values),
+        monoids=_given(monoids, own),
     )
     new.attributes.update(op.attributes)
     new.location = op.location
@@ -64,6 +67,13 @@ def rebuild(
             old_result.replace_all_uses_with(result)
         Rewriter.erase_op(op)
     return new
+
+
+def replace_body(op: GenericOp, body: Region) -> None:
+    """Give a nest another body, in place."""
+    _, *combining = [op.detach_region(region) for region in list(op.regions)]
+    for region in (body, *combining):
+        op.add_region(region)
 
 
 def erase_if_dead(op: Operation) -> bool:

@@ -44,10 +44,17 @@ def split_dim(nest: GenericOp, dim: int, parts: Sequence[int]) -> GenericOp:
         input_maps=[map_of(forms, rank) for forms in reads],
         output_maps=[map_of(forms, rank) for forms in writes],
     )
-    for op in list(new.block.ops):
-        if isinstance(op, IndexOp) and op.dim.value.data >= dim:
-            _replace_position(op, moved[op.dim.value.data])
+    replace_positions(new, moved)
     return new
+
+
+def replace_positions(nest: GenericOp, moved: Sequence[Linear]) -> None:
+    """Let the body of a nest see the old positions, by those of its new dimensions."""
+    for op in list(nest.block.ops):
+        if isinstance(op, IndexOp):
+            dim = op.dim.value.data
+            if moved[dim] != Linear.dim(dim):
+                _replace_position(op, moved[dim])
 
 
 def _moved(forms: Forms | None, moved: Sequence[Linear]) -> Forms:
@@ -76,4 +83,4 @@ def _replace_position(op: IndexOp, form: Linear) -> None:
     block.erase_op(op)
 
 
-__all__ = ["is_divisible", "split_dim", "split_positions"]
+__all__ = ["is_divisible", "replace_positions", "split_dim", "split_positions"]

@@ -10,22 +10,26 @@ short piece of each row. In parts, it reads whole rows, one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.ir import Block, BlockArgument, Operation, Region
+from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp, before_reshapes
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.monoid import join_body, kept_monoids
 from lamina.passes.fusion.fusion_rules import initial_rows
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.split_dim import replace_positions
 
 ENOUGH_RESULTS = 16
 """With this many results there is parallel work as it is."""
@@ -67,24 +71,36 @@ class SplitReductionsPass(ModulePass):
 
 def _split(op: GenericOp, parts: int) -> None:
     reduced = op.reduction_dims
-    if not reduced or is_product(op) or len(op.res) != 1 or op.combiner_names == ("store",):
+    if not reduced or is_product(op) or "store" in op.combiner_names or len(op.reductions) != 1:
         return
     results = prod(e for d, e in enumerate(op.extents) if d not in reduced)
-    dim = max(reduced, key=lambda d: op.extents[d])
-    forms = [forms_of(m, op.extents) for m in op.read_maps]
-    reads = [r for r in forms if r is not None]
-    written = forms_of(op.write_maps[0], op.extents)
-    if written is None or len(reads) < len(forms):
+    reads = [r for m in op.read_maps if (r := forms_of(m, op.extents)) is not None]
+    written = [w for m in op.write_maps if (w := forms_of(m, op.extents)) is not None]
+    if len(written) < len(op.res) or len(reads) < len(op.inputs):
         return
-    indexed = {o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp)}
     if results < ENOUGH_RESULTS:
+        dim = _divided(op, parts)
         count = _divisor(op.extents[dim], parts)
-        if prod(op.extents) >= LEAST_POINTS and count > 1 and dim not in indexed:
+        if prod(op.extents) >= LEAST_POINTS and count > 1:
             _rebuild_split(op, dim, count, reads, written)
         return
+    dim = max(reduced, key=lambda d: op.extents[d])
     count = _divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
-    if count > 1 and not indexed and _sums_long_columns(op, dim, results, reads, written):
+    if count > 1 and _sums_long_columns(op, dim, results, reads, written[0]):
         _rebuild_split(op, dim, count, reads, written, in_front=True)
+
+
+def _divided(op: GenericOp, parts: int) -> int:
+    """The reduced dimension to divide: the longest, since `collapse-dims` has joined what it may.
+
+    It does not join positions that the body asks for: there the outermost that gives parts enough,
+    each of which then is a run of memory.
+    """
+    longest = max(op.reduction_dims, key=lambda d: op.extents[d])
+    if not any(isinstance(inner, IndexOp) for inner in op.block.ops):
+        return longest
+    enough = (d for d in op.reduction_dims if _divisor(op.extents[d], parts) >= ENOUGH_RESULTS)
+    return next(enough, longest)
 
 
 def _sums_long_columns(
@@ -151,7 +167,7 @@ def _rebuild_split(
     dim: int,
     count: int,
     reads: list[Forms],
-    written: Forms,
+    written: list[Forms],
     *,
     in_front: bool = False,
 ) -> None:
@@ -164,49 +180,56 @@ def _rebuild_split(
     extents.insert(number, count)
     values = [Linear.dim(d + shift) for d in range(rank)]
     values[dim] = Linear.of({dim + shift: 1, number: part})
-    moved = tuple(substitute(f, values) for f in written)
-    target = (Linear.dim(number), *moved) if in_front else (*moved, Linear.dim(number))
-    result_type = op.res[0].type
-    assert isinstance(result_type, TensorType)
-    shape = result_type.get_shape()
-    partial_shape = (count, *shape) if in_front else (*shape, count)
-    element = result_type.element_type
+    target = Linear.dim(number)
+
+    def partial_map(forms: Forms) -> AffineMap:
+        moved = tuple(substitute(f, values) for f in forms)
+        return map_of((target, *moved) if in_front else (*moved, target), rank + 1)
+
+    def partial_type(kind: Attribute) -> TensorType:
+        assert isinstance(kind, TensorType)
+        shape = kind.get_shape()
+        return TensorType(kind.element_type, (count, *shape) if in_front else (*shape, count))
+
     label = op.attributes.get("lamina.op")
     partial = rebuild(
         op,
         domain=extents,
         input_maps=[map_of([substitute(f, values) for f in r], rank + 1) for r in reads],
-        output_maps=[map_of(target, rank + 1)],
-        result_types=[TensorType(element, partial_shape)],
+        output_maps=[partial_map(forms) for forms in written],
+        result_types=[partial_type(r.type) for r in op.res],
         replace_results=False,
     )
-    join = join_partial(partial, 0, 0 if in_front else len(shape))
+    replace_positions(partial, values)
+    join = join_partial(partial, range(len(op.res)), 0 if in_front else len(written[0]))
     join.location = op.location
     if isinstance(label, StringAttr):
         join.attributes["lamina.op"] = StringAttr("join")
     block = op.parent_block()
     assert block is not None
     block.insert_op_after(join, partial)
-    join.res[0].name_hint = op.res[0].name_hint
-    op.res[0].replace_all_uses_with(join.res[0])
+    for old, new in zip(op.res, join.res, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
     block.erase_op(op)
 
 
-def join_partial(partial: GenericOp, number: int, dim: int) -> GenericOp:
-    """A nest that joins result `number` of `partial` along a dimension of it, not in a block."""
-    value = partial.res[number]
-    assert isinstance(value.type, TensorType)
-    extents, element = value.type.get_shape(), value.type.element_type
+def join_partial(partial: GenericOp, numbers: Sequence[int], dim: int) -> GenericOp:
+    """A nest that joins these results of `partial` along a dimension of them, not in a block."""
+    kinds = [kind for n in numbers if isinstance(kind := partial.res[n].type, TensorType)]
+    extents, elements = kinds[0].get_shape(), [kind.element_type for kind in kinds]
     rank = len(extents)
-    body = Block(arg_types=[element])
-    body.add_op(YieldOp([body.args[0]]))
     dims = [Linear.dim(d) for d in range(rank)]
+    kept = [d for place, d in enumerate(dims) if place != dim]
+    shape = [e for place, e in enumerate(extents) if place != dim]
+    names = partial.combiner_names
     return GenericOp(
         extents,
-        [value],
-        [map_of(dims, rank)],
-        [map_of([d for place, d in enumerate(dims) if place != dim], rank)],
-        [partial.combiner_names[number]],
-        [TensorType(element, [e for place, e in enumerate(extents) if place != dim])],
-        Region(body),
+        [partial.res[n] for n in numbers],
+        [map_of(dims, rank)] * len(numbers),
+        [map_of(kept, rank)] * len(numbers),
+        [names[n] for n in numbers],
+        [TensorType(element, shape) for element in elements],
+        join_body(elements),
+        monoids=kept_monoids(names, partial.monoids, numbers),
     )

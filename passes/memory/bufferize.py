@@ -129,6 +129,7 @@ def _write_into(op: GenericOp | OrderedNest | SortOp, outs: list[SSAValue]) -> N
     elif isinstance(op, OrderedNest):
         new = op.into_memory(outs, _body_on_buffers(op))
     else:
+        monoids = op.monoids
         new = GenericOp(
             op.extents,
             list(op.inputs),
@@ -140,6 +141,7 @@ def _write_into(op: GenericOp | OrderedNest | SortOp, outs: list[SSAValue]) -> N
             sources=list(op.sources),
             outs=outs,
             pads=op.pad_values,
+            monoids=monoids,
         )
     new.attributes.update(op.attributes)
     new.location = op.location

@@ -81,6 +81,7 @@ def _generic(op: GenericOp, values: Mapping[SSAValue, Batch], length: int) -> Ge
         body,
         sources=[batch.value for batch in sources],
         pads=op.pad_values,
+        monoids=op.monoids,
     )
 
 

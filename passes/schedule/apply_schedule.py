@@ -166,16 +166,21 @@ def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
 
     An empty sum is 0.0, though sums start at -0.0, which alone keeps the sign of every zero.
     """
-    for out, combiner in zip(nest.outs, nest.combiner_names, strict=True):
-        kind = out.type
-        assert isinstance(kind, MemRefType)
-        if combiner == "store" or is_temporary(out):
-            continue
-        identity = identity_value(combiner, kind.element_type)
-        if combiner == "add":
-            identity = number_attribute(0, kind.element_type)
-        value = emit.constant(identity)
-        fill(emit, value, memory.flat[out], prod(kind.get_shape()))
+    for results, combiner, monoid in nest.reductions:
+        for place, number in enumerate(results):
+            out = nest.outs[number]
+            kind = out.type
+            assert isinstance(kind, MemRefType)
+            if is_temporary(out):
+                continue
+            if monoid is not None:
+                identity = monoid.identities[place]
+            elif combiner == "add":
+                identity = number_attribute(0, kind.element_type)
+            else:
+                identity = identity_value(combiner, kind.element_type)
+            value = emit.constant(identity)
+            fill(emit, value, memory.flat[out], prod(kind.get_shape()))
 
 
 def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:

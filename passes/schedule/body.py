@@ -115,6 +115,8 @@ class Body:
             return  # bound by the loops
         if isinstance(op.results[0].type, IndexType) and self._index_arithmetic(emit, op):
             return
+        if isinstance(op, arith.IndexCastOp) and self._cast_position(emit, op):
+            return
         for operand in op.operands:
             self.materialize(emit, operand)
         uniform = all(self.values[o].uniform for o in op.operands)
@@ -156,6 +158,17 @@ class Body:
         self.indices[op.results[0]] = Affine(base, scale, min(ends), max(ends))
         return True
 
+    def _cast_position(self, emit: Emitter, op: arith.IndexCastOp) -> bool:
+        """A position as integers: lanes count in their own width; whether `op` is one."""
+        known, kind = self.indices.get(op.input), op.result.type
+        if known is None or known.scale == 0 or self.lanes == 1 or isinstance(kind, IndexType):
+            return False
+        base = emit.add(arith.IndexCastOp(emit.value(known.base), kind))
+        steps = emit.lane_numbers(self.lanes, kind, known.scale)
+        total = arith.AddiOp(broadcast(emit, base, self.lanes), steps)
+        self.values[op.result] = Lane(emit.add(total), False)
+        return True
+
     def materialize(self, emit: Emitter, value: SSAValue) -> None:
         """Make an index value that is only known symbolically an SSA value."""
         if value in self.values:
@@ -165,10 +178,7 @@ class Body:
         if known.scale == 0 or self.lanes == 1:
             self.values[value] = Lane(base, True)
             return
-        steps = emit.lane_numbers(self.lanes)
-        if known.scale != 1:
-            factor = emit.splat(number_attribute(known.scale, IndexType()), self.lanes)
-            steps = emit.add(arith.MuliOp(steps, factor))
+        steps = emit.lane_numbers(self.lanes, scale=known.scale)
         total = emit.add(arith.AddiOp(broadcast(emit, base, self.lanes), steps))
         self.values[value] = Lane(total, False)
 

@@ -53,7 +53,7 @@ class ColumnEmitter(SweepEmitter):
         mask: SSAValue | None,
     ) -> None:
         count = len(self.reductions)
-        start = [self._identity(emit, s, n) for s, n in self.reductions] * copies
+        start = self._start(emit) * copies
         totals = self._reduce(emit, envs, ranges, reduced, index, copies, mask, start)
         for copy in range(copies):
             at = emit.plus(index, copy * self.lanes)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.column import ColumnEmitter
-from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.peel import mask_below
@@ -72,7 +71,7 @@ class ColumnJamEmitter(ColumnEmitter):
     ) -> None:
         mask = mask_below(emit, columns, 0, self.lanes) if columns < self.lanes else None
         reduced = [p for p in range(len(ranges)) if p != self.place]
-        start = [self._identity(emit, s, n) for s, n in self.reductions]
+        start = self._start(emit)
         totals = iter(
             self._sum(emit, bound, ranges, reduced, places, mask, start * len(places) * len(bound))
         )
@@ -113,11 +112,9 @@ class ColumnJamEmitter(ColumnEmitter):
     def _accumulate(
         self,
         emit: Emitter,
-        stage: Stage,
-        number: int,
-        total: SSAValue,
-        value: SSAValue,
+        values: list[SSAValue],
+        totals: Sequence[SSAValue],
         mask: SSAValue | None,
-    ) -> SSAValue:
+    ) -> list[SSAValue]:
         # Lanes that are masked off are not stored: what they add up does not matter.
-        return combine(emit, stage.combiners[number], value, total)
+        return super()._accumulate(emit, values, totals, None)

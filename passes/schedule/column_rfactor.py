@@ -15,7 +15,6 @@ from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.body import Body
 from lamina.passes.schedule.column import ColumnEmitter
-from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.peel import mask_below, whole_steps
@@ -40,8 +39,8 @@ class ColumnRfactorEmitter(ColumnEmitter):
     def run(self, emit: Emitter, envs: Envs, ranges: Ranges) -> None:
         low, high = ranges[self.place]
         totals = [
-            emit.add(memref.AllocaOp.get(self._element(stage, number), 64, [self._room()]))
-            for stage, number in self.reductions
+            emit.add(memref.AllocaOp.get(element, 64, [self._room()]))
+            for element in self.accumulators.elements()
         ]
 
         def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -60,8 +59,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
 
     def _clear(self, emit: Emitter, totals: list[SSAValue], columns: Index) -> None:
         def clear(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            for total, (stage, number) in zip(totals, self.reductions, strict=True):
-                start = self._identity(inner, stage, number)
+            for total, start in zip(totals, self._start(inner), strict=True):
                 inner.run(vector.StoreOp(start, total, [inner.value(at)]))
             return values
 
@@ -167,14 +165,17 @@ class ColumnRfactorEmitter(ColumnEmitter):
         mask: SSAValue | None,
         totals: list[SSAValue],
     ) -> None:
-        sums = [self._identity(emit, s, n) for s, n in self.reductions]
+        sums = self._start(emit)
         for envs, known in zip(rows, prepared, strict=True):
             sums = self._step(emit, envs, known, index, mask, sums)
-        for total, made, (stage, number) in zip(totals, sums, self.reductions, strict=True):
-            kind = VectorType(self._element(stage, number), [self.lanes])
-            at = emit.value(kept)
-            before = emit.add(vector.LoadOp(total, [at], kind))
-            after = combine(emit, stage.combiners[number], made, before)
+        at = emit.value(kept)
+        before = [
+            emit.add(vector.LoadOp(total, [at], VectorType(element, [self.lanes])))
+            for total, element in zip(totals, self.accumulators.elements(), strict=True)
+        ]
+        for total, after in zip(
+            totals, self.accumulators.combined(emit, sums, before), strict=True
+        ):
             emit.run(vector.StoreOp(after, total, [at]))
 
     def _write(
@@ -184,7 +185,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
 
         def step(inner: Emitter, at: Index, mask: SSAValue | None) -> None:
             for total, (stage, number) in zip(totals, self.reductions, strict=True):
-                kind = VectorType(self._element(stage, number), [self.lanes])
+                kind = VectorType(stage.writes[number].element, [self.lanes])
                 kept = inner.value(inner.minus(at, low))
                 value = inner.add(vector.LoadOp(total, [kept], kind))
                 self._store_total(inner, envs[stage], stage, number, value, at, mask)

@@ -118,10 +118,11 @@ class Emitter:
             found = self.constants[key] = op.vector
         return found
 
-    def lane_numbers(self, lanes: int) -> SSAValue:
-        """The vector 0, 1, 2, ... of index type."""
-        kind = _vector(INDEX, lanes)
-        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, list(range(lanes))))  # pyright: ignore
+    def lane_numbers(self, lanes: int, element: Attribute = INDEX, scale: int = 1) -> SSAValue:
+        """The vector 0, scale, 2 scale, ... of index type, or of another integer."""
+        kind = _vector(element, lanes)
+        numbers = [lane * scale for lane in range(lanes)]
+        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, numbers))  # pyright: ignore
 
     # Index arithmetic folds what is known.
 

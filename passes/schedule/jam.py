@@ -132,6 +132,7 @@ def _jammed(nest: GenericOp, by: By, points: int) -> GenericOp:
         sources=list(nest.sources),
         outs=[out for _ in places for out in nest.outs],
         pads=pads,
+        monoids=[monoid for _ in places for monoid in nest.monoids],
     )
 
 
@@ -181,4 +182,5 @@ def _last(nest: GenericOp, dim: int, count: int) -> GenericOp:
         sources=list(nest.sources),
         outs=list(nest.outs),
         pads=nest.pad_values,
+        monoids=nest.monoids,
     )

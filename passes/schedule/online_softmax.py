@@ -138,7 +138,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
     def _walk(self, emit: Emitter, envs: dict[Stage, Env]) -> list[SSAValue]:
         """Over the whole row: `top`, the largest values, sums; all vectors."""
         (stage,), (extent,) = self.sweep.stages, self.sweep.extents
-        element = self._element(stage, 0)
+        element = stage.writes[0].element
         prepared = self._prepare(emit, stage, envs[stage])
 
         def over(vectors: int, end: Index | None) -> LoopBody:
@@ -172,7 +172,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         rest = [o for o in stage.op.block.ops if o.results and o.results[0] not in body.values]
         body.run(emit, rest, {}, mask)
         value = body.vector(emit, stage.op.yielded[0])
-        return value if mask is None else choose(emit, mask, value, self._identity(emit, stage, 0))
+        return value if mask is None else choose(emit, mask, value, self._start(emit)[0])
 
     def _block(
         self, emit: Emitter, values: list[SSAValue], state: list[SSAValue]

@@ -7,6 +7,7 @@ along the positions in a part, as before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -16,10 +17,11 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.monoid import Monoid, join_body
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.slices import Slice
@@ -82,7 +84,7 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
     buffers = [
         _buffer(function, nest, out, [*(extents[d] for d in kept), by.count]) for out in nest.outs
     ]
-    body = nest.body
+    body, monoids = nest.body, nest.monoids
     nest.detach_region(body)
     first = GenericOp(
         domain,
@@ -95,11 +97,12 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
         sources=list(nest.sources),
         outs=buffers,
         pads=nest.pad_values,
+        monoids=monoids,
     )
     first.attributes.update(nest.attributes)
     set_schedule(first, replace(schedule_of(nest), rfactor=None))
     first.slice_at(nest.slices, nest.symbols)
-    second = _joining(nest, buffers, kept, by.count)
+    second = _joining(nest, monoids, buffers, kept, by.count)
     block = nest.parent
     assert block is not None  # nests stand in kernels
     for made in (first, second):
@@ -120,15 +123,19 @@ def _buffer(function: func.FuncOp, nest: GenericOp, out: SSAValue, shape: list[i
     return made.memref
 
 
-def _joining(nest: GenericOp, buffers: list[SSAValue], kept: list[int], parts: int) -> GenericOp:
+def _joining(
+    nest: GenericOp,
+    monoids: Sequence[Monoid],
+    buffers: list[SSAValue],
+    kept: list[int],
+    parts: int,
+) -> GenericOp:
     """The nest that reduces the parts: over the kept dimensions, then the parts."""
     place = [Linear(())] * len(nest.extents)
     for number, dim in enumerate(kept):
         place[dim] = Linear.dim(number)
     rank = len(kept) + 1
     kinds = [buffer.type.element_type for buffer in buffers]  # pyright: ignore
-    block = Block(arg_types=kinds)
-    block.add_op(YieldOp(list(block.args)))
     everywhere = AffineMap.identity(rank)
     joining = GenericOp(
         [*(nest.extents[d] for d in kept), parts],
@@ -137,8 +144,9 @@ def _joining(nest: GenericOp, buffers: list[SSAValue], kept: list[int], parts: i
         [map_of(_moved(_forms(nest, m), place), rank) for m in nest.write_maps],
         nest.combiner_names,
         [],
-        Region(block),
+        join_body(kinds),
         outs=list(nest.outs),
+        monoids=monoids,
     )
     for name in (PART, "lamina.op"):
         if name in nest.attributes:

@@ -41,7 +41,7 @@ class RowJamEmitter(SweepEmitter):
         prepared = [
             {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
         ]
-        start = [self._identity(emit, s, n) for s, n in self.reductions]
+        start = self._start(emit)
 
         def step(
             inner: Emitter, index: Index, values: list[SSAValue], mask: SSAValue | None, copy: int
@@ -77,6 +77,4 @@ class RowJamEmitter(SweepEmitter):
 
     def finish(self, emit: Emitter, envs: dict[Stage, Env], accumulators: list[SSAValue]) -> None:
         """Join one row's accumulators, and keep its totals."""
-        for number, (stage, result) in enumerate(self.reductions):
-            parts = accumulators[number :: len(self.reductions)]
-            self._finish(emit, envs[stage], stage, result, parts)
+        self._finish(emit, envs, accumulators)

@@ -11,18 +11,17 @@ from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
+from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import (
     Body,
     Lane,
-    choose,
     load,
     position,
-    vector_reduce,
 )
-from lamina.passes.schedule.combine import combine, identity_value, joined, store
+from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
@@ -47,12 +46,8 @@ class SweepEmitter:
         self.outputs = outputs
         self.ahead: Sequence[Ahead] = ()
         """What to fetch at each position for a later row."""
-        self.reductions = [
-            (stage, number)
-            for stage in sweep.stages
-            for number, combiner in enumerate(stage.combiners)
-            if combiner != "store"
-        ]
+        self.accumulators = Accumulators.of(sweep.stages)
+        self.reductions = self.accumulators.results
         self._past_caches = True
         self.unroll = sweep.schedule.unroll or 1
 
@@ -62,12 +57,10 @@ class SweepEmitter:
         self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
     ) -> None:
         """Emit the nest over the given ranges, then store the reductions."""
-        accumulators = [self._identity(emit, s, n) for s, n in self.reductions] * self.unroll
+        accumulators = self._start(emit) * self.unroll
         outer = [p for p in range(len(ranges)) if p != self.place]
         results = self._nest(emit, envs, ranges, outer, accumulators)
-        for number, (stage, result) in enumerate(self.reductions):
-            parts = results[number :: len(self.reductions)]
-            self._finish(emit, envs[stage], stage, result, parts)
+        self._finish(emit, envs, results)
 
     def _nest(
         self,
@@ -86,7 +79,7 @@ class SweepEmitter:
             deeper = self._bind(envs, place, index)
             if not apart:
                 return self._nest(inner, deeper, ranges, rest, values)
-            zeros = [self._identity(inner, s, n) for s, n in self.reductions] * self.unroll
+            zeros = self._start(inner) * self.unroll
             parts = self._nest(inner, deeper, ranges, rest, zeros)
             return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
 
@@ -100,7 +93,7 @@ class SweepEmitter:
             high - low for low, high in inner if isinstance(low, int) and isinstance(high, int)
         )
         return length >= LONG_SUM and all(
-            stage.combiners[number] == "add" and isinstance(self._element(stage, number), AnyFloat)
+            stage.combiners[number] == "add" and isinstance(stage.writes[number].element, AnyFloat)
             for stage, number in self.reductions
         )
 
@@ -233,7 +226,7 @@ class SweepEmitter:
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
         made: dict[SSAValue, Lane] = {}
-        accumulators = list(carried)
+        values: dict[tuple[Stage, int], SSAValue] = {}
         for stage in self.sweep.stages:
             body = prepared[stage].fork()
             env = dict(envs[stage])
@@ -254,13 +247,10 @@ class SweepEmitter:
             for number, value in enumerate(stage.op.yielded):
                 body.materialize(emit, value)
                 self._emit_result(emit, stage, number, body, value, env, dim, mask, made)
-            for place, (owner, number) in enumerate(self.reductions):
+            for owner, number in self.reductions:
                 if owner is stage:
-                    value = body.vector(emit, stage.op.yielded[number])
-                    accumulators[place] = self._accumulate(
-                        emit, stage, number, accumulators[place], value, mask
-                    )
-        return accumulators
+                    values[stage, number] = body.vector(emit, stage.op.yielded[number])
+        return self._accumulate(emit, [values[key] for key in self.reductions], carried, mask)
 
     def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
         for op in stage.op.block.ops:
@@ -334,36 +324,30 @@ class SweepEmitter:
 
     # Reductions
 
-    def _element(self, stage: Stage, number: int) -> Attribute:
-        return stage.writes[number].element
-
-    def _identity(self, emit: Emitter, stage: Stage, number: int) -> SSAValue:
-        combiner = stage.combiners[number]
-        value = identity_value(combiner, self._element(stage, number))
-        return emit.splat(value, self.lanes)
+    def _start(self, emit: Emitter) -> list[SSAValue]:
+        """Accumulators that nothing was taken into."""
+        return self.accumulators.start(emit, self.lanes)
 
     def _accumulate(
         self,
         emit: Emitter,
-        stage: Stage,
-        number: int,
-        total: SSAValue,
-        value: SSAValue,
+        values: list[SSAValue],
+        totals: Sequence[SSAValue],
         mask: SSAValue | None,
-    ) -> SSAValue:
+    ) -> list[SSAValue]:
         if mask is not None:
-            value = choose(emit, mask, value, self._identity(emit, stage, number))
+            values = self.accumulators.masked(emit, values, mask, self.lanes)
         # A maximum tests its left operand for NaN: the chain through the total is shorter so.
-        return combine(emit, stage.combiners[number], value, total)
+        return self.accumulators.combined(emit, values, list(totals))
 
-    def _finish(
-        self, emit: Emitter, env: Env, stage: Stage, number: int, parts: list[SSAValue]
-    ) -> None:
-        combiner = stage.combiners[number]
-        total = joined(emit, combiner, parts)
-        if self.lanes > 1:
-            total = emit.add(vector_reduce(total, combiner))
-        self._keep(emit, env, stage, number, total)
+    def _finish(self, emit: Emitter, envs: dict[Stage, Env], carried: list[SSAValue]) -> None:
+        """Join the accumulators of all copies and lanes, and keep the totals."""
+        if not self.reductions:
+            return
+        totals = self.accumulators.joined(emit, self.accumulators.parts(carried))
+        totals = self.accumulators.folded(emit, totals, self.lanes)
+        for (stage, number), total in zip(self.reductions, totals, strict=True):
+            self._keep(emit, envs[stage], stage, number, total)
 
     def _keep(self, emit: Emitter, env: Env, stage: Stage, number: int, total: SSAValue) -> None:
         access = stage.writes[number]

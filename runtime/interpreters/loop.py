@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.interpreter import impl as implements
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
@@ -45,9 +44,10 @@ from lamina.runtime.interpreters.loop_access import (
     read,
     slice_grids,
 )
-from lamina.runtime.interpreters.loop_body import REDUCE, VECTOR_FORMS, evaluate
+from lamina.runtime.interpreters.loop_body import VECTOR_FORMS, evaluate
 from lamina.runtime.interpreters.loop_bounds import bounded_dim, leave_out, outside
-from lamina.runtime.interpreters.values import is_floating, numpy_dtype
+from lamina.runtime.interpreters.loop_reduce import identities, write
+from lamina.runtime.interpreters.values import numpy_dtype
 
 CHUNK_POINTS = 1 << 22
 """Domain points evaluated at once."""
@@ -181,10 +181,8 @@ def _run(
         if outs:
             outs[0][...] = made
         return [made]
-    results = [
-        _initial(combiner, kind)
-        for combiner, kind in zip(op.combiner_names, op.written_types, strict=True)
-    ]
+    starts = zip(op.written_types, identities(op), strict=True)
+    results = [_filled(kind, start) for kind, start in starts]
     for number, memory in enumerate(outs):
         # A store keeps what it does not write; a reduction starts anew.
         if op.combiner_names[number] != "store":
@@ -214,15 +212,13 @@ def run_slice(
     if 0 in op.extents:
         return
     grid = slice_grids(op.extents, op.slices, starts)
-    writes = zip(outs, op.write_maps, op.combiner_names, strict=True)
-    for out, index_map, combiner in writes:
+    writes = zip(outs, op.write_maps, op.combiner_names, identities(op), strict=True)
+    for out, index_map, combiner, start in writes:
         kept = index_map.used_dims()
         reduced = (n for n, entry in enumerate(op.slices) if not kept.issuperset(entry.dims))
         if combiner != "store" and all(starts[number] == 0 for number in reduced):
             where = [evaluate_expr(e, grid) for e in index_map.results]
-            out[tuple(np.broadcast_arrays(*where)) if where else ...] = _identity(
-                combiner, out.dtype
-            )
+            out[tuple(np.broadcast_arrays(*where)) if where else ...] = start
     _run_chunk(op, inputs, sources, list(outs), grid)
 
 
@@ -257,35 +253,17 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     full = np.array(np.broadcast_to(full, [e if d in kept else 1 for d, e in enumerate(extents)]))
     if left_out is not None and summed is None:
         full[np.broadcast_to(left_out, full.shape)] = np.nan
-    result = _initial("add", op.written_types[0])
+    result = _filled(op.written_types[0], 0)
     where = [evaluate_expr(e, grid) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()
     result[tuple(where)] = full.reshape(shape).astype(result.dtype)
     return result
 
 
-def _initial(combiner: str, kind: Attribute) -> Any:
-    """The result before anything is combined into it: what the combiner ignores."""
+def _filled(kind: Attribute, start: Any) -> Any:
+    """The result before anything is combined into it."""
     assert isinstance(kind, TensorType | MemRefType)
-    dtype = numpy_dtype(kind.element_type)
-    return np.full(kind.get_shape(), _identity(combiner, dtype), dtype)
-
-
-def _identity(combiner: str, dtype: Any) -> Any:
-    """The element that the combiner ignores."""
-    if combiner in ("store", "add", "or"):
-        return dtype.type(0)
-    if combiner == "mul":
-        return dtype.type(1)
-    if combiner == "and":
-        return np.invert(np.zeros((), dtype))
-    if is_floating(dtype):
-        return dtype.type(-np.inf if combiner == "max" else np.inf)
-    if dtype.kind == "b":
-        return dtype.type(combiner == "min")
-    bits = 8 * dtype.itemsize - (dtype.kind == "i")
-    lowest = -(1 << bits) if dtype.kind == "i" else 0
-    return dtype.type(lowest if combiner == "max" else (1 << bits) - 1)
+    return np.full(kind.get_shape(), start, numpy_dtype(kind.element_type))
 
 
 def _run_chunk(
@@ -315,24 +293,7 @@ def _run_chunk(
     # All values before any write: what is written may be what was read.
     yielded = [np.array(np.broadcast_to(values[v], shape)) for v in op.yielded]
     left_out = outside(op, grid)
-    for number, full in enumerate(yielded):
-        if left_out is not None:
-            identity = _identity(op.combiner_names[number], full.dtype)
-            leave_out(op, number, full, identity, left_out)
-        _write(results[number], full, op.combiner_names[number], op.write_maps[number], grid)
-
-
-def _write(
-    result: Any, values: Any, combiner: str, index_map: AffineMap, grid: dict[int, Any]
-) -> None:
-    """Combine values over the domain into the result, in place."""
-    rank = values.ndim
-    kept = index_map.used_dims()
-    rest = tuple(d for d in range(rank) if d not in kept)
-    if combiner != "store" and rest:
-        values = REDUCE[combiner].reduce(values, axis=rest, dtype=result.dtype, keepdims=True)
-    indices = [evaluate_expr(e, grid) for e in index_map.results]
-    # Dimensions outside the map are 1 now: reduced, or of extent 1.
-    where = tuple(np.broadcast_to(index, values.shape) for index in indices) or ...
-    values = values if indices else values.reshape(())
-    result[where] = values if combiner == "store" else REDUCE[combiner](result[where], values)
+    if left_out is not None:
+        for number, start in enumerate(identities(op)):
+            leave_out(op, number, yielded[number], start, left_out)
+    write(op, results, yielded, grid)

@@ -188,3 +188,31 @@ func.func @tiles(%a: memref<512xbf16>, %out: memref<256xf32>, %at: index, %step:
   loop.tile_store %s, %out[%at], %step : vector<7x16xf32>, memref<256xf32>
   func.return
 }
+
+// A reduction of two values at once: a combining region and its identities, beside a sum.
+// CHECK-LABEL: func.func @largest
+func.func @largest(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xi32>) {
+  // CHECK: loop.generic (d0, d1) in [8, 64]
+  // CHECK-SAME: writes([d0] combine : tensor<8xf32>, [d0] add : tensor<8xf32>, [d0] combine : tensor<8xi32>)
+  %v, %s, %i = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>)
+      writes([i] combine : tensor<8xf32>, [i] add : tensor<8xf32>, [i] combine : tensor<8xi32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 1 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %p, %k : f32, f32, i32
+  // CHECK: } combine(0xff800000 : f32, 2147483647 : i32) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: i32, %{{.*}}: f32, %{{.*}}: i32):
+  } combine(0xFF800000 : f32, 2147483647 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %above = arith.cmpf ogt, %a, %b : f32
+    %same = arith.cmpf oeq, %a, %b : f32
+    %before = arith.cmpi slt, %m, %n : i32
+    %tie = arith.andi %same, %before : i1
+    %left = arith.ori %above, %tie : i1
+    %value = arith.select %left, %a, %b : f32
+    %place = arith.select %left, %m, %n : i32
+    // CHECK: loop.yield %{{.*}}, %{{.*}} : f32, i32
+    loop.yield %value, %place : f32, i32
+  }
+  func.return %v, %s, %i : tensor<8xf32>, tensor<8xf32>, tensor<8xi32>
+}

@@ -321,3 +321,119 @@ func.func @far_pad(%x: tensor<8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK: index 0 of read 0 runs over [-99999999999999999999999, -99999999999999999999992], beyond 2^59
+
+// -----
+
+func.func @no_region(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: 0 combining regions with 0 identities for 2 results with the combiner 'combine'
+
+// -----
+
+func.func @too_few(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %v = arith.addf %a, %b : f32
+    loop.yield %v, %m : f32, i32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: 1 combining regions with 1 identities for 2 results
+
+// -----
+
+func.func @identity_type(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32, 0 : i64) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %v = arith.addf %a, %b : f32
+    loop.yield %v, %m : f32, i32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: identity 1 is 0 : i64, the result holds i32
+
+// -----
+
+func.func @argument_types(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32, 0 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i64):
+    %v = arith.addf %a, %b : f32
+    loop.yield %v, %m : f32, i32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: a combining region takes two tuples of (f32, i32), got (f32, i32, f32, i64)
+
+// -----
+
+func.func @yielded_types(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32, 0 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %v = arith.addf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: a combining region yields (f32, i32)
+
+// -----
+
+func.func @not_pure(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32, 0 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %v = arith.addf %a, %b : f32
+    %w = loop.index 0 : index
+    loop.yield %v, %m : f32, i32
+  }
+  func.return %r0, %r1 : tensor<f32>, tensor<i32>
+}
+// CHECK: loop.index in a combining region, which holds arith and math alone
+
+// -----
+
+func.func @other_dims(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<8xf32>, tensor<4xi32>) {
+  %r0, %r1 = loop.generic (i, j) in [8, 4] reads(%x[i, j] : tensor<8x4xf32>) writes([i] combine : tensor<8xf32>, [j] combine : tensor<4xi32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0.0 : f32, 0 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %v = arith.addf %a, %b : f32
+    loop.yield %v, %m : f32, i32
+  }
+  func.return %r0, %r1 : tensor<8xf32>, tensor<4xi32>
+}
+// CHECK: results that are combined together are reduced over the same dims

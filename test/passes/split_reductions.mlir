@@ -51,7 +51,7 @@ func.func @prime(%x: tensor<65537xf32>, %y: tensor<512xf32>) -> (tensor<f32>, te
 
 // -----
 
-// A body that asks for its position along the dimension keeps it whole.
+// A body that asks for its position along the dimension finds it from the part and the place in it.
 func.func @indexed(%x: tensor<65536xi64>) -> tensor<i64> {
   %s = loop.generic (d0) in [65536] reads(%x[d0] : tensor<65536xi64>) writes([] max : tensor<i64>) {
   ^bb0(%p: i64):
@@ -63,8 +63,13 @@ func.func @indexed(%x: tensor<65536xi64>) -> tensor<i64> {
   func.return %s : tensor<i64>
 }
 // CHECK-LABEL: func.func @indexed
-// CHECK: loop.generic (d0) in [65536]
-// CHECK-NOT: [1024, 64]
+// CHECK: loop.generic (d0, d1) in [1024, 64] reads(%x[d0 + (d1 * 1024)]
+// CHECK: %[[PLACE:.*]] = loop.index 0 : index
+// CHECK: %[[PART:.*]] = loop.index 1 : index
+// CHECK: %[[START:.*]] = arith.muli %[[PART]]
+// CHECK: %[[AT:.*]] = arith.addi %[[PLACE]], %[[START]] : index
+// CHECK: arith.index_cast %[[AT]] : index to i64
+// CHECK: loop.generic (d0) in [64]
 
 // -----
 
@@ -110,3 +115,31 @@ func.func @shared(%x: tensor<8192x2048xf32>, %y: tensor<256x2048xf32>) -> (tenso
 // CHECK-LABEL: func.func @shared
 // CHECK-NOT: [16,
 // CHECK: func.return
+
+// -----
+
+// Tuples are split as numbers are: parts are runs of rows, and the region joins their results.
+func.func @largest(%x: tensor<512x256xf32>) -> (tensor<f32>, tensor<i32>) {
+  %v, %i = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>)
+      writes([] combine : tensor<f32>, [] combine : tensor<i32>) {
+  ^bb0(%p: f32):
+    %at = loop.index 0 : index
+    %k = arith.index_cast %at : index to i32
+    loop.yield %p, %k : f32, i32
+  } combine(0xFF800000 : f32, 2147483647 : i32) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %above = arith.cmpf ogt, %a, %b : f32
+    %value = arith.select %above, %a, %b : f32
+    %place = arith.select %above, %m, %n : i32
+    loop.yield %value, %place : f32, i32
+  }
+  func.return %v, %i : tensor<f32>, tensor<i32>
+}
+// CHECK-LABEL: func.func @largest
+// CHECK: loop.generic (d0, d1, d2) in [8, 256, 64] reads(%x[d0 + (d2 * 8), d1] : tensor<512x256xf32>) writes([d2] combine : tensor<64xf32>, [d2] combine : tensor<64xi32>)
+// CHECK: } combine(0xff800000 : f32, 2147483647 : i32) {
+// CHECK: loop.generic (d0) in [64] reads(%{{.*}}[d0] : tensor<64xf32>, %{{.*}}[d0] : tensor<64xi32>) writes([] combine : tensor<f32>, [] combine : tensor<i32>)
+// CHECK-NEXT: ^bb0(%[[V:.*]]: f32, %[[K:.*]]: i32):
+// CHECK-NEXT: loop.yield %[[V]], %[[K]] : f32, i32
+// CHECK-NEXT: } combine(0xff800000 : f32, 2147483647 : i32) {
+// CHECK: arith.cmpf ogt
