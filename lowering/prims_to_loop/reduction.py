@@ -5,14 +5,16 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, f32, i64
+from xdsl.dialects.builtin import IndexType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
+from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import compare, select
+from lamina.lowering.scalar import compare, select, width_of
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 COMBINERS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
@@ -97,32 +99,42 @@ def _var(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 
 @lowers("argmax", "argmin")
 def _arg_extreme(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    """The extreme value first, then the least position that holds it; NaN is extreme."""
-    source, dims = op.operands[0], _dims(op)
-    name = op.name.partition(".")[2]
-    shape = shape_of(source)
-    kept: Map = [d(p) for p in range(len(shape)) if p not in dims]
-    given = element_of(source)
-    wide = i64 if scalar.is_unsigned(given) else _accumulator(given)
-    best = b.reduce(
-        source,
-        dims,
-        "max" if name == "argmax" else "min",
-        wide,
-        lambda i, a: scalar.convert(i, a[0], wide),
-    )
+    """The extreme value and the least position that holds it, in one walk; NaN is extreme.
 
-    def position(inner: Body, args: list[SSAValue]) -> SSAValue:
+    A place that holds NaN counts as a negative one, below all others, with the most extreme value.
+    """
+    source, dims = op.operands[0], _dims(op)
+    largest = op.name == "prims.argmax"
+    shape, wide = shape_of(source), _compared(element_of(source))
+    place = i32 if prod(shape[p] for p in dims) < 1 << 31 else i64
+    most = identity("min" if largest else "max", wide)
+    lowest = -(1 << width_of(place) - 1)
+
+    def pair(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         value = scalar.convert(inner, args[0], wide)
-        found = compare(inner, "eq", value, args[1])
-        if scalar.is_float(wide):
-            nan = compare(inner, "ne", value, value)
-            found = inner.add(arith.OrIOp(found, nan))
         flat = inner.constant(0, IndexType())
         for dim in dims:
             flat = inner.add(arith.MuliOp(flat, inner.constant(shape[dim], IndexType())))
             flat = inner.add(arith.AddiOp(flat, inner.index(dim)))
-        here = inner.add(arith.IndexCastOp(flat, i64))
-        return select(inner, found, here, inner.constant((1 << 63) - 1, i64))
+        here = inner.add(arith.IndexCastOp(flat, place))
+        if not scalar.is_float(wide):
+            return [value, here]
+        nan = compare(inner, "ne", value, value)
+        first = inner.add(arith.OrIOp(here, inner.constant(lowest, place)))
+        extreme = inner.add(constant_op(most))
+        return [select(inner, nan, extreme, value), select(inner, nan, first, here)]
 
-    return b.reduce(source, dims, "min", i64, position, extra=[(best, kept)])
+    found = b.reduce_together(source, dims, extreme_monoid(wide, place, largest=largest), pair)
+
+    def decoded(inner: Body, args: list[SSAValue]) -> SSAValue:
+        at = inner.add(arith.AndIOp(args[0], inner.constant(-1 - lowest, place)))
+        return scalar.convert(inner, at, i64)
+
+    return b.pointwise([found[1]], i64, decoded)
+
+
+def _compared(element: Attribute) -> Attribute:
+    """The type in which elements are compared: floats, or integers with sign."""
+    if not scalar.is_unsigned(element):
+        return _accumulator(element)
+    return i32 if width_of(element) < width_of(i32) else i64

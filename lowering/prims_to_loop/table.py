@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.monoid import COMBINE, Monoid
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
@@ -101,6 +102,7 @@ class LoopBuilder(Builder):
         *,
         sources: Sequence[SSAValue] = (),
         pads: Sequence[Attribute | None] | None = None,
+        monoids: Sequence[Monoid] = (),
     ) -> GenericOp:
         """A nest; each write is (map, combiner, shape, element type).
 
@@ -124,6 +126,7 @@ class LoopBuilder(Builder):
             Region(block),
             sources=sources,
             pads=pads,
+            monoids=monoids,
         )
         op.attributes["lamina.op"] = StringAttr(self.anchor.name)
         self.insert(op)
@@ -171,6 +174,21 @@ class LoopBuilder(Builder):
         return self.generic(shape, reads, [write], lambda b, a: [body(b, a) if body else a[0]]).res[
             0
         ]
+
+    def reduce_together(
+        self,
+        source: SSAValue,
+        dims: Sequence[int],
+        monoid: Monoid,
+        body: Callable[[Body, list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """Combine the tuples that `body` makes of each element over `dims`, as `reduce` does."""
+        shape = shape_of(source)
+        kept = [p for p in range(len(shape)) if p not in dims]
+        into, extents = [d(p) for p in kept], [shape[p] for p in kept]
+        writes = [(into, COMBINE, extents, value.type) for value in monoid.yielded]
+        made = self.generic(shape, [(source, None)], writes, body, monoids=[monoid])
+        return list(made.res)
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The same elements under another shape."""

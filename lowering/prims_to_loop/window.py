@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, f32, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
+from lamina.lowering.prims_to_loop.monoids import identity
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
-from lamina.lowering.scalar import compare, number, select
+from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, shape_of
 from lamina.lowering.window_taps import clipped
 
@@ -66,18 +67,6 @@ def _clipped(op: SchemaOp, shape: list[int], out: list[int]) -> tuple[list[int],
     dims = len(op.arg("window"))
     names = ("window", "stride", "padding", "dilation")
     return clipped(shape[-dims:], out[-dims:], *(op.arg(name) for name in names))
-
-
-def identity(combiner: str, element: Attribute) -> Attribute:
-    """What a combiner ignores."""
-    if combiner in ("add", "mul"):
-        return number(0 if combiner == "add" else 1, element)
-    if scalar.is_unsigned(element):
-        return number(0 if combiner == "max" else -1, element)
-    if isinstance(element, IntegerType):
-        bits = element.width.data
-        return number(-(1 << bits - 1) if combiner == "max" else (1 << bits - 1) - 1, element)
-    return number(float("-inf") if combiner == "max" else float("inf"), element)
 
 
 @lowers("window_index")

@@ -185,9 +185,11 @@ def _loops(sweep: Sweep, around: SweepSurroundings) -> None:
     elif sweep.place in sweep.kept:
         _columns(sweep, around)
     else:
-        reduces = any(c != "store" for s in sweep.stages for c in s.combiners)
+        reduced = [r for s in sweep.stages if not s.is_pointwise for r in s.op.reductions]
         light = sum(body_cost(s.op) for s in sweep.stages) <= LIGHT_BODY
-        unroll = REDUCTION_UNROLL if reduces else POINTWISE_UNROLL
+        # A tuple has several accumulators, whose chains run side by side.
+        together = max((len(r.results) for r in reduced), default=0)
+        unroll = -(-REDUCTION_UNROLL // together) if reduced else POINTWISE_UNROLL
         decide(stage, unroll=unroll if light else 1)
 
 
