@@ -50,6 +50,7 @@ class Monoid:
 
     @property
     def block(self) -> Block:
+        """The block of the region, whose arguments are the left tuple, then the right one."""
         return self.region.block
 
     @property
