@@ -93,12 +93,19 @@ class NestSchedule(Clauses):
     cache_read: tuple[int, ...] | None = clause(
         NUMBERS, "Reads that are copied into scratch of the task first."
     )
+    double_buffer: bool | None = clause(
+        FLAG,
+        "Of a product in matrix tiles whose tasks pack its columns: while a `tile` of the sum is "
+        "multiplied, the next one is packed into a second buffer.",
+    )
     prefetch: tuple[int, ...] | None = clause(
         NUMBERS, "Reads whose lines are fetched ahead along the vectors, `prefetch_bytes` ahead."
     )
     prefetch_bytes: int | None = clause(NUMBER, "How far ahead `prefetch` asks, in bytes.")
     prefetch_rows: int | None = clause(
-        NUMBER, "While a row is walked here, lines of the row so many rows ahead are fetched."
+        NUMBER,
+        "While a row is walked here, lines of the row so many rows ahead are fetched; with "
+        "`double_buffer`, of the term so many terms ahead.",
     )
     prefetch_tiles: int | None = clause(NUMBER, "With `transpose`: tiles ahead that are fetched.")
     nontemporal: tuple[int, ...] | None = clause(

@@ -45,9 +45,12 @@ def nansum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 def vector_norm(
     b: CoreBuilder, x: SSAValue, order: float, dims: list[int] | None, keep: bool
 ) -> SSAValue:
-    """(sum |x|^p)^(1/p), with its limits for p = inf, -inf and 0."""
+    """(sum |x|^p)^(1/p), with its limits for p = inf, -inf and 0; |x| of one element."""
     dims = normalized_dims(dims, rank_of(x))
     element = element_of(x)
+    if order != 0 and all(shape_of(x)[d] == 1 for d in dims):
+        kept = [n for d, n in enumerate(shape_of(x)) if keep or d not in dims]
+        return b.view(b("abs", x), kept)
     if order in (inf, -inf):
         return b("amax" if order > 0 else "amin", b("abs", x), dims, keep)
     if order == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -135,12 +135,18 @@ def running_extreme(op: SchemaOp, b: PrimsBuilder) -> Replacement:
 
 @lowers("cumprod", "logcumsumexp")
 def running(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """prims.scan."""
+    """prims.scan; logarithms in f64, as in torch: they lose a unit of the total at each step."""
     combiner = "mul" if op.overload_name.startswith("cumprod") else "logaddexp"
-    x = _row(b, b.convert(op.arg("self"), element_of(op.results[0])))
-    if combiner == "logaddexp" and is_complex(element_of(x)):
-        raise b.refuse("the branch of torch's complex logarithm depends on the order of the sum")
-    return b.reshape(b("scan", x, combiner, _dim(op)), shape_of(op.results[0]))
+    result: Attribute = element_of(op.results[0])
+    x = _row(b, b.convert(op.arg("self"), result))
+    if combiner == "logaddexp":
+        if is_complex(result):
+            raise b.refuse(
+                "the branch of torch's complex logarithm depends on the order of the sum"
+            )
+        x = b.convert(x, f64)
+    made = b.convert(b("scan", x, combiner, _dim(op)), result)
+    return b.reshape(made, shape_of(op.results[0]))
 
 
 @lowers("searchsorted.Tensor", "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar")

@@ -8,15 +8,16 @@ signed zeros and NaN included. One walk down and one up: linear time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp, Signedness
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
-from lamina.dialects.loop.access import is_copy
+from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.monoid import kept_monoids, needed_together
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import constant_op
@@ -84,17 +85,29 @@ def _is_padded(op: GenericOp, read: int) -> bool:
 
 
 def _fold_constant_reads(op: GenericOp) -> None:
-    """Constants in place of what is read from tensors that hold one number everywhere."""
+    """Constants in place of what is read from tensors that hold one number everywhere, or none."""
     first = op.block.first_op
     assert first is not None
     for number, value in enumerate(op.inputs):
-        if _is_padded(op, number) or not op.block.args[number].first_use:
+        if not op.block.args[number].first_use:
             continue
-        constant = splat_value(value)
-        if constant is not None:
-            new = constant_op(constant)
+        pad = op.pad_values[number]
+        new: arith.ConstantOp | None = None
+        if pad is None:
+            constant = splat_value(value)
+            new = None if constant is None else constant_op(constant)
+        elif 0 in shape_of(value) and _is_constant(pad):
+            new = arith.ConstantOp(pad)  # nothing lies inside of an empty tensor
+        if new is not None:
             op.block.insert_op_before(new, first)
             op.block.args[number].replace_all_uses_with(new.result)
+
+
+def _is_constant(pad: Attribute) -> TypeGuard[FloatAttr | IntegerAttr]:
+    """Whether there are constants of its type: not of unsigned ones."""
+    if isinstance(pad, IntegerAttr) and isinstance(pad.type, IntegerType):
+        return pad.type.signedness.data is Signedness.SIGNLESS
+    return isinstance(pad, FloatAttr)
 
 
 def drop_unused_operands(op: GenericOp) -> GenericOp:

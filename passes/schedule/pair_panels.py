@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -16,12 +19,18 @@ from lamina.passes.schedule.stages import Stage
 PANEL_TILES = TILE_PANEL // TILE_COLUMNS
 """Tiles of a panel."""
 
+INTO_L1 = 3
+"""Locality of `loop.prefetch`: what is fetched is packed a few steps later."""
+
 PAIR_ROW = 2 * TILE_COLUMNS
 """Elements of a row of a tile packed in pairs."""
 
 
 class PairPanels:
-    """Scratch for `together` panels of up to `terms` terms, and what packs them."""
+    """Scratch for `together` panels of up to `terms` terms, and what packs them.
+
+    Of `buffers` of them, one may be packed while another is multiplied.
+    """
 
     def __init__(
         self,
@@ -31,6 +40,7 @@ class PairPanels:
         emit: Emitter,
         together: int,
         terms: int,
+        buffers: int = 1,
     ) -> None:
         self.stage = stage
         self.memory = memory
@@ -39,73 +49,115 @@ class PairPanels:
         self.term = shape.summed[0]
         self.source = stage.reads[shape.b]
         self.tile_stride = -(-terms // TILE_TERMS) * TILE_TERMS // 2 * PAIR_ROW
-        size = self.tile_stride * PANEL_TILES * together
-        self.paired = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+        self.buffer_stride = self.tile_stride * PANEL_TILES * together
+        self.paired = emit.add(memref.AllocaOp.get(bf16, 64, [self.buffer_stride * buffers]))
+        self.zero = emit.splat(FloatAttr(0.0, bf16), TILE_PANEL)
 
-    def pack(self, emit: Emitter, env: Env, first: Index, low: Index, terms: int) -> None:
+    def pack(
+        self, emit: Emitter, env: Env, first: Index, low: Index, terms: int, buffer: Index = 0
+    ) -> None:
         """Pack columns in pairs, zeros after their end and that of the sum, into scratch.
 
         They are those of as many panels as are packed together, from panel `first` on: each page
         of memory that a row of them is on is then visited once for all. Of the sum, so many `terms`
         from `low` on are packed.
         """
-        form = self.memory.layout(self.source)
-        columns = self.stage.extents[self.column]
-        stride = form.coefficient(self.term)
-        start = emit.linear(
-            form, {**env, self.column: emit.times(first, TILE_PANEL), self.term: low}
-        )
-        flat = self.memory.flat[self.source.memory]
-        kind = VectorType(bf16, [TILE_PANEL])
-        zero = emit.splat(FloatAttr(0.0, bf16), TILE_PANEL)
-
-        def line(inner: Emitter, term: Index, number: Index) -> SSAValue:
-            place = inner.plus(start, inner.times(number, TILE_PANEL))
-            at = inner.value(inner.plus(place, inner.times(term, stride)))
-            if columns % TILE_PANEL == 0:
-                return inner.add(vector.LoadOp(flat, [at], kind))
-            done = inner.times(inner.plus(first, number), TILE_PANEL)
-            mask = first_lanes(inner, inner.minus(columns, done), TILE_PANEL)
-            return inner.add(vector.MaskedLoadOp(flat, [at], mask, zero, kind))
-
-        def write(
-            inner: Emitter, pair: Index, number: Index, one: SSAValue, other: SSAValue
-        ) -> None:
-            for tile in range(PANEL_TILES):
-                low = tile * TILE_COLUMNS
-                order = [i + n * TILE_PANEL for i in range(low, low + TILE_COLUMNS) for n in (0, 1)]
-                mixed = DenseArrayBase.from_list(i64, order)
-                both = inner.add(vector.ShuffleOp(one, other, mixed, result_type=kind))  # pyright: ignore
-                at = inner.plus(
-                    inner.times(number, PANEL_TILES * self.tile_stride), tile * self.tile_stride
-                )
-                at = inner.plus(at, inner.times(pair, PAIR_ROW))
-                inner.run(vector.StoreOp(both, self.paired, [inner.value(at)]))
-
-        def rows(inner: Emitter, pair: Index, there: int) -> None:
-            """A pair, of which the first `there` terms are not after the end."""
-
-            def panel(deeper: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-                term = deeper.times(pair, 2)
-                lines = [line(deeper, deeper.plus(term, n), number) for n in range(there)]
-                one, other = [*lines, zero, zero][:2]
-                write(deeper, pair, number, one, other)
-                return values
-
-            inner.loop(0, self.together, 1, [], panel)
-
-        def two(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
-            rows(inner, pair, 2)
-            return values
+        panels = _Panels(env, first, low, buffer)
 
         def none(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
-            rows(inner, pair, 0)
+            self._pack_pair(inner, panels, pair, 0)
             return values
 
-        emit.loop(0, terms // 2, 1, [], two)
+        self._pack_pairs(emit, panels, (0, terms // 2))
         if terms % 2:
-            rows(emit, terms // 2, 1)
+            self._pack_pair(emit, panels, terms // 2, 1)
         emit.loop(-(-terms // 2), -(-terms // TILE_TERMS) * TILE_TERMS // 2, 1, [], none)
+
+    def pack_pairs(
+        self,
+        emit: Emitter,
+        env: Env,
+        first: Index,
+        low: Index,
+        pairs: tuple[Index, Index],
+        buffer: Index,
+    ) -> None:
+        """Pack some pairs of terms of those that begin at `low`: the first to the second."""
+        self._pack_pairs(emit, _Panels(env, first, low, buffer), pairs)
+
+    def fetch(self, emit: Emitter, env: Env, panel: Index, term: Index) -> None:
+        """Ask for the line of a panel at a term; one behind the last is no error."""
+        form = self.memory.layout(self.source)
+        position: Env = {**env, self.column: emit.times(panel, TILE_PANEL), self.term: term}
+        at = emit.value(emit.linear(form, position))
+        emit.run(PrefetchOp(self.memory.flat[self.source.memory], [at], INTO_L1))
+
+    def _pack_pairs(self, emit: Emitter, panels: _Panels, pairs: tuple[Index, Index]) -> None:
+        def two(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+            self._pack_pair(inner, panels, pair, 2)
+            return values
+
+        emit.loop(*pairs, 1, [], two)
+
+    def _pack_pair(self, emit: Emitter, panels: _Panels, pair: Index, there: int) -> None:
+        """A pair of each panel, of which the first `there` terms are not after the end."""
+
+        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+            term = inner.times(pair, 2)
+            lines = [self._line(inner, panels, inner.plus(term, n), number) for n in range(there)]
+            one, other = [*lines, self.zero, self.zero][:2]
+            self._write(inner, panels, pair, number, one, other)
+            return values
+
+        emit.loop(0, self.together, 1, [], panel)
+
+    def _line(self, emit: Emitter, panels: _Panels, term: Index, number: Index) -> SSAValue:
+        """What one term has in the columns of a panel."""
+        form = self.memory.layout(self.source)
+        position: Env = {**panels.env, self.column: emit.times(panels.first, TILE_PANEL)}
+        position[self.term] = panels.low
+        place = emit.plus(emit.linear(form, position), emit.times(number, TILE_PANEL))
+        at = emit.value(emit.plus(place, emit.times(term, form.coefficient(self.term))))
+        flat, kind = self.memory.flat[self.source.memory], VectorType(bf16, [TILE_PANEL])
+        columns = self.stage.extents[self.column]
+        if columns % TILE_PANEL == 0:
+            return emit.add(vector.LoadOp(flat, [at], kind))
+        done = emit.times(emit.plus(panels.first, number), TILE_PANEL)
+        mask = first_lanes(emit, emit.minus(columns, done), TILE_PANEL)
+        return emit.add(vector.MaskedLoadOp(flat, [at], mask, self.zero, kind))
+
+    def _write(
+        self,
+        emit: Emitter,
+        panels: _Panels,
+        pair: Index,
+        number: Index,
+        one: SSAValue,
+        other: SSAValue,
+    ) -> None:
+        """The lines of two terms, mixed, where tiles of a panel have them."""
+        kind = VectorType(bf16, [TILE_PANEL])
+        for tile in range(PANEL_TILES):
+            low = tile * TILE_COLUMNS
+            order = [i + n * TILE_PANEL for i in range(low, low + TILE_COLUMNS) for n in (0, 1)]
+            mixed = DenseArrayBase.from_list(i64, order)
+            both = emit.add(vector.ShuffleOp(one, other, mixed, result_type=kind))  # pyright: ignore
+            at = emit.plus(
+                emit.times(number, PANEL_TILES * self.tile_stride), tile * self.tile_stride
+            )
+            at = emit.plus(at, emit.times(panels.buffer, self.buffer_stride))
+            at = emit.plus(at, emit.times(pair, PAIR_ROW))
+            emit.run(vector.StoreOp(both, self.paired, [emit.value(at)]))
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """Panels from `first` on, of terms from `low` on, and the buffer that they are packed into."""
+
+    env: Env
+    first: Index
+    low: Index
+    buffer: Index
 
 
 def first_lanes(emit: Emitter, on: Index, lanes: int) -> SSAValue:

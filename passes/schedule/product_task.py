@@ -15,6 +15,7 @@ from lamina.dialects.loop.schedules import NestSchedule
 from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
+from lamina.passes.schedule.double_buffer import DoubleBuffer
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
@@ -133,6 +134,7 @@ class ProductTask:
         whole = columns // shape.panel
         ragged = columns % shape.panel != 0
         packing: TileProduct | PanelCopy | None = None
+        buffers: DoubleBuffer | None = None
         if shape.pairs is None:
             # Scratch may have room for a whole last panel; that may take fewer vectors still.
             lanes = tile_of(stage, shape, row_dim, smallest).lanes
@@ -166,7 +168,8 @@ class ProductTask:
                 terms,
                 outside=outside,
             )
-            packing = product if product.packs else None
+            buffers = product.buffers
+            packing = product if product.packs and buffers is None else None
             tiles = partial(product.block, rows=limits)
         if columns % shape.panel != 0 and not ragged:
             whole += 1
@@ -212,6 +215,8 @@ class ProductTask:
                 tiled(deeper, at, deeper.plus(at, packing.together))
                 return values
 
+            if buffers is not None:
+                buffers.begin(inner, bound, panels)
             if packing is None or packing.together == 1:
                 tiled(inner, *panels)
             else:

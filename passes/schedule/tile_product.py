@@ -10,8 +10,6 @@ whose sums wait in scratch. A pair of tiles has a place of its own there, by the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
@@ -28,6 +26,7 @@ from lamina.dialects.loop.tiles import (
     TileStoreOp,
     TileZeroOp,
 )
+from lamina.passes.schedule.double_buffer import DoubleBuffer, Position, Terms
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
@@ -35,16 +34,6 @@ from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
-
-
-@dataclass(frozen=True)
-class Terms:
-    """A block of the sum: `count` terms from `low` on."""
-
-    low: Index
-    count: int
-    first: bool
-    last: bool
 
 
 class TileProduct(TileResults):
@@ -81,10 +70,18 @@ class TileProduct(TileResults):
         self.source = stage.reads[shape.pairs]
         self.packs = is_packed_in_tasks(shape)
         self.together = together
+        fewest, self.most = rows
+        self.height = TILE_ROWS if self.turned else min(TILE_ROWS, fewest)
+        self.block_terms = self._block_terms()
         self.first: Index = 0
         self.panels: PairPanels | None = None
-        if self.packs:
+        self.buffers = self._double_buffer(shape, emit, terms)
+        if self.buffers is not None:
             self.outer: dict[int, int] = {}
+            self.panels = self.buffers.panels
+            self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
+        elif self.packs:
+            self.outer = {}
             extent = stage.extents[self.term]
             self.panels = PairPanels(stage, shape, memory, emit, together, extent)
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
@@ -99,9 +96,6 @@ class TileProduct(TileResults):
         self.columns_first = self.sums
         if self.turned:
             self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
-        fewest, self.most = rows
-        self.height = TILE_ROWS if self.turned else min(TILE_ROWS, fewest)
-        self.block_terms = self._block_terms()
         self.waiting = self.sums
         if self.block_terms < stage.extents[self.term]:
             pairs = -(-(self.most + TILE_ROWS) // (2 * self.height))
@@ -116,6 +110,29 @@ class TileProduct(TileResults):
         self.zeros: ZeroTerms | None = None
         if terms is not None and outside:
             self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.height)
+
+    def _double_buffer(
+        self, shape: Contraction, emit: Emitter, terms: tuple[Index, Index] | None
+    ) -> DoubleBuffer | None:
+        """Scratch for two blocks of a panel, if the next is to be packed beside the product."""
+        if not self.stage.schedule.double_buffer:
+            return None
+        if not self.packs:
+            raise illegal(self.stage.op, "double_buffer: of a product whose tasks pack its columns")
+        extent, block = self.stage.extents[self.term], self.block_terms
+        if terms is not None or not self.is_tiled or extent % TILE_TERMS:
+            raise illegal(
+                self.stage.op,
+                f"double_buffer: of tiles of rows, by a sum of a multiple of {TILE_TERMS} terms",
+            )
+        panels = PairPanels(self.stage, shape, self.memory, emit, 1, block, 2)
+        ahead = self.stage.schedule.prefetch_rows or 0
+        return DoubleBuffer(panels, extent, block, -(-self.most // self.span), ahead)
+
+    @property
+    def span(self) -> int:
+        """Rows of the tiles that are multiplied side by side: two, if there are so many."""
+        return (2 if self.most > self.height else 1) * self.height
 
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
@@ -151,11 +168,14 @@ class TileProduct(TileResults):
         height = self.height
         if self.turned:
             low = emit.times(emit.quotient(low, TILE_ROWS), TILE_ROWS)
-        count = 2 if self.most > height else 1
+        count, span = self.span // height, self.span
         if self.zeros is not None:
             self._add_zero_terms(emit, env, panel, -(-width // TILE_COLUMNS))
 
         def sums(outer: Emitter, terms: Terms) -> None:
+            buffers = self.buffers
+            here = None if buffers is None else buffers.position(outer, panel, terms)
+
             def tiles(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
                 last = inner.minus(high, height)
                 if self.turned:
@@ -163,12 +183,15 @@ class TileProduct(TileResults):
                 starts = [inner.least(inner.plus(at, n * height), last) for n in range(count)]
                 if count == 1 and self.turned:
                     starts = [at]
-                pair = inner.quotient(inner.minus(at, low), count * height)
+                pair = inner.quotient(inner.minus(at, low), span)
                 place = Place((first, high), pair, starts, panel, width)
-                self._tiles(inner, env, place, terms)
+                self._tiles(inner, env, place, terms, here)
                 return values
 
-            outer.loop(low, high, count * height, [], tiles)
+            outer.loop(low, high, span, [], tiles)
+            if buffers is not None and here is not None:
+                done = outer.quotient(outer.plus(outer.minus(high, low), span - 1), span)
+                buffers.pack_rest(outer, env, here, done)
 
         extent, step = self.stage.extents[self.term], self.block_terms
         if step == extent:
@@ -185,8 +208,11 @@ class TileProduct(TileResults):
         start = (blocks - 1) * step
         sums(emit, Terms(start, extent - start, first=False, last=True))
 
-    def _tiles(self, emit: Emitter, env: Env, place: Place, terms: Terms) -> None:
-        """A pair of tiles of rows by those of a panel."""
+    def _tiles(
+        self, emit: Emitter, env: Env, place: Place, terms: Terms, here: Position | None
+    ) -> None:
+        """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
+        buffers = self.buffers
         across, height, starts = -(-place.width // TILE_COLUMNS), self.height, place.starts
         kind = VectorType(f32, (height, TILE_COLUMNS))
         slots = [
@@ -211,7 +237,10 @@ class TileProduct(TileResults):
             places = [{self.row: start, LOCAL_ROW: emit.minus(start, low)} for start in starts]
 
         def dots(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
-            rights = [self._paired(inner, env, tile, at) for tile in tiles]
+            if buffers is not None and here is not None:
+                rights = [buffers.load(inner, here, n, at) for n in range(across)]
+            else:
+                rights = [self._paired(inner, env, tile, at) for tile in tiles]
             lefts = [
                 self._direct(inner, {**env, **place, self.term: at}, number, height, partly)
                 for number, place in enumerate(places)
@@ -225,10 +254,16 @@ class TileProduct(TileResults):
             ]
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            if buffers is not None and here is not None:
+                buffers.pack_beside(inner, env, here, place.pair, terms, at)
             return dots(inner, at, sums, False)
 
         if terms.first and terms.last:
             extent = self.stage.extents[self.term]
+            if buffers is not None:
+                begun = emit.loop(0, extent, TILE_TERMS, begun, step)
+                self._finish(emit, env, place, begun)
+                return
             self._finish(emit, env, place, over_terms(emit, self.terms, extent, begun, dots))
             return
         end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)

@@ -56,6 +56,9 @@ PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
     "mm, long, many rows": ("mm", (530, 1030), (1030, 33), (530, 33)),
     "mm, blocks of the sum": ("mm", (75, 300), (300, 70), (75, 70)),
     "mm, blocks, whole": ("mm", (96, 768), (768, 64), (96, 64)),
+    "mm, two buffers": ("mm", (64, 288), (288, 1060), (64, 1060)),
+    "mm, two buffers, rows of a tile in part": ("mm", (331, 320), (320, 40), (331, 40)),
+    "bmm, two buffers": ("bmm", (2, 75, 320), (2, 320, 96), (2, 75, 96)),
     "bmm, blocks of the sum": ("bmm", (2, 67, 513), (2, 513, 33), (2, 67, 33)),
     "bmm, long": ("bmm", (2, 21, 1100), (2, 1100, 50), (2, 21, 50)),
     "bmm": ("bmm", (3, 21, 43), (3, 43, 50), (3, 21, 50)),
@@ -147,6 +150,10 @@ def test_targets_without_tiles_refuse_them() -> None:
         ("tile = d0 x 64", "tile: of d2 by 32 or a multiple of that"),
         ("cache_read = [0]", "cache_read: of read 0, beside a tile of d2 by 32"),
         ("tile = d2 x 64, cache_read = [1]", "cache_read: of read 0, beside a tile of d2 by 32"),
+        (
+            "tile = d2 x 64, double_buffer",
+            "double_buffer: of tiles of rows, by a sum of a multiple",
+        ),
     ],
 )
 def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
@@ -157,6 +164,18 @@ def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
     assert chosen in str(module)
     given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
     with pytest.raises(InputError, match=reason):
+        run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
+
+
+def test_two_buffers_are_for_what_tasks_pack() -> None:
+    text = _program("linear", (75, 640), (64, 640), (75, 64))
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=TARGET), Context())
+    chosen = "#loop.schedule<tile = d2 x 224>"
+    assert chosen in str(module)
+    given = chosen.replace(">", ", double_buffer>")
+    given = lamina.parse(str(module).replace(chosen, given))
+    with pytest.raises(InputError, match="double_buffer: of a product whose tasks pack"):
         run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
 
 import lamina
 
@@ -99,3 +100,18 @@ def test_norms_of_large_elements(size: float) -> None:
     module = Norms()
     got = lamina.compile(torch.export.export(module, (x,)))(x)
     torch.testing.assert_close(got, module(x), rtol=1e-5, atol=0)
+
+
+def test_norms_of_one_element() -> None:
+    """Torch takes the size of the element, whose power may overflow or vanish."""
+    x = torch.tensor([[3.4e38], [1e-40], [float("nan")], [-float("inf")], [-3e20], [0.0]])
+    orders = [-2.0, 0.0, 0.5, 2.0, 2.5, float("inf")]
+
+    class Norms(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+            kept = [torch.linalg.vector_norm(x, order, dim=1, keepdim=True) for order in orders]
+            return [*kept, torch.linalg.vector_norm(x, 2, dim=1), F.normalize(x, dim=1)]
+
+    module = Norms()
+    got = lamina.compile(torch.export.export(module, (x,)))(x)
+    torch.testing.assert_close(got, module(x), rtol=0, atol=0, equal_nan=True)

@@ -227,3 +227,19 @@ func.func @unsigned() -> tensor<8xui8> {
 }
 // CHECK-LABEL: @unsigned
 // CHECK:         arith.extui {{%\S+}} : i1 to ui8
+
+// -----
+
+// What is read of an empty tensor is its padding.
+func.func @empty(%x: tensor<0x17xf32>, %y: tensor<2x19xf32>) -> tensor<2x19xf32> {
+  %a = loop.generic (i, j) in [2, 19] reads(%x[i - 1, j - 1] pad 0.5 : f32 : tensor<0x17xf32>, %y[i, j] : tensor<2x19xf32>) writes([i, j] store : tensor<2x19xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.mulf %p, %q : f32
+    loop.yield %s : f32
+  }
+  func.return %a : tensor<2x19xf32>
+}
+// CHECK-LABEL: @empty
+// CHECK-NEXT:    loop.generic (d0, d1) in [2, 19] reads(%y[d0, d1] : tensor<2x19xf32>) writes
+// CHECK:         [[HALF:%\S+]] = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:    arith.mulf [[HALF]], {{%\S+}}

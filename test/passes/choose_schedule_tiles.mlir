@@ -17,7 +17,7 @@ func.func private @long(%a: memref<512x3072xbf16>, %b: memref<3072x96xbf16>, %c:
 
 // -----
 
-// A shorter one is read as it stands, block by block.
+// A shorter one is read as it stands, block by block, and the next block of columns is packed beside.
 func.func private @shorter(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
   loop.generic (m, n, k) in [512, 96, 768] reads(%a[m, k] : memref<512x768xbf16>, %b[k, n] : memref<768x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
   ^bb0(%h: bf16, %g: bf16):
@@ -29,7 +29,23 @@ func.func private @shorter(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c
   func.return
 }
 // CHECK-LABEL: @shorter
-// CHECK:         #loop.schedule<tile = d2 x 256>
+// CHECK:         #loop.schedule<tile = d2 x 256, double_buffer, prefetch_rows = 16>
+
+// -----
+
+// A sum that fills no whole tiles is packed at once.
+func.func private @in_part(%a: memref<512x780xbf16>, %b: memref<780x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 780] reads(%a[m, k] : memref<512x780xbf16>, %b[k, n] : memref<780x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @in_part
+// CHECK:         #loop.schedule<tile = d2 x 224>
 
 // -----
 

@@ -19,7 +19,8 @@ number:
 - `gelu`: kernels of eager mode for long rows have no number for infinity.
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
-  own sums do; these are taken in f64.
+  own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
+  finite. These are taken in f64.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None
 
 
 def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    if made.dtype is not torch.float32:
+    if made.dtype not in FLOATS:
         return None
     one, other = a.values()
     return torch.matmul(one.double(), other.double()).to(made.dtype)

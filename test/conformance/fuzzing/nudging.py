@@ -96,15 +96,19 @@ _SIGNLESS = frozenset(
         "maximum",
         "minimum",
         "softshrink",
+        "sum",
+        "mean",
+        "nansum",
     ]
 )
 """Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`,
-that of sums of products that begin at 0 or with the first product, that of either operand, that of
+that of sums that begin at 0 or with the first term, that of either operand, that of
 0 or of `x * 0` (eager mode's vectors, and its loop for the rest of a row)."""
 
 _SUMS = frozenset(
     [
         *_SIGNLESS,
+        "_adaptive_avg_pool2d",
         "_cdist_forward",
         "_log_softmax",
         "_safe_softmax",
@@ -113,19 +117,26 @@ _SUMS = frozenset(
         "_trilinear",
         "addcdiv",
         "addcmul",
+        "avg_pool2d",
         "cumprod",
         "cumsum",
+        "dist",
         "huber_loss",
+        "index_add",
+        "index_add_",
         "lerp",
         "linalg_vector_norm",
         "logcumsumexp",
-        "mean",
+        "logsumexp",
         "mse_loss",
         "prod",
+        "scatter_add",
         "smooth_l1_loss",
         "std",
-        "sum",
+        "upsample_bicubic2d",
+        "upsample_bilinear2d",
         "var",
+        "var_mean",
     ]
 )
 """Ops whose operands are moved, too: a sum may lose more digits than the last of its result.
@@ -157,7 +168,7 @@ class Nudging(TorchDispatchMode):
     ) -> Any:
         name = func._schema.name.partition("::")[2]
         kwargs = kwargs or {}
-        is_exact = name in _EXACT or _floors(name, kwargs)
+        is_exact = (name in _EXACT and not _is_size(name, args)) or _floors(name, kwargs)
         if name in _SUMS or (name in ("add", "sub") and kwargs.get("alpha", 1) != 1):
             args = tree_map(self._moved, args)
         made = func(*args, **kwargs)
@@ -214,6 +225,11 @@ def _units(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
     return max(1, math.ceil(math.log2(max(given, 1) / max(result.numel(), 1) + 1)))
 
 
+def _is_size(name: str, args: Sequence[Any]) -> bool:
+    """Whether an op is |z| of complex numbers, which is a root."""
+    return name == "abs" and args[0].dtype in COMPLEX
+
+
 def _floors(name: str, kwargs: Mapping[str, Any]) -> bool:
     """Whether an op's last step rounds to an integer: what it was given decides, not its result."""
     return name == "floor_divide" or (name == "div" and kwargs.get("rounding_mode") is not None)
@@ -245,3 +261,27 @@ class Widening(TorchDispatchMode):
 
         args, kwargs = tree_map(widened, (args, kwargs))
         return func(*args, **kwargs)
+
+
+class Rounding(TorchDispatchMode):
+    """In a wider precision, rounds some results to a narrow one: those that leave a kernel are."""
+
+    def __init__(self, narrow: torch.dtype, seed: int) -> None:
+        super().__init__()
+        self._narrow = narrow
+        self._random = torch.Generator().manual_seed(seed)
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for value, declared in zip(_listed(made), func._schema.returns, strict=False):
+            if not isinstance(value, torch.Tensor) or declared.alias_info is not None:
+                continue
+            if value.dtype in FLOATS and torch.rand((), generator=self._random) < 0.5:
+                value.copy_(value.to(self._narrow))
+        return made

@@ -4,12 +4,13 @@ A random program may lose all its digits on the way, and then eager mode's resul
 where a result differs from eager mode's by more than torch's tolerance for its dtype, the program
 is run again in eager mode many times, each op's results moved by at most one unit in the last
 place, in some runs by the definition of ops with which eager mode is at odds with itself
-(`definitions`), and in each wider precision, once as it is and some times moved there. Each element
+(`definitions`), and in each wider precision, once as it is, some times moved there, and for half
+floats some times with part of the results rounded, as those that leave a kernel are. Each element
 then has to lie between the least and the largest of these, give or take the tolerance and their
 distance (where eager mode errs to one side of the truth, others may err to the other); one that
-comes out the same each time has to be that. An integer has to be one of these, unless nearly each
-run gives another: the place of the least of thousands of values without digits may be anywhere
-between.
+comes out the same each time has to be that. An integer has to be one of these, unless there are
+several: the place of the least of values without digits, or that of such a value between borders,
+may be anywhere between.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-from fuzzing.nudging import Nudging, Widening
+from fuzzing.nudging import Nudging, Rounding, Widening
 from fuzzing.program import Program
 from fuzzing.values import COMPLEX, FLOATS
 from torch.testing._comparison import default_tolerances
@@ -34,7 +35,7 @@ DRAWS_BY_DEFINITION = 24
 DRAWS_WIDER = 8
 """More of them in each wider precision: a sum that cancels has either sign there, too."""
 
-ANYWHERE = 12
+ANYWHERE = 3
 """So many different integers in these runs, and it may be any between."""
 
 Results = list[torch.Tensor]
@@ -98,14 +99,26 @@ class Oracle:
         for wider in (torch.float32, torch.float64):
             try:
                 found += [self._wider(wider, seed) for seed in seeds]
+                for narrow in self._halves() if wider is torch.float32 else ():
+                    found += [self._wider(wider, seed, narrow) for seed in seeds[1:]]
             except (RuntimeError, TypeError, ValueError, IndexError):
                 continue  # a line that asks for the dtype as it was
         return found
 
-    def _wider(self, dtype: torch.dtype, seed: int | None) -> Results:
-        """Results in a wider precision; moved there, with a seed."""
+    def _halves(self) -> set[torch.dtype]:
+        """The types of 16 bits that arguments have."""
+        given = {value.dtype for value in self.program.tensors()}
+        return given & {torch.float16, torch.bfloat16}
+
+    def _wider(
+        self, dtype: torch.dtype, seed: int | None, narrow: torch.dtype | None = None
+    ) -> Results:
+        """Results in a wider precision; moved there, with a seed, or some of them made `narrow`."""
         tensors = [_widened(value, dtype) for value in self.program.tensors()]
-        with Widening(), nullcontext() if seed is None else Nudging(seed):
+        moved = nullcontext() if seed is None else Nudging(seed)
+        if narrow is not None and seed is not None:
+            moved = Rounding(narrow, seed)
+        with Widening(), moved:
             return run(self.program, tensors)
 
     def _outside(self, n: int, actual: torch.Tensor) -> str | None:
