@@ -31,8 +31,8 @@ def compile(  # noqa: A001 - used as lamina.compile
     """Compiles a program to native code.
 
     `program` is textual IR (str, or bytes in UTF-8), the path of a file of it, an xDSL ModuleOp, at
-    any layer, or a `torch.export.ExportedProgram`. The function `main` is what runs. A module that
-    is passed in stays as it is.
+    any layer, or a `torch.export.ExportedProgram`. The function `main` is what runs; other public
+    functions are `Compiled.entries`. A module that is passed in stays as it is.
 
     `target` is a Target or a name for `Target.parse`; the machine at hand by default.
     `constants` binds arrays or tensors to arguments of kind parameter, buffer and constant by

@@ -18,7 +18,15 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
-from lamina.lowering.pipeline import CONTRACTS, STAGES, Pass, pass_of, pipeline, run_pipeline
+from lamina.lowering.pipeline import (
+    CONTRACTS,
+    ENTERING,
+    STAGES,
+    Pass,
+    pass_of,
+    pipeline,
+    run_pipeline,
+)
 
 KNOWN = ("lamina.", "xdsl.")
 """Packages whose versions are part of the disk cache's keys."""
@@ -84,6 +92,7 @@ class Pipeline:
 
     def _with(self, edit: Edit) -> Pipeline:
         known = {name for stage in STAGES for name in stage.passes} | set(CONTRACTS.values())
+        known |= {name for names in ENTERING.values() for name in names}
         known |= {name_of(p) for earlier in self.edits for p in earlier.passes}
         if edit.name not in known:
             near = nearest(edit.name, known)

@@ -144,6 +144,12 @@ CONTRACTS: dict[str, str] = {
 """The pass that says whether a program stands at a layer."""
 
 
+ENTERING: dict[str, tuple[str, ...]] = dict.fromkeys(
+    LAYERS[: LAYERS.index("fused")], ("inline-calls",)
+)
+"""What is done with a program that enters at a tensor layer, in front of the contract."""
+
+
 def pipeline(
     *,
     start: str = "aten",
@@ -154,8 +160,9 @@ def pipeline(
 ) -> tuple[str, ...]:
     """Pass specs, as `lamina-opt -p` takes them, from a program at layer `start` to layer `stop`.
 
-    Of the passes of `start` itself only its contract is among them, and not even that for a program
-    that does not enter there (`enters`): passes before these have just left it so. `rounding` says
+    Of the passes of `start` itself only its contract is among them, behind those of `ENTERING`, and
+    not even that for a program that does not enter there (`enters`): passes before these have just
+    left it so. `rounding` says
     where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
     that does not exist, and for a `stop` above `start`.
     """
@@ -167,7 +174,7 @@ def pipeline(
     if rounding not in ROUNDINGS:
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(start), LAYERS.index(stop)
-    names = [CONTRACTS[start]] if enters else []
+    names = [*ENTERING.get(start, ()), CONTRACTS[start]] if enters else []
     if start == "bufferized" and enters:
         names.append("choose-schedule")  # what a text leaves open is chosen
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]

@@ -28,6 +28,7 @@ from lamina.runtime.kernels import Kernels, kernels_of
 from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
+from lamina.runtime.program_entries import split_entries
 from lamina.runtime.random_state import SeedSource
 
 BOUND_KINDS = ("parameter", "buffer", "constant")
@@ -49,15 +50,22 @@ def compile_module(
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
-    Each call takes its seed from `seeds`, if there is one and the program draws random numbers.
+    What is given, but schedules, is also for the other public functions, the `entries` of the
+    result. Each call takes its seed from `seeds`, if there is one and the program draws random
+    numbers.
     """
     machine = as_target(target)
-    main = function_named(module, "main")
-    if main is None:
+    if function_named(module, "main") is None:
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
+    others = split_entries(module)
+    main = _function(module, "main")
     slots = argument_slots(main)
     bound = dict(constants or {})
+    bound_elsewhere = {name: _bound_in(other, bound) for name, other in others.items()}
+    elsewhere = set[str]().union(*bound_elsewhere.values())
+    slot_names = {slot.name for slot in slots}
+    bound = {n: v for n, v in bound.items() if n in slot_names or n not in elsewhere}
     _check_constants(slots, bound)
     open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
@@ -95,7 +103,24 @@ def compile_module(
         options = LoweringOptions(rounding, given, pipeline)
         found = tuned_schedules(module, made, machine, tune, cache=cache, options=options)
         made = compiled({**given, **found}) if found else made
+    for name, other in others.items():
+        made.others[name] = compile_module(
+            other,
+            target=machine,
+            constants=bound_elsewhere[name],
+            cache=cache,
+            rounding=rounding,
+            seeds=seeds,
+            tune=tune,
+            pipeline=pipeline,
+        )
     return made
+
+
+def _bound_in(module: ModuleOp, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """The constants that an entry takes."""
+    names = {slot.name for slot in argument_slots(_function(module, "main"))}
+    return {name: value for name, value in bound.items() if name in names}
 
 
 def native_program(

@@ -90,6 +90,8 @@ class Compiled:
         render: Callable[[str], str],
         seeds: SeedSource | None = None,
     ) -> None:
+        self.others: dict[str, Compiled] = {}
+        """Its public functions but `main`."""
         self._program = program
         self._render = render
         self._structure = structure
@@ -122,6 +124,15 @@ class Compiled:
             "compiled programs hold machine code and cannot be copied or pickled; "
             "compile again, which is quick from the cache"
         )
+
+    @property
+    def entries(self) -> dict[str, "Compiled"]:
+        """The program's public functions, each compiled on its own; `main` is this one.
+
+        Constants of one name are bound in each that has them; what one writes to a buffer, the
+        others see if it was given as a contiguous array or tensor.
+        """
+        return {"main": self, **self.others}
 
     @property
     def inputs(self) -> tuple[Slot, ...]:

@@ -20,6 +20,7 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
+from lamina.runtime.program_entries import only_entry
 from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("file", help="textual IR; - for standard input")
     add("--inputs", nargs="+", default=[], metavar="FILE", help=".npy and .npz files")
+    add("--entry", default="main", metavar="NAME", help="the public function to run (main)")
     add("--seed", type=int, default=0, help="of the random arguments (default 0)")
     add("--save", metavar="OUT.npz", help="write the results, named out0, out1, ...")
     add("--check", action="store_true", help="compare with the interpreter of the file's layer")
@@ -77,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     _check_options(options)
     module = _read(options.file)
+    if options.entry != "main":
+        module = only_entry(module, options.entry)
     slots = given_slots(module, options.file)
     arrays = arguments_of(slots, options.inputs, options.seed)
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}

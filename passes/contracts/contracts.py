@@ -37,7 +37,7 @@ ALLOW = "lamina.allow"
 """Attribute of a module: names of ops that contracts of tensor layers let stand, as an array of
 strings; `mine.*` is a whole dialect. A conversion with the option `keep` adds what it keeps."""
 
-_INLINED = "the ops of the function in the place of its call"
+_INLINED = "the ops of the function in the place of its call, where inline-calls puts them"
 
 
 def verify_layer(

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -136,6 +136,8 @@ class _Walk:
         if isinstance(op, RegionOp):
             for block in op.blocks:
                 _functionalize_region(op, block)
+        elif isinstance(op, CallOp):
+            raise unsupported(op, "functionalize does not look into calls", "inline-calls first")
         elif op.regions and not is_side_effect_free(op):
             raise unsupported(op, "functionalize does not look into regions of this op")
         name = op.name.removeprefix("aten.")

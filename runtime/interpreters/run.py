@@ -135,10 +135,12 @@ def _functional(module: ModuleOp) -> ModuleOp:
     """`module`, or a functionalized copy if an op of it writes an argument."""
     from lamina.passes.functionalize.functional_forms import written_arguments
     from lamina.passes.functionalize.functionalize import functionalize
+    from lamina.passes.functionalize.inline_calls import inline_calls
 
     if not any(op.name.startswith("aten.") and written_arguments(op) for op in module.walk()):
         return module
     copy = module.clone()
+    inline_calls(copy)
     for function in copy.ops:
         if isinstance(function, FuncOp) and function.body.blocks:
             functionalize(function)

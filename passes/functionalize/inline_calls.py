@@ -1,0 +1,136 @@
+"""`inline-calls`: functions of a program stand in the place of their calls.
+
+At tensor layers a program may be written as several functions. Each public one is an entry of its
+own, into which all that it calls is put; private ones are gone then. What is called may write its
+arguments, as it could in the caller. Kernels and bodies of regions, which are functions for the
+compiler's own reasons, stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.refusal import invalid, unsupported
+from lamina.passes.regions.outline_regions import REGION
+
+_STAY = (KERNEL, REGION)
+MOST_OPS = 1_000_000
+"""Ops of one entry with all that it calls: functions that call others twice grow fast."""
+
+
+@dataclass(frozen=True)
+class InlineCallsPass(ModulePass):
+    """Put functions in the place of their calls, at tensor layers; refuse recursion."""
+
+    name = "inline-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        inline_calls(op)
+
+
+def inline_calls(module: ModuleOp) -> None:
+    """Puts the functions of a program in the place of their calls, and removes private ones.
+
+    Calls of what has no body here are left for contracts to refuse. Raises InputError for calls
+    whose types do not fit, UnsupportedError for recursion.
+    """
+    functions = inlined_functions(module)
+    called = {name for function in functions.values() for name in _callees(function, functions)}
+    if not called:
+        return
+    done: set[str] = set()
+    for name in functions:
+        _inline_into(name, functions, done, ())
+    for name in called:
+        function = functions[name]
+        visibility = function.sym_visibility
+        if visibility is not None and visibility.data == "private":
+            function.detach()
+            function.erase()
+
+
+def public_functions(module: ModuleOp) -> list[str]:
+    """Names of the functions that somebody outside may call, in the order of the program."""
+    return [
+        name
+        for name, function in inlined_functions(module).items()
+        if function.sym_visibility is None or function.sym_visibility.data == "public"
+    ]
+
+
+def inlined_functions(module: ModuleOp) -> dict[str, func.FuncOp]:
+    """The functions that calls may stand for, by name: those with a body that are no kernels."""
+    return {
+        op.sym_name.data: op
+        for op in module.body.block.ops
+        if isinstance(op, func.FuncOp)
+        and op.body.blocks
+        and not any(name in op.attributes for name in _STAY)
+    }
+
+
+def _callees(function: Operation, functions: Mapping[str, func.FuncOp]) -> list[str]:
+    names = [op.callee.root_reference.data for op in _calls(function)]
+    return [name for name in names if name in functions]
+
+
+def _calls(function: Operation) -> list[func.CallOp]:
+    return [op for op in function.walk() if isinstance(op, func.CallOp)]
+
+
+def _inline_into(
+    name: str, functions: Mapping[str, func.FuncOp], done: set[str], above: tuple[str, ...]
+) -> None:
+    """Inlines the calls of one function; what it calls has none left by then."""
+    if name in done:
+        return
+    count = sum(1 for _ in functions[name].walk())
+    for call in _calls(functions[name]):
+        callee = functions.get(call.callee.root_reference.data)
+        if callee is None:
+            continue
+        called = callee.sym_name.data
+        if called == name or called in above:
+            chain = " calls ".join(f"@{n}" for n in (*above, name, called))
+            raise unsupported(call, f"{chain}: recursion is not compiled", "control.while")
+        _inline_into(called, functions, done, (*above, name))
+        count += sum(1 for _ in callee.walk())
+        if count > MOST_OPS:
+            raise unsupported(call, f"@{name} has more than {MOST_OPS} ops with what it calls")
+        _replace(call, callee)
+    done.add(name)
+
+
+def _replace(call: func.CallOp, function: func.FuncOp) -> None:
+    """A copy of the function's body in front of the call, whose results are what it returns."""
+    name = function.sym_name.data
+    kinds = function.function_type
+    if [value.type for value in call.arguments] != list(kinds.inputs.data) or [
+        value.type for value in call.results
+    ] != list(kinds.outputs.data):
+        raise invalid(call, f"@{name} is {kinds}")
+    if len(function.body.blocks) != 1:
+        raise unsupported(call, f"@{name} has several blocks", "control.cond and control.while")
+    block = call.parent
+    assert block is not None
+    arguments = function.body.block.args
+    mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, call.arguments, strict=True))
+    results: list[SSAValue] = []
+    for inner in function.body.block.ops:
+        if isinstance(inner, func.ReturnOp):
+            results = [mapping.get(value, value) for value in inner.operands]
+            continue
+        copy = inner.clone(mapping)
+        for old, new in zip(inner.walk(), copy.walk(), strict=True):
+            new.location = old.location
+        block.insert_op_before(copy, call)
+    Rewriter.replace_op(call, [], results)

@@ -1,0 +1,52 @@
+"""The public functions of a program, each an entry that is compiled on its own."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from lamina.dialects.errors import InputError
+from lamina.lowering.pipeline import ENTERING
+from lamina.passes.functionalize.inline_calls import (
+    inline_calls,
+    inlined_functions,
+    public_functions,
+)
+from lamina.runtime.layers import layer_of
+
+MAIN = "main"
+
+
+def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
+    """Leaves `@main` and what it calls in a module; gives a module for each other public function.
+
+    In those the function is called `@main`. At layers whose functions are kernels nothing happens.
+    Raises as `inline_calls`.
+    """
+    if layer_of(module) not in ENTERING:
+        return {}
+    names = [name for name in public_functions(module) if name != MAIN]
+    inline_calls(module)
+    others = {name: only_entry(module.clone(), name) for name in names}
+    _leave_only(module, MAIN)
+    return others
+
+
+def only_entry(module: ModuleOp, name: str) -> ModuleOp:
+    """The module, with the public function of that name as `@main` and no other entry.
+
+    Raises InputError if there is none.
+    """
+    found = public_functions(module)
+    if name not in found:
+        raise InputError(f"no public function is called @{name}; there are {', '.join(found)}")
+    inline_calls(module)
+    _leave_only(module, name)
+    inlined_functions(module)[name].properties["sym_name"] = StringAttr(MAIN)
+    return module
+
+
+def _leave_only(module: ModuleOp, name: str) -> None:
+    for other, function in inlined_functions(module).items():
+        if other != name:
+            function.detach()
+            function.erase()

@@ -1,0 +1,143 @@
+"""Programs of several functions: calls are inlined, public functions are entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.runtime.interpreters import run_module
+from lamina.tools.lamina_run import main as lamina_run
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = func.call @twice(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @sum(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func private @sum(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = LAYER.add(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+"""
+ATEN = TEXT.replace("LAYER.add", "aten.add.Tensor")
+X = np.arange(4, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ATEN, TEXT.replace("LAYER.add", "core_aten.add.Tensor"), TEXT.replace("LAYER", "prims")],
+    ids=["aten", "core_aten", "prims"],
+)
+def test_each_public_function_is_an_entry(text: str) -> None:
+    module = lamina.parse(text)
+    before = str(module)
+    compiled = lamina.compile(module)
+    assert str(module) == before
+    assert list(compiled.entries) == ["main", "twice"]
+    np.testing.assert_array_equal(compiled(X), 4 * X)
+    np.testing.assert_array_equal(compiled.entries["twice"](X), 2 * X)
+    np.testing.assert_array_equal(run_module(module, [X])[0], 4 * X)
+    np.testing.assert_array_equal(run_module(module, [X], "twice")[0], 2 * X)
+    assert len(compiled.kernels) == 1
+    assert "@twice" not in compiled.ir("loop")
+
+
+def test_nests_call_functions() -> None:
+    nested = lamina.compile(TEXT.replace("LAYER", "prims")).ir("prims")
+    loops = lamina.compile(nested).ir("loop")
+    text = (
+        loops.replace("@main", "@negated", 1).rstrip().removesuffix("}")
+        + """
+      func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = func.call @negated(%x) : (tensor<4xf32>) -> tensor<4xf32>
+        func.return %0 : tensor<4xf32>
+      }
+    }"""
+    )
+    compiled = lamina.compile(text)
+    np.testing.assert_array_equal(compiled(X), 4 * X)
+    np.testing.assert_array_equal(compiled.entries["negated"](X), 4 * X)
+
+
+def test_a_function_writes_the_arguments_of_its_caller() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = aten.clone.default(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = func.call @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = aten.add.Tensor(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %2 : tensor<4xf32>
+    }
+    func.func private @negate(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = aten.neg_.default(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }"""
+    np.testing.assert_array_equal(lamina.compile(text)(X), -2 * X)
+    np.testing.assert_array_equal(run_module(lamina.parse(text), [X])[0], -2 * X)
+
+
+BUFFER = """
+func.func @main(%n: tensor<4xf32> {lamina.name = "n", lamina.kind = "buffer"},
+                %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = aten.add_.Tensor(%n, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func @reset(%n: tensor<4xf32> {lamina.name = "n", lamina.kind = "buffer"}) -> tensor<4xf32> {
+  %0 = aten.zero_.default(%n) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func @scaled(%w: tensor<4xf32> {lamina.name = "w", lamina.kind = "parameter"},
+                  %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = aten.mul.Tensor(%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_entries_share_what_is_bound() -> None:
+    n, w = np.zeros(4, np.float32), np.full(4, 3, np.float32)
+    compiled = lamina.compile(BUFFER, constants={"n": n, "w": w})
+    compiled(X)
+    np.testing.assert_array_equal(compiled(X), 2 * X)
+    compiled.entries["reset"]()
+    np.testing.assert_array_equal(compiled(X), X)
+    np.testing.assert_array_equal(compiled.entries["scaled"](X), 3 * X)
+    with pytest.raises(lamina.ArgumentError, match="constant 'v'"):
+        lamina.compile(BUFFER, constants={"v": n})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("@sum(%x, %x)", "@twice(%x, %x)", "incorrect number of operands for callee"),
+        (
+            "call @sum(%x, %x) : (tensor<4xf32>, tensor<4xf32>)",
+            "call @main(%x) : (tensor<4xf32>)",
+            "@main calls @twice calls @main: recursion is not compiled",
+        ),
+        ("@sum(%x, %x)", "@none(%x, %x)", "@none"),
+        (
+            "@sum(%x, %x) : (tensor<4xf32>, tensor<4xf32>)",
+            "@sum(%x) : (tensor<4xf32>)",
+            "incorrect number of operands for callee",
+        ),
+    ],
+)
+def test_calls_that_cannot_be(old: str, new: str, said: str) -> None:
+    with pytest.raises(lamina.LaminaError, match=said):
+        lamina.compile(ATEN.replace(old, new))
+
+
+def test_lamina_run_runs_an_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text(ATEN)
+    assert lamina_run([str(file), "--entry", "twice", "--check"]) == 0
+    assert "equal to the aten interpreter" in capsys.readouterr().out
+    assert lamina_run([str(file), "--entry", "sum"]) == 1
+    assert capsys.readouterr().err == "no public function is called @sum; there are main, twice\n"
