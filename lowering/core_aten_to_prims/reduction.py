@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers, truth
-from lamina.lowering.core_aten_to_prims.variance import squared_distances
+from lamina.lowering.core_aten_to_prims.variance import mean_over, squared_distances
 from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
@@ -40,7 +40,9 @@ def total(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     result = element_of(op.results[0])
     x = b.convert(op.arg("self"), accumulation_type(result))
     dims = dims_of(op)
-    value = b.reduce("sum", x, dims) if op.overload_name.startswith("sum") else b.mean(x, dims)
+    value = (
+        b.reduce("sum", x, dims) if op.overload_name.startswith("sum") else mean_over(b, x, dims)
+    )
     return shaped(op, b, b.convert(value, result))
 
 

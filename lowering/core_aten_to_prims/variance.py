@@ -4,7 +4,8 @@ The mean is rounded, so that distances from it do not sum to zero. What they do 
 full precision, and takes its share out of their squares: sum(d^2) - sum(d)^2 / n (the corrected
 two-pass algorithm; Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983).
 Both sums are made in one walk over a row that is in the cache. What no cache holds is taken in
-pieces that one does: the squares of a whole are those of its pieces, and of the pieces' means.
+pieces that one does: the squares of a whole are those of its pieces, and of the pieces' means. So
+memory is read once, for the mean too, and no element takes a division, as in Welford's algorithm.
 
 Squares are f64, as in torch: those of f32 overflow and vanish where their root does not.
 """
@@ -18,10 +19,14 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
-from lamina.lowering.tensor_types import shape_of
+from lamina.lowering.tensor_types import element_of, is_complex, shape_of
 
 PIECE = 1 << 15
 """Elements that a second-level cache holds beside other things."""
+LEAST_ROWS = 32
+"""Rows of a piece: shorter ones do not pay for what each hands on."""
+MOST_ROWS = 512
+"""Rows of a piece of narrow columns, which are added one after the other: errors grow with them."""
 
 
 def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -29,21 +34,28 @@ def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAV
 
     Never negative.
     """
-    shape = shape_of(x)
-    piece = _piece(shape, dims)
-    if piece is None:
+    pieces = _pieces(b, x, dims)
+    if pieces is None:
         _, distance = _centered(b, x, dims)
         return _squares(b, distance, dims)[0]
-    kept = shape[: dims[0]]
-    count = prod(shape[dim] for dim in dims) // piece
-    inner, outer = [len(kept) + 1], [len(kept)]
-    means, distance = _centered(b, b.reshape(x, [*kept, count, piece]), inner)
+    outer, inner = [dims[0]], [dims[0] + 1]
+    means, distance = _centered(b, pieces, inner)
     squares, rest = _squares(b, distance, inner)
     # The difference of means is exact; what each is off by, they leave as the rest.
+    piece = shape_of(pieces)[inner[0]]
     _, between = _centered(b, means, outer)
     between = b("add", between, b.with_number("div", rest, piece))
     whole = b.with_number("mul", _squares(b, between, outer)[0], piece)
     return b("add", b.reduce("sum", squares, outer), whole)
+
+
+def mean_over(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """The mean over `dims`; sums are taken in the pieces of a variance, which walks them too."""
+    pieces = None if is_complex(element_of(x)) else _pieces(b, x, dims)
+    if pieces is None:
+        return b.mean(x, dims)
+    total = b.reduce("sum", b.reduce("sum", pieces, [dims[0] + 1]), [dims[0]])
+    return b.with_number("div", total, prod(shape_of(x)[dim] for dim in dims))
 
 
 def _centered(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue]:
@@ -69,10 +81,23 @@ def _squares(b: PrimsBuilder, distance: SSAValue, dims: Sequence[int]) -> tuple[
     return b.where(b.with_number("eq", squares, inf), squares, made), rest
 
 
-def _piece(shape: Sequence[int], dims: Sequence[int]) -> int | None:
-    """How to divide what is reduced, the last dimensions, if it is longer than a few pieces."""
-    count = prod(shape[dim] for dim in dims)
-    if list(dims) != list(range(len(shape) - len(dims), len(shape))) or count < 4 * PIECE:
+def _pieces(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue | None:
+    """Neighbouring dims that are reduced as two, pieces and places in them; None for a few pieces.
+
+    A piece is so many rows where there are columns behind the dims: all of them fit the cache.
+    """
+    shape = shape_of(x)
+    if not dims or list(dims) != list(range(dims[0], dims[0] + len(dims))):
         return None
-    piece = max(d for d in range(1, PIECE + 1) if count % d == 0)
-    return piece if piece >= PIECE // 8 else None
+    if prod(shape[: dims[0]]) > 1 and prod(shape[dims[-1] + 1 :]) > 1:
+        return None  # their pieces would be joined row by row, in one kernel of those in front
+    count, columns = prod(shape[dim] for dim in dims), shape[dims[-1] + 1 :]
+    most = PIECE // max(1, prod(columns))
+    if prod(columns) > 1:
+        most = min(most, MOST_ROWS)
+    if count * prod(columns) < 4 * PIECE or most < LEAST_ROWS:
+        return None
+    piece = max(d for d in range(1, most + 1) if count % d == 0)
+    if piece < max(LEAST_ROWS, most // 8):
+        return None
+    return b.reshape(x, [*shape[: dims[0]], count // piece, piece, *columns])

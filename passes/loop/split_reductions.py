@@ -115,6 +115,8 @@ def _sums_long_columns(
     column = next((d for d, c in written[-1].terms if c == 1), None)
     if column is None or op.extents[column] >= WIDE:
         return False
+    if results // op.extents[column] >= COLUMN_PARTS:
+        return False  # there are tasks enough beside the columns, each of which reads whole rows
     offsets = [
         flatten(forms, shape_of(value)) for forms, value in zip(reads, op.inputs, strict=True)
     ]

@@ -69,6 +69,40 @@ def test_long_rows_in_pieces(shape: str, mean: float) -> None:
     assert np.abs(found / exact - 1).max() <= 4 * 2.0**-24
 
 
+class VarMean(torch.nn.Module):
+    """Variances and means over the first dimensions, which share their walk."""
+
+    def __init__(self, dims: list[int]) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.var_mean(x, self.dims)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4])
+@pytest.mark.parametrize("extents", [(4096, 64), (64, 1000, 8), (20000, 100), (1, 4097, 33)])
+def test_long_columns_in_pieces(extents: tuple[int, ...], mean: float) -> None:
+    x = torch.randn(extents, generator=torch.Generator().manual_seed(2)) + mean
+    x[: len(x) // 3] += 1
+    module = VarMean(list(range(len(extents) - 1)))
+    compiled = lamina.compile(torch.export.export(module, (x,)))
+    variance, average = compiled(x)
+    exact = torch.var_mean(x.double(), module.dims)
+    assert float((variance.double() / exact[0] - 1).abs().max()) <= 4 * 2.0**-24
+    torch.testing.assert_close(average.double(), exact[1], rtol=1e-6, atol=1e-6)
+
+
+def test_columns_in_pieces_keep_what_is_not_finite_to_themselves() -> None:
+    x = torch.randn(4096, 64, generator=torch.Generator().manual_seed(3)) * 1e35
+    x[7, 1], x[3000, 2], x[:, 5] = float("inf"), float("nan"), 0.1
+    module = VarMean([0])
+    variance, average = lamina.compile(torch.export.export(module, (x,)))(x)
+    assert variance[[1, 2]].isnan().all() and not variance[[0, 3, 4]].isnan().any()
+    assert average[1] == float("inf") and average[2].isnan()
+    assert 0 <= variance[5] <= 1e-14
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("size", [1e-40, 1e-30, 1e19, 1e30, 1e38])
 def test_squares_that_overflow_or_vanish(dtype: torch.dtype, size: float) -> None:

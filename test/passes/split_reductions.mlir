@@ -143,3 +143,19 @@ func.func @largest(%x: tensor<512x256xf32>) -> (tensor<f32>, tensor<i32>) {
 // CHECK-NEXT: loop.yield %[[V]], %[[K]] : f32, i32
 // CHECK-NEXT: } combine(0xff800000 : f32, 2147483647 : i32) {
 // CHECK: arith.cmpf ogt
+
+// -----
+
+// Rows in front of the columns are tasks enough.
+func.func @columns_of_rows(%x: tensor<64x512x256xf32>) -> tensor<64x256xf32> {
+  %s = loop.generic (d0, d1, d2) in [64, 512, 256] reads(%x[d0, d1, d2] : tensor<64x512x256xf32>)
+      writes([d0, d2] add : tensor<64x256xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s : tensor<64x256xf32>
+}
+// CHECK-LABEL: func.func @columns_of_rows
+// CHECK: loop.generic (d0, d1, d2) in [64, 512, 256]
+// CHECK-NEXT: ^bb0
+// CHECK-NOT: loop.generic
