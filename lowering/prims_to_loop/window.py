@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i1, i64
-from xdsl.ir import SSAValue
+from math import inf, prod
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i1, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
-from lamina.lowering.prims_to_loop.monoids import identity
+from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -71,9 +75,10 @@ def _clipped(op: SchemaOp, shape: list[int], out: list[int]) -> tuple[list[int],
 
 @lowers("window_index")
 def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    """The extreme of each window first, then the least place that holds it.
+    """The extreme of each window and the least place that holds it, in one walk.
 
-    A place that holds NaN counts as one less than minus itself, so that the last NaN is least.
+    A place that holds NaN counts as one less than minus itself, with the most extreme value, so
+    that the last NaN is least. Places in the border are beyond all others.
     """
     source = op.operands[0]
     element, out = element_of(source), shape_of(op.results[0])
@@ -87,58 +92,50 @@ def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     rank = len(out)
     kept: Map = [d(p) for p in range(rank)]
     _, padding = _clipped(op, shape_of(source), out)
+    # Steps of a window leave its source by less than its size.
+    index = i32 if prod(2 * extent for extent in shape) < 1 << 31 else i64
+    monoid = extreme_monoid(wide, index, largest=True)
 
-    def value(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
-        return [scalar.convert(inner, args[0], wide)]
-
-    best = b.generic(domain, [(source, exprs)], [(kept, "max", out, wide)], value, pads=[pad]).res[
-        0
-    ]
-
-    def place(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
-        at = scalar.convert(inner, args[0], wide)
-        found = compare(inner, "eq", at, args[1])
-        flat: SSAValue = inner.constant(0, i64)
+    def pair(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
+        value = scalar.convert(inner, args[0], wide)
+        flat: SSAValue = inner.constant(0, index)
         inside: SSAValue = inner.constant(1, i1)
         for p, extent in enumerate(shape):
-            where = _coordinate(inner, op, rank, dims, p, padding[p])
+            where = _coordinate(inner, op, rank, dims, p, padding[p], index)
             fits = scalar.bitwise_and(
                 inner,
-                compare(inner, "ge", where, inner.constant(0, i64)),
-                compare(inner, "lt", where, inner.constant(extent, i64)),
+                compare(inner, "ge", where, inner.constant(0, index)),
+                compare(inner, "lt", where, inner.constant(extent, index)),
             )
             inside = scalar.bitwise_and(inner, inside, fits)
-            flat = scalar.add(inner, scalar.mul(inner, flat, inner.constant(extent, i64)), where)
-        made = flat
+            flat = scalar.add(inner, scalar.mul(inner, flat, inner.constant(extent, index)), where)
         if scalar.is_float(wide):
-            nan = compare(inner, "ne", at, at)
-            found = scalar.bitwise_or(inner, found, nan)
-            turned = scalar.sub(inner, inner.constant(-1, i64), flat)
-            made = select(inner, nan, turned, flat)
-        found = scalar.bitwise_and(inner, found, inside)
-        return [select(inner, found, made, inner.constant((1 << 63) - 1, i64))]
+            nan = compare(inner, "ne", value, value)
+            turned = scalar.sub(inner, inner.constant(-1, index), flat)
+            flat = select(inner, nan, turned, flat)
+            value = select(inner, nan, inner.constant(inf, wide), value)
+        if beyond:
+            flat = select(inner, inside, flat, inner.add(constant_op(monoid.identities[1])))
+        return [value, flat]
 
-    least = b.generic(
-        domain,
-        [(source, exprs), (best, kept)],
-        [(kept, "min", out, i64)],
-        place,
-        pads=[pad, None],
-    ).res[0]
+    writes = [(kept, COMBINE, out, kind) for kind in (wide, index)]
+    found = b.generic(domain, [(source, exprs)], writes, pair, pads=[pad], monoids=[monoid]).res
 
     def decoded(inner: Body, args: list[SSAValue]) -> SSAValue:
-        negative = compare(inner, "lt", args[0], inner.constant(0, i64))
-        turned = scalar.sub(inner, inner.constant(-1, i64), args[0])
-        return select(inner, negative, turned, args[0])
+        negative = compare(inner, "lt", args[0], inner.constant(0, index))
+        turned = scalar.sub(inner, inner.constant(-1, index), args[0])
+        return scalar.convert(inner, select(inner, negative, turned, args[0]), i64)
 
-    return b.pointwise([least], i64, decoded)
+    return b.pointwise([found[1]], i64, decoded)
 
 
-def _coordinate(inner: Body, op: SchemaOp, rank: int, dims: int, p: int, padding: int) -> SSAValue:
-    """Position in trailing dimension `p` of the source, as i64; outside in the border."""
+def _coordinate(
+    inner: Body, op: SchemaOp, rank: int, dims: int, p: int, padding: int, kind: Attribute
+) -> SSAValue:
+    """Position in trailing dimension `p` of the source, as an integer; outside in the border."""
     stride, dilation = (op.arg(n)[p] for n in ("stride", "dilation"))
-    window = inner.add(arith.IndexCastOp(inner.index(rank - dims + p), i64))
-    within = inner.add(arith.IndexCastOp(inner.index(rank + p), i64))
-    at = scalar.mul(inner, window, inner.constant(stride, i64))
-    at = scalar.add(inner, at, scalar.mul(inner, within, inner.constant(dilation, i64)))
-    return scalar.sub(inner, at, inner.constant(padding, i64))
+    window = inner.add(arith.IndexCastOp(inner.index(rank - dims + p), kind))
+    within = inner.add(arith.IndexCastOp(inner.index(rank + p), kind))
+    at = scalar.mul(inner, window, inner.constant(stride, kind))
+    at = scalar.add(inner, at, scalar.mul(inner, within, inner.constant(dilation, kind)))
+    return scalar.sub(inner, at, inner.constant(padding, kind))
