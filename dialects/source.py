@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from math import prod
 from typing import Any
 
 from xdsl.context import Context
@@ -25,12 +24,13 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.parser import Parser, ParserState
+from xdsl.parser import ParserState
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
+from lamina.dialects.dense_literals import LiteralParser
 from lamina.dialects.errors import InputError, LaminaError
 
 _SHOWN_COLUMNS = 100
@@ -42,9 +42,6 @@ ops raise, they raise by accident on malformed text: it is reported at the place
 
 _PREDICATES = {"arith.cmpi": 10, "arith.cmpf": 16, "loop.cmpi": 10, "loop.cmpf": 16}
 """How many comparisons there are; their verifiers take any number, and printing it fails."""
-
-_MOST_SPLAT_ELEMENTS = 1 << 24
-"""Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
 
 
 class SourceLexer(MLIRLexer):
@@ -62,7 +59,7 @@ class SourceLexer(MLIRLexer):
             raise ParseError(error.span, f"expected a name after '{prefix}'{hint}") from error
 
 
-class SourceParser(Parser):
+class SourceParser(LiteralParser):
     """xDSL's parser, with a location on every op and errors that stay inside the text.
 
     `line_offset` is added to line numbers when `text` is a piece of a longer file.
@@ -127,21 +124,6 @@ class SourceParser(Parser):
         if extent >= 2**63:
             self.raise_error(f"extent {extent} is beyond 2^63 - 1", start.start, start.end)
         return extent
-
-    def _parse_dense_literal_type(self) -> Any:
-        """The type of a `dense<...>`, checked before its elements are made."""
-        start = self._current_token.span
-        kind = super()._parse_dense_literal_type()
-        count = prod(kind.get_shape())
-        # An element that is written takes a character; more of them are one value repeated.
-        if count > max(_MOST_SPLAT_ELEMENTS, start.start):
-            self.raise_error(
-                f"a constant of {count} elements holds each of them, and may have "
-                f"{_MOST_SPLAT_ELEMENTS}; aten.full.default makes a larger one",
-                start.start,
-                start.end,
-            )
-        return kind
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:

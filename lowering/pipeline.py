@@ -74,6 +74,7 @@ STAGES: tuple[Stage, ...] = (
             "materialize-random-state",
             "split-complex",
             "convert-prims-to-loop",
+            "outline-literals",
             "outline-regions",
             "canonicalize-loop",
             "batch-scans",
@@ -84,6 +85,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fused",
         (
+            "outline-literals",
             "fold-layout",
             "pack-contractions",
             "pad-windows",

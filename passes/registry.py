@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     ),
     "split-complex": "lamina.lowering.split_complex:SplitComplexPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
+    "outline-literals": "lamina.lowering.outline_literals:OutlineLiteralsPass",
     "outline-regions": "lamina.passes.regions.outline_regions:OutlineRegionsPass",
     "batch-scans": "lamina.passes.regions.batch_scans:BatchScansPass",
     "hoist-invariants": "lamina.passes.regions.hoist_invariants:HoistInvariantsPass",

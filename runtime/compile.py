@@ -26,6 +26,7 @@ from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
 from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
+from lamina.runtime.literals import bound_literals
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.program_entries import split_entries
@@ -67,6 +68,7 @@ def compile_module(
     slot_names = {slot.name for slot in slots}
     bound = {n: v for n, v in bound.items() if n in slot_names or n not in elsewhere}
     _check_constants(slots, bound)
+    bound = {**bound_literals(module), **bound}
     open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     if not tune >= 0:  # nor NaN

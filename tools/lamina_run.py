@@ -20,6 +20,7 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
+from lamina.runtime.literals import given_literals
 from lamina.runtime.program_entries import only_entry
 from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
@@ -150,7 +151,9 @@ def given_slots(module: ModuleOp, file: str) -> list[Slot]:
     main_function = function_named(module, "main")
     if main_function is None:
         raise InputError(f"{file}: error: there is no function @main to run")
-    return [slot for slot in argument_slots(main_function) if slot.kind not in MADE_KINDS]
+    left_out = given_literals(main_function)
+    slots = argument_slots(main_function)
+    return [s for s in slots if s.kind not in MADE_KINDS and s.name not in left_out]
 
 
 def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:

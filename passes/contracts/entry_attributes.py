@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     MemRefType,
@@ -34,6 +35,9 @@ LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "bufferiz
 """Top first. In memory, at the last two, results are arguments."""
 
 IN_MEMORY = LAYERS[-2:]
+
+VALUE = "lamina.value"
+"""Attribute of an argument that is bound when a program is compiled: its value, as a literal."""
 
 ARGUMENT, RESULT = "argument", "result"
 
@@ -241,6 +245,8 @@ def _verify_kind(declared: Declared, layer: str) -> None:
             + ", ".join(allowed)
         )
     given = declared.type
+    if VALUE in declared.entries:
+        _verify_value(declared, declared.entries[VALUE])
     if not isinstance(given, TensorType | MemRefType):
         return  # refused where programs are given memory
     if not kind.fits(given):
@@ -251,6 +257,18 @@ def _verify_kind(declared: Declared, layer: str) -> None:
     signature = declared.entries.get("lamina.signature")
     if isinstance(signature, StringAttr) and (fault := signature_fault(signature.data)):
         raise declared.refuse(f"lamina.signature: {fault}")
+
+
+def _verify_value(declared: Declared, value: Attribute) -> None:
+    if declared.kind not in SETUP_ARGUMENTS:
+        raise declared.refuse(f"of kind {declared.kind} it cannot have {VALUE}")
+    kind = declared.type
+    if not isinstance(kind, TensorType | MemRefType):
+        return
+    if not isinstance(value, DenseIntOrFPElementsAttr) or (
+        (value.get_shape(), value.get_element_type()) != (kind.get_shape(), kind.element_type)
+    ):
+        raise declared.refuse(f"its {VALUE} is no literal of {kind}")
 
 
 def _allowed(place: str, layer: str) -> list[str]:

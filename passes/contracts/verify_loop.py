@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     ComplexType,
     IndexType,
@@ -103,7 +103,8 @@ class VerifyLoopPass(ModulePass):
 
     def _check_block(self, block: Block) -> None:
         for op in block.ops:
-            if not isinstance(op, TENSOR_OPS) and not (self.buffers and isinstance(op, BUFFER_OPS)):
+            others = BUFFER_OPS if self.buffers else (arith.ConstantOp,)
+            if not isinstance(op, TENSOR_OPS + others):
                 raise invalid(op, "is not an op of the loop layer")
             self._check_types(op, *(v.type for v in (*op.operands, *op.results)))
             if isinstance(op, GenericOp | OrderedNest):

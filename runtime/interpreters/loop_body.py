@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
+    TensorType,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation
@@ -24,8 +25,10 @@ from xdsl.ir import Attribute, Operation
 from lamina.dialects.elementwise import PRIMITIVES, ROWS, Elementwise
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.special import SpecialOp
+from lamina.lowering.outline_literals import value_of
 from lamina.runtime.interpreters import array_functions, array_math
 from lamina.runtime.interpreters.values import numpy_dtype
+from lamina.runtime.literals import array_of
 
 Compute = Callable[..., Any]
 
@@ -157,7 +160,9 @@ def evaluate(op: Operation, operands: list[Any]) -> Any:
 
 
 def constant(op: arith.ConstantOp) -> Any:
-    """The number, or the vector, of a constant."""
+    """The number, the vector or the tensor of a constant."""
+    if isinstance(op.result.type, TensorType):
+        return array_of(value_of(op))
     value, dtype = op.value, numpy_dtype(element_type(op.result.type))
     if isinstance(value, DenseIntOrFPElementsAttr):
         given = np.asarray(value.get_values())

@@ -18,6 +18,7 @@ from lamina.dialects.errors import ArgumentError
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import OUTPUT_KINDS, Slot, argument_slots, function_named, result_slots
 from lamina.runtime.interpreters.loop_memory import allocate
+from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
 
 MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "poll", "seed")
@@ -25,14 +26,19 @@ MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "poll", 
 
 
 def given_slots(module: ModuleOp) -> list[Slot]:
-    """The program's own arguments: those of `@main`, then what only `@setup` takes."""
+    """The program's own arguments: those of `@main`, then what only `@setup` takes; no literals."""
     found: dict[str, Slot] = {}
-    for name in ("main", "setup"):
-        function = function_named(module, name)
-        for slot in argument_slots(function) if function is not None else []:
-            if slot.kind not in MADE_KINDS:
+    for function in _entries(module):
+        literals = given_literals(function)
+        for slot in argument_slots(function):
+            if slot.kind not in MADE_KINDS and slot.name not in literals:
                 found.setdefault(slot.name, slot)
     return list(found.values())
+
+
+def _entries(module: ModuleOp) -> list[FuncOp]:
+    found = [function_named(module, name) for name in ("main", "setup")]
+    return [function for function in found if function is not None]
 
 
 def run_lowered(
@@ -54,6 +60,7 @@ def run_lowered(
             raise ArgumentError(f"the program takes {len(slots)} arguments, {len(args)} given")
         args = dict(zip((s.name for s in slots), args, strict=True))
     values = {slot.name: _checked(slot, args) for slot in slots}
+    values |= {n: v for function in _entries(module) for n, v in given_literals(function).items()}
     setup = function_named(module, "setup")
     if setup is not None:
         made = _call(interpreter, setup, values)

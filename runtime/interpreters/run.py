@@ -19,6 +19,7 @@ from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
 from lamina.runtime.layers import layer_of
+from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
 
 
@@ -58,8 +59,15 @@ def run_module(
     module = _functional(module)
     function = _entry(module, entry)
     types = function.function_type.inputs.data
+    literals = given_literals(function)
     if isinstance(args, Mapping):
+        args = {**literals, **args}
         args = [args[slot.name] for slot in argument_slots(function) if slot.name in args]
+    elif literals:
+        rest = iter(args)
+        slots = [slot for slot in argument_slots(function) if slot.kind != "seed"]
+        filled = [literals[s.name] if s.name in literals else next(rest, None) for s in slots]
+        args = [value for value in [*filled, *rest] if value is not None]
     if _takes_state(function):  # always last, and last of the results
         args, count = [*args, make_state(seed)], count - 1
     if len(types) != len(args):

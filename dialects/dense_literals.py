@@ -1,0 +1,49 @@
+"""Reading tensors that a text writes out, `dense<...>`, or names, `dense_resource<...>`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.parser import Parser
+
+_MOST_SPLAT_ELEMENTS = 1 << 24
+"""Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
+
+
+class LiteralParser(Parser):
+    """A parser that makes no literal of more elements than memory is for.
+
+    A handle of a resource means one key of the process's storage in a text: xDSL's own parser
+    finds another free key each time that it meets a handle whose name was taken before.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str) -> None:
+        super().__init__(ctx, text, name)
+        self._keys: dict[tuple[str, str], str] = {}
+
+    def _parse_dialect_resource_handle(
+        self, dialect_name: str, interface: OpAsmDialectInterface
+    ) -> str:
+        name = self.parse_identifier(" for resource handle")
+        if (dialect_name, name) not in self._keys:
+            key = self._keys[dialect_name, name] = interface.declare_resource(name)
+            self.dialect_resources.add((dialect_name, key))
+        return self._keys[dialect_name, name]
+
+    def _parse_dense_literal_type(self) -> Any:
+        """The type of a `dense<...>`, checked before its elements are made."""
+        start = self._current_token.span
+        kind = super()._parse_dense_literal_type()
+        count = prod(kind.get_shape())
+        # An element that is written takes a character; more of them are one value repeated.
+        if count > max(_MOST_SPLAT_ELEMENTS, start.start):
+            self.raise_error(
+                f"a constant of {count} elements holds each of them, and may have "
+                f"{_MOST_SPLAT_ELEMENTS}; aten.full.default makes a larger one",
+                start.start,
+                start.end,
+            )
+        return kind

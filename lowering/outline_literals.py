@@ -1,0 +1,163 @@
+"""`outline-literals`: tensors that a program writes out become nests, or constants that are bound.
+
+A literal of one value all over is a nest that stores it, and so costs nothing where it is read. Any
+other becomes an argument of the entry, of kind `constant`, whose value stands beside its name
+(`lamina.value`): the program holds it as it holds weights, packed or folded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Builtin,
+    BytesAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
+from lamina.passes.refusal import invalid, unsupported
+
+NAME = "lamina.name"
+_STEM = "literal"
+_ALIGNMENT_BYTES = 4
+"""In front of a resource's data stands how it is aligned."""
+
+
+@dataclass(frozen=True)
+class OutlineLiteralsPass(ModulePass):
+    """Make nests and bound arguments of `arith.constant` on tensors."""
+
+    name = "outline-literals"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        name_literals(op)
+        for literal in list(literals(op)):
+            value = value_of(literal)
+            if _is_nest(literal, value):
+                _make_nest(literal, value)
+            else:
+                _make_argument(literal, value)
+
+
+def literals(module: ModuleOp) -> Iterator[arith.ConstantOp]:
+    """The constants of a program that are tensors."""
+    for op in module.walk():
+        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, TensorType):
+            yield op
+
+
+def name_literals(module: ModuleOp) -> dict[str, DenseIntOrFPElementsAttr]:
+    """Gives literals that become arguments names of their own; their values by name.
+
+    Raises InputError for a resource that the text does not have, or not in full.
+    """
+    written = list(literals(module))
+    if not written:
+        return {}
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+    taken = {argument.name for function in functions for argument in arguments_of(function)}
+    found: dict[str, DenseIntOrFPElementsAttr] = {}
+    number = 0
+    for literal in written:
+        value = value_of(literal)
+        if _is_nest(literal, value):
+            continue
+        given = literal.attributes.get(NAME)
+        if not isinstance(given, StringAttr) or given.data in taken:
+            while f"{_STEM}{number}" in taken:
+                number += 1
+            given = literal.attributes[NAME] = StringAttr(f"{_STEM}{number}")
+        taken.add(given.data)
+        found[given.data] = value
+    return found
+
+
+def value_of(literal: arith.ConstantOp) -> DenseIntOrFPElementsAttr:
+    """The elements of a literal; InputError for one that has none."""
+    value: Attribute = literal.value
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return value
+    if not isinstance(value, DenseResourceAttr):
+        raise invalid(literal, f"{value} is no literal of a tensor")
+    kind = literal.result.type
+    assert isinstance(kind, TensorType)
+    storage = Builtin.get_interface(OpAsmDialectInterface)
+    handle = value.resource_handle.data
+    text = storage.lookup(handle) if storage is not None else None
+    try:
+        data = bytes.fromhex((text or "").removeprefix("0x"))[_ALIGNMENT_BYTES:]
+        made = DenseIntOrFPElementsAttr(kind, BytesAttr(data))
+        made.verify()
+        if len(data) != prod(kind.get_shape()) * kind.element_type.compile_time_size:
+            raise ValueError(f"{len(data)} bytes for {kind}")
+    except Exception as error:
+        raise invalid(literal, f"resource '{handle}' does not hold the tensor: {error}") from error
+    return made
+
+
+def _is_nest(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> bool:
+    if isinstance(literal.value, DenseResourceAttr) or not len(value):
+        return False
+    return not isinstance(value.get_element_type(), ComplexType) and value.is_splat()
+
+
+def _make_nest(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> None:
+    from lamina.lowering.prims_to_loop.table import LoopBuilder
+
+    element, shape = value.get_element_type(), list(value.get_shape())
+    b = LoopBuilder(literal)
+    first = next(iter(value.iter_values()))
+    assert isinstance(first, int | float)
+    made = b.pointwise([], element, lambda body, _: body.constant(first, element), shape)
+    made.name_hint = literal.result.name_hint
+    Rewriter.replace_op(literal, [], [made])
+
+
+def _make_argument(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> None:
+    function = literal.parent_op()
+    if not isinstance(function, func.FuncOp) or _is_private(function):
+        raise unsupported(
+            literal,
+            "a literal of several values inside a region",
+            "the literal outside of it, as an operand of the op",
+        )
+    arguments = arguments_of(function)
+    place = next((a.number for a in arguments if a.kind == "seed"), len(arguments))
+    entries = [DictionaryAttr(argument.entries) for argument in arguments]
+    entries.insert(
+        place,
+        DictionaryAttr(
+            {"lamina.kind": StringAttr("constant"), NAME: literal.attributes[NAME], VALUE: value}
+        ),
+    )
+    argument = function.body.block.insert_arg(literal.result.type, place)
+    argument.name_hint = literal.result.name_hint or _text(literal.attributes[NAME])
+    Rewriter.replace_op(literal, [], [argument])
+    function.properties["arg_attrs"] = ArrayAttr(entries)
+    function.update_function_type()
+
+
+def _is_private(function: func.FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return visibility is not None and visibility.data == "private"
+
+
+def _text(name: Attribute) -> str:
+    assert isinstance(name, StringAttr)
+    return name.data
