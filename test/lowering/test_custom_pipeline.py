@@ -71,7 +71,8 @@ class Break(ModulePass):
 
 def test_passes_are_objects_in_their_order() -> None:
     names = [p.name for p in lamina.Pipeline().passes()]
-    assert names[:2] == ["verify-aten", "functionalize"]
+    first = names.index("verify-aten")
+    assert names[first : first + 2] == ["verify-aten", "functionalize"]
     mine = lamina.Pipeline().before("fuse-kernels", "cse").drop("merge-siblings")
     changed = [p.name for p in mine.after("cse", Count()).passes(start="loop", stop="fused")]
     at = changed.index("fuse-kernels")
