@@ -236,7 +236,14 @@ def _floors(name: str, kwargs: Mapping[str, Any]) -> bool:
 
 
 class Widening(TorchDispatchMode):
-    """Lets ops have operands of two float types, where one is that of arguments made wider."""
+    """Lets ops have operands of two float types, where one is that of arguments made wider.
+
+    What is made half precision on the way is `dtype` instead.
+    """
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self._dtype = dtype
 
     def __torch_dispatch__(
         self,
@@ -245,7 +252,9 @@ class Widening(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        kwargs = kwargs or {}
+        kwargs = dict(kwargs or {})
+        if kwargs.get("dtype") in (torch.float16, torch.bfloat16):
+            kwargs["dtype"] = self._dtype
         try:
             return func(*args, **kwargs)
         except (RuntimeError, TypeError, ValueError):

@@ -118,7 +118,7 @@ class Oracle:
         moved = nullcontext() if seed is None else Nudging(seed)
         if narrow is not None and seed is not None:
             moved = Rounding(narrow, seed)
-        with Widening(), moved:
+        with Widening(dtype), moved:
             return run(self.program, tensors)
 
     def _outside(self, n: int, actual: torch.Tensor) -> str | None:
