@@ -146,9 +146,10 @@ CONTRACTS: dict[str, str] = {
 """The pass that says whether a program stands at a layer."""
 
 
-ENTERING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    LAYERS[: LAYERS.index("fused")], ("inline-calls",)
-)
+ENTERING: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(LAYERS[: LAYERS.index("fused")], ("inline-calls",)),
+    "aten": ("inline-calls", "number-arguments"),
+}
 """What is done with a program that enters at a tensor layer, in front of the contract."""
 
 

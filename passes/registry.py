@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "verify-bufferized": "lamina.passes.contracts.verify_bufferized:VerifyBufferizedPass",
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
     # between layers
+    "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
     "inline-calls": "lamina.passes.functionalize.inline_calls:InlineCallsPass",
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),

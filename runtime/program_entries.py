@@ -11,6 +11,7 @@ from lamina.passes.functionalize.inline_calls import (
     inlined_functions,
     public_functions,
 )
+from lamina.passes.functionalize.number_arguments import numbers_as_tensors
 from lamina.runtime.layers import layer_of
 
 MAIN = "main"
@@ -22,10 +23,13 @@ def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
     In those the function is called `@main`. At layers whose functions are kernels nothing happens.
     Raises as `inline_calls`.
     """
-    if layer_of(module) not in ENTERING:
+    layer = layer_of(module)
+    if layer not in ENTERING:
         return {}
     names = [name for name in public_functions(module) if name != MAIN]
     inline_calls(module)
+    if layer == "aten":
+        numbers_as_tensors(module)
     others = {name: only_entry(module.clone(), name) for name in names}
     _leave_only(module, MAIN)
     return others

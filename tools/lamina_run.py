@@ -21,7 +21,7 @@ from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.literals import given_literals
-from lamina.runtime.program_entries import only_entry
+from lamina.runtime.program_entries import only_entry, split_entries
 from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
@@ -82,6 +82,7 @@ def _run(options: argparse.Namespace) -> None:
     module = _read(options.file)
     if options.entry != "main":
         module = only_entry(module, options.entry)
+    split_entries(module)
     slots = given_slots(module, options.file)
     arrays = arguments_of(slots, options.inputs, options.seed)
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}

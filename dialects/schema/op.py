@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, TensorType, f64, i1
+from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, LocationAttr, TensorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
@@ -369,7 +369,7 @@ def _as_type(value: Any) -> Any:
         kind = value.type
         if isinstance(kind, TensorType):
             return kind
-        return math.nan if kind == f64 else kind == i1 or RuntimeInt(-1)
+        return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(-1)
     if isinstance(value, list):
         return [_as_type(entry) for entry in value]
     return value

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IndexType, NoneType, TensorType, bf16, f16, f32, f64, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    NoneType,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, Result
@@ -126,8 +139,16 @@ def _verify_number(slot: Slot, value: SSAValue) -> None:
         return
     if slot.kind is Kind.SCALAR and kind in (f64, i1):
         return
+    is_scalar = slot.kind is Kind.SCALAR and isinstance(kind, AnyFloat)
+    if (is_scalar or isinstance(kind, IntegerType)) and _is_function_argument(value):
+        return  # of any width: `number-arguments` makes one of ATen's of it
     allowed = "i64, index, f64 or i1" if slot.kind is Kind.SCALAR else "i64 or index"
     raise VerifyException(f"argument '{slot.name}' must be a number of type {allowed}, not {kind}")
+
+
+def _is_function_argument(value: SSAValue) -> bool:
+    holder = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    return isinstance(holder, FuncOp)
 
 
 def _verify_result_kinds(op: SchemaOp) -> None:

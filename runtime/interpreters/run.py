@@ -144,11 +144,16 @@ def _functional(module: ModuleOp) -> ModuleOp:
     from lamina.passes.functionalize.functional_forms import written_arguments
     from lamina.passes.functionalize.functionalize import functionalize
     from lamina.passes.functionalize.inline_calls import inline_calls
+    from lamina.passes.functionalize.number_arguments import numbers_as_tensors, takes_numbers
 
-    if not any(op.name.startswith("aten.") and written_arguments(op) for op in module.walk()):
+    writes = any(op.name.startswith("aten.") and written_arguments(op) for op in module.walk())
+    if not writes and not takes_numbers(module):
         return module
     copy = module.clone()
     inline_calls(copy)
+    numbers_as_tensors(copy)
+    if not writes:
+        return copy
     for function in copy.ops:
         if isinstance(function, FuncOp) and function.body.blocks:
             functionalize(function)
