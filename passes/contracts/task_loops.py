@@ -76,7 +76,7 @@ def _verify_kept(buffer: memref.AllocOp, top: Block) -> None:
 def has_tasks(function: func.FuncOp) -> bool:
     """Whether nests of a kernel stand in loops, or run slices."""
     nests = (op for op in function.body.walk() if isinstance(op, GenericOp))
-    return any(op.symbols or op.parent is not function.body.block for op in nests)
+    return any(op.symbols or op.parent is not function.body.first_block for op in nests)
 
 
 def ops_around(block: Block) -> Iterator[Operation]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
@@ -23,6 +23,7 @@ from lamina.dialects.loop import (
     SingleOp,
     TeamOp,
 )
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -195,3 +196,12 @@ def _verify_kernel(function: func.FuncOp) -> None:
             raise DiagnosticException(
                 f"verify-scheduled: {op.name} in kernel @{function.sym_name.data} is not scheduled"
             )
+        if isinstance(op, scf.ForOp | scf.ParallelOp):
+            _verify_steps(op)
+
+
+def _verify_steps(loop: scf.ForOp | scf.ParallelOp) -> None:
+    for step in (loop.step,) if isinstance(loop, scf.ForOp) else loop.step:
+        number = constant_integer(step)
+        if number is not None and number < 1:
+            raise invalid(loop, f"its step is {number}; it has to be positive")

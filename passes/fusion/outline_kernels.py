@@ -23,7 +23,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import KernelOp
+from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.passes.fusion.fusion_reasons import NOT_FUSED, explain_rest, joined_texts
 from lamina.passes.refusal import invalid
@@ -42,8 +42,11 @@ def verify_kernel_function(function: func.FuncOp) -> None:
     """Raises InputError, naming the nest, for nests that cannot share a kernel as noted.
 
     So it does for results that no nest of the kernel makes, and for one that is returned twice:
-    each has a buffer of its own, which its nest writes.
+    each has a buffer of its own, which its nest writes. Nests stand in one block.
     """
+    if len(function.body.blocks) > 1 and any(isinstance(o, GenericOp) for o in function.walk()):
+        reason = f"has {len(function.body.blocks)} blocks; nests of a kernel stand in one"
+        raise invalid(function, f"@{function.sym_name.data} {reason}")
     try:
         verify_kernel(function.body.walk())
     except KernelFault as fault:

@@ -37,6 +37,8 @@ class ControlFunctions(InterpreterFunctions):
     @impl(scf.ParallelOp)
     def parallel(self, interpreter: Interpreter, op: scf.ParallelOp, args: PythonValues) -> Any:
         count = len(op.lowerBound)
+        if any(int(step) < 1 for step in args[2 * count : 3 * count]):
+            raise InputError("scf.parallel: a step is not positive")
         bounds = [range(*map(int, args[n : 3 * count : count])) for n in range(count)]
         for position in np.ndindex(*map(len, bounds)):
             given = tuple(np.int64(r[i]) for r, i in zip(bounds, position, strict=True))

@@ -190,3 +190,16 @@ func.func @main(%x: memref<3x3xf64>, %f: memref<1xi8>) attributes {lamina.entry}
 func.func @main(%x: memref<3x3xf64> {lamina.kind = "output"}, %f: memref<1xi8> {lamina.kind = "extern", lamina.signature = "{}"}) attributes {lamina.entry} {
   func.return
 }
+
+// -----
+
+// CHECK: scf.for: its step is 0; it has to be positive
+func.func private @kernel(%x: memref<3xf32>) attributes {lamina.kernel} {
+  %0 = arith.constant 0 : index
+  %3 = arith.constant 3 : index
+  %f = arith.constant 0.0 : f32
+  scf.for %i = %0 to %3 step %0 {
+    memref.store %f, %x[%i] : memref<3xf32>
+  }
+  func.return
+}
