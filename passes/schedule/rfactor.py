@@ -17,7 +17,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
@@ -26,6 +26,7 @@ from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_row
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.loop.split_dim import replace_positions
 from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
@@ -67,8 +68,6 @@ def _verify(nest: GenericOp, by: By) -> None:
         raise illegal(nest, f"rfactor: {by.count} parts of the {nest.extents[by.dim]} of d{by.dim}")
     if any(by.dim in entry.dims for entry in nest.slices):
         raise illegal(nest, f"rfactor = d{by.dim}: it is sliced already")
-    if any(isinstance(op, IndexOp) and op.dim.value.data == by.dim for op in nest.block.ops):
-        raise illegal(nest, f"rfactor = d{by.dim}: the body asks for its position")
 
 
 def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
@@ -100,6 +99,7 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
         monoids=monoids,
     )
     first.attributes.update(nest.attributes)
+    replace_positions(first, place)
     set_schedule(first, replace(schedule_of(nest), rfactor=None))
     first.slice_at(nest.slices, nest.symbols)
     second = _joining(nest, monoids, buffers, kept, by.count)

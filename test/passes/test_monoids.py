@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import DenseArrayBase, i64
 
 import lamina
+from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
+from lamina.lowering.pipeline import STAGES, run_pipeline
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.interpreters.monoid_laws import verify_laws
 
 RANDOM = np.random.default_rng(33)
+LOOP_PASSES = [name for stage in STAGES for name in stage.passes]
 
 LARGEST = """combine(0xFF800000 : f32, 2147483647 : i32) {
   ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
@@ -147,6 +151,32 @@ def test_any_schedule(
 ) -> None:
     text, x = program(extents, kept, kind, schedule), sample(extents, kind)
     agree(list(lamina.compile(text, cache=False)(x)), expected(x, kept, kind))
+
+
+STEPS = {
+    "rfactor": "vectorize = d1 x 4, rfactor = d1 x 3",
+    "jam": "vectorize = d1 x 4, jam = d2 x 2",
+    "tile-nests": "vectorize = d1 x 4, tile = d2 x 3",
+    "cache-read": "vectorize = d1 x 4, cache_read = [0]",
+}
+
+
+@pytest.mark.parametrize("kind", ["largest", "moments"])
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_of_a_schedule(step: str, kind: str) -> None:
+    """Nests in tasks, sliced, split, jammed and copied: the interpreter runs each state."""
+    extents, kept = (3, 12, 7), (0, 2)
+    module = lamina.parse(program(extents, kept, kind, STEPS[step]))
+    x = sample(extents, kind)
+    wanted = expected(x, kept, kind)
+    passes = LOOP_PASSES[LOOP_PASSES.index("fold-layout") : LOOP_PASSES.index("choose-schedule")]
+    run_pipeline(module, passes, Context())
+    for nest in (op for op in module.walk() if isinstance(op, GenericOp)):
+        nest.attributes["lamina.rows"] = DenseArrayBase.from_list(i64, [0])
+    for name in ("choose-schedule", "parallelize", step):
+        run_pipeline(module, [name], Context())
+        agree(run_module(module, [x]), wanted)
+    assert any(len(op.monoids) for op in module.walk() if isinstance(op, GenericOp))
 
 
 def monoid_of(text: str) -> GenericOp:
