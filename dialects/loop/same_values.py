@@ -48,6 +48,12 @@ def is_reduced_by(
     return _is_same(nest, value, other, other.yielded[number], moved)
 
 
+def is_same_value(nest: GenericOp, value: SSAValue, other: GenericOp, its: SSAValue) -> bool:
+    """Whether the bodies of two nests over one domain compute the same at each point."""
+    dims = [Linear.dim(d) for d in range(len(nest.extents))]
+    return nest.extents == other.extents and _is_same(nest, value, other, its, dims)
+
+
 def _is_same(
     nest: GenericOp, value: SSAValue, other: GenericOp, its: SSAValue, moved: Sequence[Linear]
 ) -> bool:
@@ -92,4 +98,4 @@ def _without(form: Linear, wide: set[int]) -> Linear:
     return Linear(tuple(t for t in form.terms if t[0] in wide), form.constant)
 
 
-__all__ = ["is_reduced_by", "is_same_along"]
+__all__ = ["is_reduced_by", "is_same_along", "is_same_value"]

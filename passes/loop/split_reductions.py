@@ -28,6 +28,7 @@ from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import join_body, kept_monoids
 from lamina.passes.fusion.fusion_rules import initial_rows
+from lamina.passes.loop.join_softmaxes import join_softmax
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import replace_positions
 
@@ -67,6 +68,9 @@ class SplitReductionsPass(ModulePass):
                 for nest in list(function.body.block.ops):
                     if isinstance(nest, GenericOp):
                         _split(nest, self.parts)
+                for nest in list(function.body.block.ops):
+                    if isinstance(nest, GenericOp) and nest.combiner_names == ("add",):
+                        join_softmax(nest)
 
 
 def _split(op: GenericOp, parts: int) -> None:

@@ -159,3 +159,48 @@ func.func @columns_of_rows(%x: tensor<64x512x256xf32>) -> tensor<64x256xf32> {
 // CHECK: loop.generic (d0, d1, d2) in [64, 512, 256]
 // CHECK-NEXT: ^bb0
 // CHECK-NOT: loop.generic
+
+// -----
+
+// Exponentials are taken below the maximum of their part, and joined with it by one region.
+func.func @log_sum_exp(%x: tensor<65536xf32>) -> (tensor<f32>, tensor<f32>) {
+  %m = loop.generic (i) in [65536] reads(%x[i] : tensor<65536xf32>) writes([] max : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (i) in [65536] reads(%x[i] : tensor<65536xf32>, %m[] : tensor<f32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32, %q: f32):
+    %d = arith.subf %p, %q : f32
+    %e = math.exp %d : f32
+    loop.yield %e : f32
+  }
+  func.return %m, %s : tensor<f32>, tensor<f32>
+}
+// CHECK-LABEL: func.func @log_sum_exp
+// CHECK: %[[M:.*]] = loop.generic (d0, d1) in [1024, 64] {{.*}} writes([d1] max : tensor<64xf32>)
+// CHECK: %[[ALL:.*]] = loop.generic (d0) in [64] reads(%[[M]][d0] : tensor<64xf32>) writes([] max : tensor<f32>)
+// CHECK: %[[BELOW:.*]] = loop.generic (d0) in [64] reads(%[[M]][d0] : tensor<64xf32>) writes([d0] store : tensor<64xf32>)
+// CHECK: %[[S:.*]] = loop.generic (d0, d1) in [1024, 64] reads(%{{.*}}, %[[BELOW]][d1] : tensor<64xf32>) writes([d1] add : tensor<64xf32>)
+// CHECK: loop.generic (d0) in [64] reads(%[[M]][d0] : tensor<64xf32>, %[[S]][d0] : tensor<64xf32>) writes([] combine : tensor<f32>, [] combine : tensor<f32>)
+// CHECK: } combine(0xff800000 : f32, 0.000000e+00 : f32) {
+// CHECK: arith.maximumf
+// CHECK-COUNT-2: math.exp
+
+// -----
+
+// Below another tensor's maximum they stay as they are.
+func.func @below_another(%x: tensor<65536xf32>, %y: tensor<65536xf32>) -> tensor<f32> {
+  %m = loop.generic (i) in [65536] reads(%y[i] : tensor<65536xf32>) writes([] max : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (i) in [65536] reads(%x[i] : tensor<65536xf32>, %m[] : tensor<f32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32, %q: f32):
+    %d = arith.subf %p, %q : f32
+    %e = math.exp %d : f32
+    loop.yield %e : f32
+  }
+  func.return %s : tensor<f32>
+}
+// CHECK-LABEL: func.func @below_another
+// CHECK-NOT: combine
