@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from lamina.dialects.errors import ArgumentError
+from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.frontends.torch_seeds import TORCH_SEEDS
@@ -47,6 +48,8 @@ class DynamoCall:
             (program, graph.inputs, graph.bound) if frozen else _pass_unprepared(graph, program)
         )
         self._frozen, self._reading = frozen, reading
+        # Modules that share the graph are bound when they are first called.
+        self._bind = kept_scopes(self._bind_here)
         self._drawn = drawn_state(program, TORCH_SEEDS)
         self.weights: WeightPreparations | None = None
         if self._bound:
@@ -111,7 +114,7 @@ class DynamoCall:
 
         return call
 
-    def _bind(
+    def _bind_here(
         self,
         program: Program,
         inputs: Sequence[int],

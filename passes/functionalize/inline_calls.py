@@ -23,7 +23,7 @@ from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.regions.outline_regions import REGION
 
 _STAY = (KERNEL, REGION)
-MOST_OPS = 1_000_000
+MOST_OPS = 200_000
 """Ops of one entry with all that it calls: functions that call others twice grow fast."""
 
 

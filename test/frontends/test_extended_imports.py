@@ -10,7 +10,7 @@ import torch
 from xdsl.ir import Attribute, Operation
 
 import lamina
-from lamina.dialects import aten
+from lamina.dialects import aten, prims
 
 
 @torch.library.custom_op("lamina_test_imports::scaled", mutates_args=())
@@ -107,3 +107,29 @@ def test_an_importer_may_refuse_with_the_line_of_the_program() -> None:
     with mine, pytest.raises(lamina.UnsupportedError, match="not this one") as caught:
         lamina.compile(exported)
     assert "test_extended_imports.py" in str(caught.value)
+
+
+def test_a_kernel_is_found_where_another_module_is_bound_later() -> None:
+    mine = lamina.extend("m")
+    mine.extern_kernel("mine.scaled")(lambda x: x * 3)
+
+    @mine.imports("lamina_test_imports")
+    def call(name: str, arguments: dict[str, Any], types: Sequence[Attribute]) -> Operation:
+        return prims.op("extern")([arguments["x"]], "mine.scaled", "{}", result_types=types)
+
+    class Weighted(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(64, 64)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return scaled(self.linear(x), 3.0)
+
+    x = torch.randn(8, 64)
+    torch._dynamo.reset()
+    fast = torch.compile(lambda module, x: module(x), backend="lamina")
+    one, other = Weighted(), Weighted()
+    with torch.no_grad():
+        with mine:
+            torch.testing.assert_close(fast(one, x), one(x))
+        torch.testing.assert_close(fast(other, x), other(x))
