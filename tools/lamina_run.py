@@ -36,6 +36,9 @@ _TOLERANCES: dict[str, tuple[float, float]] = {
     "complex<f64>": (1e-10, 1e-8),
 }
 """Absolute and relative tolerance of `--check` for each element type; integers must be equal."""
+_UNITS = 8
+"""A sum that cancels is off by units in the last place of its terms: so many of the result's
+largest element are tolerated, too."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -257,12 +260,22 @@ def largest_difference(
                 f"{theirs.shape}"
             )
         absolute, relative = _TOLERANCES.get(slot.dtype, (0.0, 0.0))
+        absolute = max(absolute, _units_of_largest(theirs))
         fits = np.isclose(ours, theirs, rtol=relative, atol=absolute, equal_nan=True)
         if not fits.all():
             raise InputError(f"check failed: {slot.name} {_difference(ours, theirs, ~fits)}")
         if ours.size:
             worst = max(worst, float(np.nanmax(np.abs(_wide(ours) - _wide(theirs)))))
     return worst
+
+
+def _units_of_largest(wanted: np.ndarray) -> float:
+    """`_UNITS` in the last place of the largest finite element of f32, f64 or complex; else 0."""
+    if wanted.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+        return 0.0
+    sizes = np.abs(wanted)
+    largest = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+    return _UNITS * float(np.finfo(wanted.dtype).eps) * largest
 
 
 def _difference(ours: np.ndarray, theirs: np.ndarray, wrong: np.ndarray) -> str:
