@@ -176,7 +176,10 @@ def test_bad_command_lines(
         ("func.func @main(", ":1:17: error:"),
         ("func.func @other() { func.return }", "there is no function @main to run"),
         ("\0\1\2", "binary data (a zero byte)"),
-        ("func.func @main(%x: vector<4xf32>) { func.return }", "'arg0': a program's arguments and results"),
+        (
+            "func.func @main(%x: vector<4xf32>) { func.return }",
+            "'arg0': a program's arguments and results",
+        ),
         (
             "func.func @main(%x: tensor<?xf32>) { func.return }",
             "'arg0': tensor<?xf32> has dynamic dimensions",
