@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.passes.contracts.entry_attributes import results_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.regions.outline_regions import REGION
@@ -75,7 +76,14 @@ def inlined_functions(module: ModuleOp) -> dict[str, func.FuncOp]:
         if isinstance(op, func.FuncOp)
         and op.body.blocks
         and not any(name in op.attributes for name in _STAY)
+        and not _is_setup(op)
     }
+
+
+def _is_setup(function: func.FuncOp) -> bool:
+    """Whether a function prepares constants of `@main`, of which it is a part."""
+    made = results_of(function)
+    return function.sym_name.data == "setup" and any(one.kind == "prepared" for one in made)
 
 
 def _callees(function: Operation, functions: Mapping[str, func.FuncOp]) -> list[str]:

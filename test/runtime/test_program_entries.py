@@ -141,3 +141,31 @@ def test_lamina_run_runs_an_entry(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "equal to the aten interpreter" in capsys.readouterr().out
     assert lamina_run([str(file), "--entry", "sum"]) == 1
     assert capsys.readouterr().err == "no public function is called @sum; there are main, twice\n"
+
+
+def test_what_prepares_constants_is_no_entry() -> None:
+    text = """
+    func.func @setup(%w: tensor<4xf32> {lamina.name = "w", lamina.kind = "parameter"})
+        -> (tensor<4xf32> {lamina.name = "p", lamina.kind = "prepared"}) {
+      %0 = loop.generic (d0) in [4] reads(%w[d0] : tensor<4xf32>)
+        writes([d0] store : tensor<4xf32>) {
+      ^bb0(%a: f32):
+        %1 = arith.addf %a, %a : f32
+        loop.yield %1 : f32
+      }
+      func.return %0 : tensor<4xf32>
+    }
+    func.func @main(%p: tensor<4xf32> {lamina.name = "p", lamina.kind = "prepared"},
+                    %x: tensor<4xf32> {lamina.name = "x", lamina.kind = "input"})
+        -> tensor<4xf32> {
+      %0 = loop.generic (d0) in [4] reads(%p[d0] : tensor<4xf32>, %x[d0] : tensor<4xf32>)
+        writes([d0] store : tensor<4xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %1 = arith.addf %a, %b : f32
+        loop.yield %1 : f32
+      }
+      func.return %0 : tensor<4xf32>
+    }"""
+    compiled = lamina.compile(text, constants={"w": X})
+    assert list(compiled.entries) == ["main"]
+    np.testing.assert_array_equal(compiled(X), 3 * X)
