@@ -145,7 +145,8 @@ def test_lamina_run_runs_an_entry(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_what_prepares_constants_is_no_entry() -> None:
     text = """
-    func.func @setup(%w: tensor<4xf32> {lamina.name = "w", lamina.kind = "parameter"})
+    func.func @setup(%w: tensor<4xf32> {lamina.name = "w", lamina.kind = "parameter",
+                                        lamina.value = dense<[0.0, 1.0, 2.0, 3.0]> : tensor<4xf32>})
         -> (tensor<4xf32> {lamina.name = "p", lamina.kind = "prepared"}) {
       %0 = loop.generic (d0) in [4] reads(%w[d0] : tensor<4xf32>)
         writes([d0] store : tensor<4xf32>) {
@@ -166,6 +167,6 @@ def test_what_prepares_constants_is_no_entry() -> None:
       }
       func.return %0 : tensor<4xf32>
     }"""
-    compiled = lamina.compile(text, constants={"w": X})
+    compiled = lamina.compile(text)
     assert list(compiled.entries) == ["main"]
     np.testing.assert_array_equal(compiled(X), 3 * X)
