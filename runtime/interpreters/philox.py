@@ -116,7 +116,7 @@ def run_normal(a: Call) -> Array:
 
 
 def _draw_for(a: Call, distribution: str) -> Array:
-    return draw(a.shape, distribution, a.storage_dtype.name)
+    return draw(a["shape"], distribution, a.storage_dtype.name)
 
 
 def draw(shape: Sequence[int], distribution: str, dtype: str) -> Array:
