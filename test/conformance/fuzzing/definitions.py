@@ -1,8 +1,8 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms and products it counts only where eager mode's result or the definition's is infinite or no
-number:
+norms, products and `gelu` it counts only where eager mode's result or the definition's is infinite
+or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
   zero is not a number. Kernels of eager mode that copy the border have that, those that clip the
@@ -16,7 +16,8 @@ number:
 - sums of complex numbers: eager mode multiplies by a complex 1, and an infinite part leaves the
   other one no number.
 - `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
-- `gelu`: kernels of eager mode for long rows have no number for infinity.
+- `gelu`: kernels of eager mode for long rows have no number for infinity, and where 1 + tanh is
+  0 for all digits that it has, zero for what is a small negative number.
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
@@ -51,7 +52,7 @@ def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, v
     meant = define(given, first, variant)
     if meant is None:
         return None
-    if define not in (_norm, _product):
+    if define not in (_gelu, _norm, _product):
         odd = ~(_is_finite(meant) & _is_finite(first))
         meant = torch.where(odd, meant, first)
     return (meant, *made[1:]) if isinstance(made, tuple | list) else meant
@@ -219,7 +220,19 @@ def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | N
 
 
 def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
-    return torch.nn.functional.gelu(a["self"].double(), approximate=a["approximate"]).to(made.dtype)
+    """x times the share of a distribution below x, in a form that keeps the digits of its tail.
+
+    With an odd variant, of half the elements: a tail may begin anywhere.
+    """
+    x = a["self"].double()
+    if a["approximate"] == "tanh":
+        below = torch.sigmoid(2 * (2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))
+    else:
+        below = torch.erfc(-x / 2**0.5) / 2
+    zero = torch.zeros((), dtype=torch.float64)
+    meant = torch.where(below == 0, torch.copysign(zero, x), x * below).to(made.dtype)
+    half = torch.rand(x.shape) < 0.5  # another half in each run
+    return torch.where(half, made, meant) if variant % 2 else meant
 
 
 def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
