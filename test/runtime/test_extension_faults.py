@@ -106,7 +106,7 @@ def test_a_rule_at_fault_is_named_and_may_refuse() -> None:
 
 def test_names_are_checked_where_they_are_said() -> None:
     mine = twice()
-    line = r"extension 'm' \(.*test_extension.py:\d+\): "
+    line = r"extension 'm' \(.*test_extension_faults.py:\d+\): "
     for wrong, said in (
         (lambda: mine.lowers("m.twice", to="prims")(lower), "registered twice"),
         (lambda: mine.ops("m::twice(Tensor self) -> Tensor"), "registered twice"),
