@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
-from lamina.dialects.extension_tables import Entry, extended
+from lamina.dialects.extension_entries import Entry
+from lamina.dialects.extension_tables import extended
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.extension_tables import Entry
+from lamina.dialects.extension_entries import Entry
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location

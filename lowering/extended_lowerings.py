@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
-from lamina.dialects.extension_tables import Entry
+from lamina.dialects.extension_entries import Entry
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.contracts.contracts import stands_at

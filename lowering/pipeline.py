@@ -14,7 +14,8 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.extension_tables import Entry, extended_names
+from lamina.dialects.extension_entries import Entry
+from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
 from lamina.dialects.source import nearest
 from lamina.passes.contracts.pass_states import verify_state

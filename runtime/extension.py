@@ -28,7 +28,15 @@ from xdsl.passes import ModulePass
 from lamina.codegen.target import Target
 from lamina.dialects import extension_tables as tables
 from lamina.dialects.errors import InputError
-from lamina.dialects.extension_tables import EDGES, OWN_DIALECTS, Entries, Entry, Table
+from lamina.dialects.extension_entries import (
+    EDGES,
+    OWN_DIALECTS,
+    SCHEMA_DIALECTS,
+    Entries,
+    Entry,
+    Table,
+    caller,
+)
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.tables import schema_of, table_rows
 
@@ -37,7 +45,6 @@ T = TypeVar("T")
 
 Decorator = Callable[[F], F]
 
-_SCHEMA_DIALECTS = ("aten", "core_aten", "prims")
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
@@ -69,7 +76,7 @@ class Extension(Entries):
         targets: Mapping[str, Target] | None = None,
         override: bool = False,
     ) -> None:
-        super().__init__(str(name), version, tables.caller())
+        super().__init__(str(name), version, caller())
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(f"lamina.extend({name!r}): a name is letters, digits, '.', '-', '_'")
         for dialect in dialects:
@@ -90,7 +97,7 @@ class Extension(Entries):
             raise self._error(f"the {table} '{name}' is no {kind.__name__}")
 
     def _error(self, said: str) -> InputError:
-        return Entry(None, self.name, tables.caller()).error(said)
+        return Entry(None, self.name, caller()).error(said)
 
     def __repr__(self) -> str:
         return f"<extension '{self.name}' of {self.place}, {len(self.entries)} entries>"
@@ -117,7 +124,7 @@ class Extension(Entries):
         except (ValueError, AttributeError, KeyError, IndexError) as error:
             raise self._error(f"{error}; one is 'name::op(Tensor self) -> Tensor'") from None
         dialect = schema.namespace
-        if dialect in OWN_DIALECTS and dialect not in _SCHEMA_DIALECTS:
+        if dialect in OWN_DIALECTS and dialect not in SCHEMA_DIALECTS:
             raise self._error(f"ops of {dialect} are no functions of tensors, '{text}'")
         if schema.mutates or schema.aliases:
             raise self._error(f"'{text}' writes or views; ops of extensions are functions")
@@ -307,7 +314,7 @@ def _giving(value: T) -> Callable[[], T]:
 def _next_layer(name: str) -> tuple[str, str | None]:
     """The dialect of an op, and the layer to which Lamina lowers it."""
     dialect = str(name).partition(".")[0]
-    below: dict[str, str] = dict(zip(_SCHEMA_DIALECTS, EDGES, strict=True))
+    below: dict[str, str] = dict(zip(SCHEMA_DIALECTS, EDGES, strict=True))
     return dialect, below.get(dialect)
 
 
@@ -315,26 +322,5 @@ def _below(own: str, to: str) -> bool:
     return list(EDGES).index(to) < list(EDGES).index(own)
 
 
-def extend(
-    name: str,
-    *,
-    version: str | None = None,
-    dialects: Iterable[Dialect] = (),
-    passes: Iterable[type[ModulePass]] = (),
-    targets: Mapping[str, Target] | None = None,
-    override: bool = False,
-) -> Extension:
-    """An extension of the compiler, to be filled and then used as a context manager.
-
-        cubes = lamina.extend("cubes")
-
-    See `lamina.Extension` for what it takes, and docs/embedding.md for examples that run.
-    """
-    return Extension(
-        name,
-        version=version,
-        dialects=dialects,
-        passes=passes,
-        targets=targets,
-        override=override,
-    )
+extend = Extension
+"""An extension, to be filled and then used: `cubes = lamina.extend("cubes")`."""

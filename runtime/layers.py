@@ -9,7 +9,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.dialects.extension_tables import EDGES, extended
+from lamina.dialects.extension_entries import EDGES
+from lamina.dialects.extension_tables import extended
 from lamina.dialects.forks import forks_wait
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module

@@ -7,11 +7,10 @@ from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.context import load_dialect
-from lamina.dialects.extension_tables import BY_OP, Entry, Table, known_dialects
+from lamina.dialects.extension_entries import BY_OP, SCHEMA_DIALECTS, Entry, Table
+from lamina.dialects.extension_tables import known_dialects
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.passes.registry import PASSES
-
-_SCHEMA_DIALECTS = ("aten", "core_aten", "prims")
 
 
 def owner_of(table: Table, name: str, entry: Entry) -> str | None:
@@ -28,7 +27,7 @@ def _dialect(name: str, _: Entry) -> str | None:
 
 def _op(name: str, entry: Entry) -> str | None:
     dialect, _, rest = name.partition(".")
-    if dialect not in _SCHEMA_DIALECTS:
+    if dialect not in SCHEMA_DIALECTS:
         return None
     table: Any = load_dialect(dialect)
     assert isinstance(table, TableDialect)
@@ -48,7 +47,7 @@ def _rule(name: str, entry: Entry) -> str | None:
 
 def _lowering(name: str, entry: Entry) -> str | None:
     dialect, _, rest = name.partition(".")
-    if dialect not in _SCHEMA_DIALECTS:
+    if dialect not in SCHEMA_DIALECTS:
         return None
     if dialect == "aten":
         from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS as CONVERSION

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.dialects.extension_tables import place_in
+from lamina.dialects.extension_entries import place_in
 
 if TYPE_CHECKING:
     from lamina.runtime.extension import Extension

@@ -14,7 +14,8 @@ from lamina.codegen.target import Target
 from lamina.codegen.vector_math.builder import Shared, Value
 from lamina.codegen.vector_math.special_builder import SpecialBuilder, call
 from lamina.dialects.elementwise import ROWS
-from lamina.dialects.extension_tables import Entry, extended
+from lamina.dialects.extension_entries import Entry
+from lamina.dialects.extension_tables import extended
 
 if TYPE_CHECKING:
     from lamina.codegen.llvm_emitter.writer import ModuleWriter

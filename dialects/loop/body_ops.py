@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -47,6 +47,13 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
         Operation.__init__(self, operands=values)
+
+
+def yielded_by(block: Block) -> tuple[SSAValue, ...]:
+    """The values of the `loop.yield` that a block ends in."""
+    terminator = block.last_op
+    assert isinstance(terminator, YieldOp)
+    return tuple(terminator.values)
 
 
 @irdl_op_definition

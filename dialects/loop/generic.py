@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import YieldOp, element_type
+from lamina.dialects.loop.body_ops import element_type, yielded_by
 from lamina.dialects.loop.body_verifier import verify_body
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.monoid import (
@@ -195,9 +195,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
-        terminator = self.block.last_op
-        assert isinstance(terminator, YieldOp)
-        return tuple(terminator.values)
+        return yielded_by(self.block)
 
     @property
     def written_types(self) -> tuple[Attribute, ...]:

@@ -34,7 +34,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import YieldOp
+from lamina.dialects.loop.body_ops import YieldOp, yielded_by
 from lamina.dialects.loop.special import SpecialOp
 
 COMBINE = "combine"
@@ -56,9 +56,7 @@ class Monoid:
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
         """The values of the combined tuple."""
-        terminator = self.block.last_op
-        assert isinstance(terminator, YieldOp)
-        return tuple(terminator.values)
+        return yielded_by(self.block)
 
     @property
     def ops(self) -> list[Operation]:

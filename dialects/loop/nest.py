@@ -32,7 +32,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import YieldOp, element_type
+from lamina.dialects.loop.body_ops import YieldOp, element_type, yielded_by
 from lamina.dialects.loop.index_maps import verify_map
 from lamina.dialects.loop.segments import array64, index_maps
 from lamina.dialects.loop.syntax import parse_map, print_map
@@ -73,9 +73,7 @@ class OrderedNest(IRDLOperation, ABC):
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
         """What the body gives at each point."""
-        terminator = self.block.last_op
-        assert isinstance(terminator, YieldOp)
-        return tuple(terminator.values)
+        return yielded_by(self.block)
 
     @abstractmethod
     def into_memory(self, outs: Sequence[SSAValue], body: Region) -> OrderedNest:

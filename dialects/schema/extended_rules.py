@@ -7,7 +7,8 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-from lamina.dialects.extension_tables import Entry, extended
+from lamina.dialects.extension_entries import Entry
+from lamina.dialects.extension_tables import extended
 
 
 def extended_rule(name: str) -> Entry | None:

@@ -18,7 +18,7 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from lamina.dialects.extension_tables import OWN_DIALECTS
+from lamina.dialects.extension_entries import OWN_DIALECTS
 from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError

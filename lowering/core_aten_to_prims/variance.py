@@ -20,13 +20,7 @@ from xdsl.ir import SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
 from lamina.lowering.tensor_types import element_of, is_complex, shape_of
-
-PIECE = 1 << 15
-"""Elements that a second-level cache holds beside other things."""
-LEAST_ROWS = 32
-"""Rows of a piece: shorter ones do not pay for what each hands on."""
-MOST_ROWS = 512
-"""Rows of a piece of narrow columns, which are added one after the other: errors grow with them."""
+from lamina.passes.cost.kernel_model import CACHED_ELEMENTS, LEAST_PIECE_ROWS, MOST_PIECE_ROWS
 
 
 def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -92,12 +86,12 @@ def _pieces(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue | Non
     if prod(shape[: dims[0]]) > 1 and prod(shape[dims[-1] + 1 :]) > 1:
         return None  # their pieces would be joined row by row, in one kernel of those in front
     count, columns = prod(shape[dim] for dim in dims), shape[dims[-1] + 1 :]
-    most = PIECE // max(1, prod(columns))
+    most = CACHED_ELEMENTS // max(1, prod(columns))
     if prod(columns) > 1:
-        most = min(most, MOST_ROWS)
-    if count * prod(columns) < 4 * PIECE or most < LEAST_ROWS:
+        most = min(most, MOST_PIECE_ROWS)
+    if count * prod(columns) < 4 * CACHED_ELEMENTS or most < LEAST_PIECE_ROWS:
         return None
     piece = max(d for d in range(1, most + 1) if count % d == 0)
-    if piece < max(LEAST_ROWS, most // 8):
+    if piece < max(LEAST_PIECE_ROWS, most // 8):
         return None
     return b.reshape(x, [*shape[: dims[0]], count // piece, piece, *columns])

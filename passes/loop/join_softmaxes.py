@@ -21,6 +21,7 @@ from lamina.dialects.loop.access import is_copy
 from lamina.dialects.loop.monoid import COMBINE, Monoid, join_body
 from lamina.dialects.loop.same_values import is_same_value
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.passes.loop.body_folding import constant_of
 from lamina.passes.loop.loop_rewriting import rebuild
 
 OEQ = "oeq"
@@ -142,10 +143,8 @@ def _is_finite_or_zero(nest: GenericOp) -> bool:
 
 
 def _is_number(value: SSAValue, number: float) -> bool:
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, FloatAttr):
-        return False
-    return owner.value.value.data == number
+    found = constant_of(value)
+    return isinstance(found, FloatAttr) and found.value.data == number
 
 
 def _element(nest: GenericOp) -> Attribute:

@@ -17,6 +17,7 @@ from lamina.passes.cost.kernel_model import (
     PACKED_TASK_ROWS,
     PACKED_TERMS,
     PRODUCT_ROWS,
+    TERMS_AHEAD,
     THREADS,
     TURNED_TERMS,
 )
@@ -76,9 +77,6 @@ so, and 512x768x3072 a twentieth more."""
 SUM_BLOCK = 256
 """Terms of a block: 16 KiB of a panel, and as much of two tiles of rows. 512x768x3072 takes 0.85 of
 the time so, of 384 terms 0.93, of 128 as long as in one."""
-TERMS_AHEAD = 16
-"""Terms ahead of those that are packed beside a product that are fetched: 512x768x3072 takes 0.91
-of the time of none, with 8 and 32 terms 0.93."""
 LEAST_BLOCKED_ROWS = 64
 """Rows that share what is read of a panel, at least: two pairs of tiles."""
 WAY_BYTES = 2048

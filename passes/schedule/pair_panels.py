@@ -14,13 +14,11 @@ from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.prefetch import INTO_L1
 from lamina.passes.schedule.stages import Stage
 
 PANEL_TILES = TILE_PANEL // TILE_COLUMNS
 """Tiles of a panel."""
-
-INTO_L1 = 3
-"""Locality of `loop.prefetch`: what is fetched is packed a few steps later."""
 
 PAIR_ROW = 2 * TILE_COLUMNS
 """Elements of a row of a tile packed in pairs."""

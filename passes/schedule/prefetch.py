@@ -29,6 +29,8 @@ from lamina.passes.schedule.stages import Access, Stage
 
 LINE_BYTES = 64
 """What one fetch brings, on x86-64 and AArch64."""
+INTO_L1 = 3
+"""Locality of `loop.prefetch`, of what is read a few steps later."""
 INTO_L2 = 2
 """Locality of `loop.prefetch`: in the first level, rows to come would displace the one at hand."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -175,10 +175,7 @@ class Nudging(TorchDispatchMode):
         if self._defines:
             meant = defined(func, args, kwargs, made, self._variant)
             made = made if meant is None else meant
-        for value, declared in zip(_listed(made), func._schema.returns, strict=False):
-            alias = declared.alias_info
-            if not isinstance(value, torch.Tensor) or not (alias is None or alias.is_write):
-                continue
+        for value in _computed(func, made):
             if not is_exact:
                 self._nudge(value, _units(name, args, value) if self._together else 1)
             if name in _SIGNLESS:
@@ -213,8 +210,13 @@ class Nudging(TorchDispatchMode):
         value.copy_(torch.where(turns, -value, value))
 
 
-def _listed(made: Any) -> Sequence[Any]:
-    return made if isinstance(made, tuple | list) else (made,)
+def _computed(func: Any, made: Any) -> Iterator[torch.Tensor]:
+    """The results of an op that it has computed or written: no views."""
+    listed = made if isinstance(made, tuple | list) else (made,)
+    for value, declared in zip(listed, func._schema.returns, strict=False):
+        alias = declared.alias_info
+        if isinstance(value, torch.Tensor) and (alias is None or alias.is_write):
+            yield value
 
 
 def _units(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
@@ -288,9 +290,8 @@ class Rounding(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         made = func(*args, **(kwargs or {}))
-        for value, declared in zip(_listed(made), func._schema.returns, strict=False):
-            if not isinstance(value, torch.Tensor) or declared.alias_info is not None:
-                continue
-            if value.dtype in FLOATS and torch.rand((), generator=self._random) < 0.5:
+        for value in _computed(func, made):
+            turns = bool(torch.rand((), generator=self._random) < 0.5)
+            if turns and value.dtype in FLOATS and 0 not in value.stride():
                 value.copy_(value.to(self._narrow))
         return made
