@@ -29,8 +29,9 @@ from torch.testing._comparison import default_tolerances
 DRAWS = 24
 """Runs beside eager mode's: a comparison that the last bit decides goes either way in some."""
 
-DRAWS_BY_DEFINITION = 24
-"""More of them, in which ops are what `definitions` says where kernels of eager mode differ."""
+DRAWS_BY_DEFINITION = 96
+"""More of them, in which ops are what `definitions` says where kernels of eager mode differ: some
+for half the elements, and each pair of elements is to be seen in each of its four ways."""
 
 DRAWS_WIDER = 8
 """More of them in each wider precision: a sum that cancels has either sign there, too."""
