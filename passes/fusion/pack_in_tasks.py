@@ -136,7 +136,12 @@ def _unpacked(shape: Contraction, nest: GenericOp) -> Forms | None:
 
 
 def _is_inside(shape: Contraction, nest: GenericOp, forms: Forms) -> bool:
-    """Whether the product itself reads no padding, and runs of neighbours."""
+    """Whether the product itself reads no padding, and runs of neighbours.
+
+    What is the same in all columns, or in all terms, leaves no operand of a product.
+    """
+    if not {shape.inner_column, shape.summed[0]} <= {d for form in forms for d, _ in form.terms}:
+        return False
     extents, source = shape.op.extents, nest.inputs[0]
     pad = nest.pad_values[0]
     if pad is not None and not (isinstance(pad, FloatAttr) and pad.value.data == 0):

@@ -246,7 +246,9 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     read_dims = {dim for index_map in op.read_maps for dim in index_map.used_dims()}
     kept = op.write_maps[0].used_dims()
     target = "".join(names[d] for d in sorted(kept & read_dims))
-    made = np.einsum(f"{spec[0]},{spec[1]}->{target}", *operands, optimize=True)
+    # BLAS takes one element for a factor, and leaves zeros out: 0 times what is no number is 0.
+    optimize = all(operand.size != 1 for operand in operands)
+    made = np.einsum(f"{spec[0]},{spec[1]}->{target}", *operands, optimize=optimize)
     # What no operand varies along is the same everywhere, and summed as often as it is there.
     made = made * prod(e for d, e in enumerate(extents) if d not in kept | read_dims)
     full = made.reshape([e if d in kept & read_dims else 1 for d, e in enumerate(extents)])

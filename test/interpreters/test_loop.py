@@ -264,3 +264,17 @@ def test_products_over_dimensions_that_no_operand_reads() -> None:
         product,
     )
     np.testing.assert_array_equal(run(kept, b, w)[0], np.tile(b @ w[:3], (4, 1)))
+
+
+def test_products_with_one_element_multiply_zeros() -> None:
+    text = nest(
+        "%x: tensor<1x1xf32>, %y: tensor<1x3xf32>",
+        "(m, n, k) in [1, 3, 1] reads(%x[m, k] : tensor<1x1xf32>, %y[k, n] : tensor<1x3xf32>)"
+        " writes([m, n] add : tensor<1x3xf32>)",
+        "tensor<1x3xf32>",
+        "^bb0(%p: f32, %q: f32): %v = arith.mulf %p, %q : f32 loop.yield %v : f32",
+    )
+    y = np.array([[np.nan, np.inf, 1]], np.float32)
+    np.testing.assert_array_equal(
+        run(text, np.zeros((1, 1), np.float32), y)[0], [[np.nan, np.nan, 0]]
+    )

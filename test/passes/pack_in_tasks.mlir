@@ -114,3 +114,30 @@ func.func @whole_rows(%x: tensor<400x64xf32>, %y: tensor<64x96xf32>) -> tensor<4
 // CHECK-LABEL: @whole_rows
 // CHECK:         "pack"
 // CHECK-NOT:     lamina.task_packed
+
+// -----
+
+// Columns that are all the same, or terms that are: what reads those as they stand is no product.
+func.func @expanded(%x: tensor<6x24xf32>, %column: tensor<24xf32>, %row: tensor<64xf32>) -> (tensor<6x64xf32>, tensor<6x64xf32>) {
+  %y = loop.generic (i, j) in [24, 64] reads(%column[i] : tensor<24xf32>) writes([i, j] store : tensor<24x64xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n, k) in [6, 64, 24] reads(%x[m, k] : tensor<6x24xf32>, %y[k, n] : tensor<24x64xf32>) writes([m, n] add : tensor<6x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %z = loop.generic (i, j) in [24, 64] reads(%row[j] : tensor<64xf32>) writes([i, j] store : tensor<24x64xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  %s = loop.generic (m, n, k) in [6, 64, 24] reads(%x[m, k] : tensor<6x24xf32>, %z[k, n] : tensor<24x64xf32>) writes([m, n] add : tensor<6x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r, %s : tensor<6x64xf32>, tensor<6x64xf32>
+}
+// CHECK-LABEL: @expanded
+// CHECK-NOT:     lamina.task_packed

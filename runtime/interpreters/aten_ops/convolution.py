@@ -52,7 +52,10 @@ def correlate(
         np.split(view, groups, axis=1), np.split(weight, groups, axis=0), strict=True
     ):
         inner = [1, *range(2 + dims, 2 + 2 * dims)]
-        piece = np.tensordot(part, kernel, axes=(inner, list(range(1, kernel.ndim))))
+        if 1 in (part.size, kernel.size):  # BLAS leaves zeros out, whatever they are multiplied by
+            piece = (part * kernel[0]).sum(tuple(inner))[..., None]
+        else:
+            piece = np.tensordot(part, kernel, axes=(inner, list(range(1, kernel.ndim))))
         pieces.append(np.moveaxis(piece, -1, 1))
     return np.concatenate(pieces, axis=1)
 
