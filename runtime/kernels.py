@@ -15,6 +15,7 @@ from lamina.dialects.loop import ExternOp
 from lamina.dialects.loop.access import shape_of
 from lamina.passes.cost.fusion_cost import type_bytes
 from lamina.passes.cost.kernel_costs import kernel_cost
+from lamina.passes.fusion.fusion_reasons import reason_texts
 from lamina.passes.regions.trip_counts import is_in_while, trip_count
 from lamina.runtime.extern_kernels.flops import extern_flops
 
@@ -44,7 +45,7 @@ class Kernel:
     bytes: int
     flops: int
     types: str
-    not_fused: str | None = None
+    not_fused: tuple[str, ...] = ()
     roofline_us: float = 0.0
     measured_us: float | None = None
     in_while: bool = False
@@ -70,7 +71,8 @@ class Kernels(Sequence[Kernel]):
     @classmethod
     def from_json(cls, data: Iterable[dict[str, Any]]) -> "Kernels":
         """The inverse of `to_json`."""
-        return cls(Kernel(**{**entry, "ops": tuple(entry["ops"])}) for entry in data)
+        lists = ("ops", "not_fused")
+        return cls(Kernel(**{**entry, **{n: tuple(entry[n]) for n in lists}}) for entry in data)
 
     def with_times(self, seconds: Mapping[str, float]) -> "Kernels":
         """The same kernels with measured times, given by kernel name."""
@@ -87,9 +89,7 @@ class Kernels(Sequence[Kernel]):
         """Why kernels were not joined with their neighbours, one line for each reason."""
         lines: list[str] = []
         for kernel in self._kernels:
-            for reason in (kernel.not_fused or "").split(";"):
-                if reason.strip():
-                    lines.append(f"{kernel.name}: {reason.strip()}")
+            lines += [f"{kernel.name}: {reason}" for reason in kernel.not_fused]
         return "\n".join(lines) or "every op that could be was fused"
 
     def schedules(self) -> str:
@@ -165,7 +165,6 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
         if isinstance(ops, ArrayAttr)
         else ()
     )
-    reasons = function.attributes.get("lamina.not_fused")
     cost = kernel_cost(function)
     return Kernel(
         name=function.sym_name.data,
@@ -174,7 +173,7 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
         bytes=cost.traffic,
         flops=cost.flops,
         types=_signature(function.function_type.inputs, function.function_type.outputs),
-        not_fused=reasons.data if isinstance(reasons, StringAttr) else None,
+        not_fused=reason_texts(function),
         roofline_us=1e6 * roofline.seconds(cost.traffic, cost.units),
     )
 

@@ -30,6 +30,7 @@ from lamina.dialects.loop.access import PAIRS, TASK_PACKED, flatten, forms_of, s
 from lamina.dialects.loop.bounds import BOUNDS, STREAM, BoundsAttr, StreamAttr
 from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.labels import LABEL, verify_label
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.pairs import is_same, verify_pairs
@@ -60,6 +61,8 @@ def summed_rows(nest: GenericOp) -> tuple[int, ...]:
 
 def verify_notes(op: GenericOp) -> None:
     """Raises VerifyException for a note that is not true of the nest."""
+    if LABEL in op.attributes:
+        verify_label(op)
     if ROWS in op.attributes:
         _verify_rows(op, op.attributes[ROWS])
     if PART in op.attributes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, YieldOp
+from lamina.dialects.loop.labels import set_names
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, index_map
 from lamina.lowering.scalar import NotDefinedError
 from lamina.lowering.tensor_types import element_of
@@ -32,7 +33,7 @@ def scatter(
     old = block.insert_arg(element_of(into), len(block.args))
     with_errors(b, block, lambda inner: _scattered(body, inner, block, old))
     op = ScatterOp(domain, [v for v, _ in reads], maps, into, Region(block))
-    op.attributes["lamina.op"] = StringAttr(b.anchor.name)
+    set_names(op, [b.anchor.name])
     b.insert(op)
     return op.res[0]
 
@@ -65,7 +66,7 @@ def scan(
     with_errors(b, block, made)
     types = [TensorType(element, list(domain)) for element in elements]
     op = ScanOp(domain, along, [v for v, _ in reads], maps, starts, types, Region(block))
-    op.attributes["lamina.op"] = StringAttr(b.anchor.name)
+    set_names(op, [b.anchor.name])
     b.insert(op)
     return list(op.res)
 
@@ -98,7 +99,7 @@ def segment_reduce(
     op = SegmentReduceOp(
         domain, offsets, inputs, maps, starts, types, Region(block), sources=sources
     )
-    op.attributes["lamina.op"] = StringAttr(b.anchor.name)
+    set_names(op, [b.anchor.name])
     b.insert(op)
     return list(op.res)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, StringAttr, f32, i1, i64
+from xdsl.dialects.builtin import IndexType, f32, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import SortOp
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
@@ -48,7 +49,7 @@ def _ordered(
     if is_half(element):
         source = b.pointwise([source], f32, lambda i, a: scalar.widen(i, a[0]))
     made = SortOp(_swapped(b, source, dim), descending=descending, taken=taken)
-    made.attributes["lamina.op"] = StringAttr(op.name)
+    set_names(made, [op.name])
     b.insert(made)
     values, places = (_swapped(b, v, dim) for v in made.res[:2])
     if is_half(element):

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     Signedness,
-    StringAttr,
     TensorType,
     i64,
 )
@@ -21,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.lowering.conversion import Builder, Conversion
@@ -128,7 +128,7 @@ class LoopBuilder(Builder):
             pads=pads,
             monoids=monoids,
         )
-        op.attributes["lamina.op"] = StringAttr(self.anchor.name)
+        set_names(op, [self.anchor.name])
         self.insert(op)
         return op
 

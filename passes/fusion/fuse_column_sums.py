@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_model import estimate_column_sums
@@ -32,7 +33,7 @@ from lamina.passes.fusion.column_plans import (
     lone_reduction,
     parts_of,
 )
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, op_label
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES, MIN_PARALLEL_ROWS, SERIAL_WORK, Refusal
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
@@ -123,7 +124,7 @@ class _Fusing:
             value = max(kernel.inputs, key=value_bytes)
             self.log.siblings(walk.nests[-1], nest, value, said)
             if not said.fuse:
-                names = f"{op_label(walk.nests[-1])} | {op_label(nest)}"
+                names = f"{label_of(walk.nests[-1])} | {label_of(nest)}"
                 cluster.refusals.append((walk.kernels[0], f"{names}: {said.reason}"))
                 continue
             assert isinstance(plan, ColumnPlan)

@@ -14,7 +14,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -23,12 +23,13 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
 from lamina.dialects.loop.contraction import PANEL, is_product
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide, own_names
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.fusion.nest_inlining import inline
 from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for, widened_pad
@@ -126,7 +127,7 @@ class Rule:
             self.names[new] = self.names.pop(op)
 
     def name_all(self) -> None:
-        """Writes the names into the `lamina.op` of the nests, joined by `+`."""
+        """Writes the names into the `lamina.op` of the nests."""
         for nest in self.names:
             self._name(nest)
         self.names.clear()
@@ -134,12 +135,12 @@ class Rule:
     def _names_of(self, nest: GenericOp) -> dict[int, str]:
         found = self.names.get(nest)
         if found is None:
-            found = self.names[nest] = {next(self.numbers): name for name in own_names(nest)}
+            found = self.names[nest] = {next(self.numbers): name for name in names_of(nest)}
         return found
 
     def _name(self, nest: GenericOp) -> None:
         if nest.parent is not None and (names := self.names.get(nest)):
-            nest.attributes["lamina.op"] = StringAttr("+".join(names.values()))
+            set_names(nest, list(names.values()))
 
 
 def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:

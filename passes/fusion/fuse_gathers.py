@@ -20,10 +20,11 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, merge_names
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
@@ -122,7 +123,7 @@ def _inline(
     op: GenericOp, number: int, producer: GenericOp, axes: dict[int, int], reads: list[Forms]
 ) -> GenericOp:
     count = len(op.inputs)
-    label = merge_names(producer, op)
+    names = [*names_of(producer), *names_of(op)]
     sources = list(op.sources)
     new = rebuild(op, sources=[*sources, *producer.inputs, *producer.sources])
     block = new.block
@@ -138,7 +139,7 @@ def _inline(
     kept = [v for i, v in enumerate(new.sources) if i != number]
     block.erase_arg(old_argument)
     final = rebuild(new, sources=kept)
-    final.attributes["lamina.op"] = label
+    set_names(final, names)
     erase_if_dead(producer)
     return final
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ComplexType, DenseArrayBase, ModuleOp, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import ComplexType, DenseArrayBase, ModuleOp, TensorType, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -32,6 +32,7 @@ from lamina.dialects.loop import (
     YieldOp,
     before_reshapes,
 )
+from lamina.dialects.loop.labels import label_of, set_names
 from lamina.dialects.loop.nest_attributes import ROWS
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
@@ -114,7 +115,7 @@ def _copy(value: SSAValue) -> list[Operation]:
     body.add_op(YieldOp([body.args[0]]))
     identity = AffineMap.identity(len(shape))
     op = GenericOp(shape, [value], [identity], [identity], ["store"], [value.type], Region(body))
-    op.attributes["lamina.op"] = StringAttr("copy")
+    set_names(op, ["copy"])
     return [op]
 
 
@@ -153,7 +154,7 @@ class _Grouping:
                 self._add(group, op, joined, producers)
                 group.refusals += refusals
                 return
-            said = f"{_name(group.ops[-1])} -> {_name(op)}: {joined.reason}"
+            said = f"{label_of(group.ops[-1])} -> {label_of(op)}: {joined.reason}"
             refusals.append((group.number, said))
         group = Group(len(self.groups), [op], {op: initial_rows(op)}, refusals=refusals)
         group.needs = self._closure(producers)
@@ -309,11 +310,6 @@ class _Grouping:
             body.add_op(op)
         body.add_op(ReturnOp(outputs))
         self.block.add_op(kernel)
-
-
-def _name(op: Operation) -> str:
-    attribute = op.attributes.get("lamina.op")
-    return attribute.data if isinstance(attribute, StringAttr) else op.name
 
 
 def row_extents(op: GenericOp) -> tuple[int, ...]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TextIO
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.fusion_model import estimate
@@ -43,7 +43,7 @@ class DecisionLog:
         flops = 0 if said.estimate is None else said.estimate.flops_added
         verdict = "fused" if said.fuse else "not fused"
         print(
-            f"{self.pass_name}: {op_label(producer)} -> {op_label(reader)}: "
+            f"{self.pass_name}: {label_of(producer)} -> {label_of(reader)}: "
             f"saves {saved} bytes, adds {flops} flops: {verdict}: {said.reason}",
             file=self.stream,
         )
@@ -55,7 +55,7 @@ class DecisionLog:
         saved = value_bytes(value) if said.estimate is None else said.estimate.bytes_saved
         verdict = "fused" if said.fuse else "not fused"
         print(
-            f"{self.pass_name}: {op_label(one)} | {op_label(other)}: "
+            f"{self.pass_name}: {label_of(one)} | {label_of(other)}: "
             f"saves {saved} bytes: {verdict}: {said.reason}",
             file=self.stream,
         )
@@ -64,7 +64,7 @@ class DecisionLog:
         """`merge-small-kernels: join, join: fused: ...`."""
         if self.enabled:
             verdict = "fused" if said.fuse else "not fused"
-            labels = f"{op_label(one)}, {op_label(other)}"
+            labels = f"{label_of(one)}, {label_of(other)}"
             print(f"{self.pass_name}: {labels}: {verdict}: {said.reason}", file=self.stream)
 
 
@@ -94,20 +94,3 @@ def decide(
         return Decision(True, "it computes nothing")
     thought = estimate(producer, op, value, machine, padded=padded)
     return Decision(thought.pays, str(thought), thought)
-
-
-def op_label(op: Operation) -> str:
-    """The source ops of a nest."""
-    name = op.attributes.get("lamina.op")
-    return name.data if isinstance(name, StringAttr) else op.name
-
-
-def own_names(op: Operation) -> list[str]:
-    """The source ops of a nest, one string for all, or none."""
-    name = op.attributes.get("lamina.op")
-    return [name.data] if isinstance(name, StringAttr) else []
-
-
-def merge_names(producer: Operation, op: Operation) -> StringAttr:
-    """The `lamina.op` attribute of a fused nest: all source ops, producers first, joined by `+`."""
-    return StringAttr("+".join([*own_names(producer), *own_names(op)]))

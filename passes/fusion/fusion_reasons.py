@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Block, Operation
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, before_reshapes
 from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.labels import label_of
 
 NOT_FUSED = "lamina.not_fused"
-"""Attribute of a kernel: why it was not joined with others, reasons separated by `; `."""
+"""Attribute of a kernel: why it was not joined with others, an array of reasons."""
 OTHERS = "lamina.not_fused_with"
 """Attribute of a kernel: the number of the other kernel of each reason, or -1."""
 NUMBERS = "lamina.numbers"
@@ -34,10 +35,24 @@ def numbers_of(kernel: Operation) -> tuple[int, ...]:
 
 def reasons_of(kernel: Operation) -> list[Reason]:
     """Why the kernel was not joined with others."""
-    given = kernel.attributes.get(NOT_FUSED)
-    texts = given.data.split("; ") if isinstance(given, StringAttr) else []
+    texts = reason_texts(kernel)
     others = _integers(kernel.attributes.get(OTHERS))
     return list(zip(others if len(others) == len(texts) else [-1] * len(texts), texts, strict=True))
+
+
+def reason_texts(kernel: Operation) -> tuple[str, ...]:
+    """Why the kernel was not joined with others, in words."""
+    given = kernel.attributes.get(NOT_FUSED)
+    if not isinstance(given, ArrayAttr):
+        return ()
+    return tuple(text.data for text in given if isinstance(text, StringAttr))
+
+
+def set_reason_texts(kernel: Operation, texts: Sequence[str]) -> None:
+    """Say why a kernel was not joined with others, or nothing of it."""
+    kernel.attributes.pop(NOT_FUSED, None)
+    if texts:
+        kernel.attributes[NOT_FUSED] = ArrayAttr(map(StringAttr, texts))
 
 
 def set_numbers(kernel: Operation, numbers: Iterable[int]) -> None:
@@ -51,10 +66,8 @@ def add_reasons(kernel: Operation, reasons: Iterable[Reason]) -> None:
     """Add to why a kernel stands apart, unless it is said already or about a part of itself."""
     own = set(numbers_of(kernel))
     kept = [r for r in dict.fromkeys((*reasons_of(kernel), *reasons)) if r[0] not in own]
-    for name in (NOT_FUSED, OTHERS):
-        kernel.attributes.pop(name, None)
-    if kept:
-        kernel.attributes[NOT_FUSED] = StringAttr("; ".join(text for _, text in kept))
+    set_reason_texts(kernel, [text for _, text in kept])
+    kernel.attributes.pop(OTHERS, None)
     if any(other >= 0 for other, _ in kept):
         others = [other for other, _ in kept]
         kernel.attributes[OTHERS] = DenseArrayBase.from_list(i64, others)
@@ -64,12 +77,6 @@ def take_reasons(kernel: Operation, parts: Sequence[Operation]) -> None:
     """Give a kernel that was merged of others their numbers, and their reasons that still hold."""
     set_numbers(kernel, (n for part in parts for n in numbers_of(part)))
     add_reasons(kernel, (r for part in parts for r in reasons_of(part)))
-
-
-def joined_texts(one: str | None, other: str | None) -> str | None:
-    """What was said of either of two kernels, each thing once."""
-    said = dict.fromkeys(t for text in (one, other) if text for t in text.split("; "))
-    return "; ".join(said) or None
 
 
 # Pairs that no pass has looked at
@@ -151,10 +158,7 @@ def _path_between(earlier: KernelOp, later: KernelOp) -> bool:
 def _label(kernel: KernelOp) -> str:
     """The source ops of a kernel's last nest."""
     *_, last = [None, *list(kernel.block.ops)[:-1]]
-    name = None if last is None else last.attributes.get("lamina.op")
-    if isinstance(name, StringAttr):
-        return name.data
-    return "loop.kernel" if last is None else last.name
+    return "loop.kernel" if last is None else label_of(last)
 
 
 def _integers(attribute: object) -> tuple[int, ...]:

@@ -21,9 +21,10 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
+from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, op_label
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_rules import (
     MAX_ROW_BYTES,
@@ -107,7 +108,7 @@ def _merge_readers(
             if said.fuse:
                 graph.merge(earlier, cluster)
                 break
-            names = f"{op_label(earlier.nests[-1])} | {op_label(cluster.nests[-1])}"
+            names = f"{label_of(earlier.nests[-1])} | {label_of(cluster.nests[-1])}"
             cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
         else:
             taken.append(cluster)

@@ -18,9 +18,10 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, op_label
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
@@ -75,7 +76,7 @@ def _merge(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
                 _drop_rows(earlier, cluster)
                 graph.merge(earlier, cluster)
                 break
-            names = f"{op_label(earlier.nests[-1])}, {op_label(cluster.nests[-1])}"
+            names = f"{label_of(earlier.nests[-1])}, {label_of(cluster.nests[-1])}"
             cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
         else:
             open_clusters.append(cluster)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion.fusion_override import FUSE
 from lamina.passes.fusion.kernel_merging import set_rows, sort_block
@@ -134,13 +134,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
 def _replace(new: GenericOp, one: GenericOp, other: GenericOp) -> None:
     new.attributes.update(one.attributes)
     set_rows(new, rows_of(one))
-    labels = [
-        label.data
-        for nest in (one, other)
-        if isinstance(label := nest.attributes.get("lamina.op"), StringAttr)
-    ]
-    if labels:
-        new.attributes["lamina.op"] = StringAttr("+".join(labels))
+    set_names(new, [*names_of(one), *names_of(other)])
     new.location = one.location
     block = one.parent_block()
     assert block is not None

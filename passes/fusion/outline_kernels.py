@@ -25,7 +25,8 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
-from lamina.passes.fusion.fusion_reasons import NOT_FUSED, explain_rest, joined_texts
+from lamina.dialects.loop.labels import names_of
+from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
 
 KERNEL = "lamina.kernel"
@@ -98,10 +99,8 @@ def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.
 
 def _explain_too(target: func.FuncOp, kernel: KernelOp) -> None:
     """Keep what was said of a kernel that is equal to one that is outlined already."""
-    said = [op.attributes.get(NOT_FUSED) for op in (target, kernel)]
-    text = joined_texts(*(s.data if isinstance(s, StringAttr) else None for s in said))
-    if text is not None:
-        target.attributes[NOT_FUSED] = StringAttr(text)
+    said = dict.fromkeys((*reason_texts(target), *reason_texts(kernel)))
+    set_reason_texts(target, list(said))
 
 
 def _function(kernel: KernelOp, name: str) -> func.FuncOp:
@@ -120,12 +119,7 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
     function.attributes[KERNEL] = UnitAttr()
     _explain_too(function, kernel)
     function.attributes["lamina.ops"] = ArrayAttr(
-        [
-            StringAttr(name)
-            for part in block.ops
-            if isinstance(joined := part.attributes.get("lamina.op"), StringAttr)
-            for name in joined.data.split("+")
-        ]
+        [StringAttr(name) for part in block.ops for name in names_of(part)]
     )
     kernel.add_region(Region(Block()))
     return function

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Region
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.fusion.fusion_rules import initial_rows
@@ -111,9 +112,8 @@ def _sum_of(
         Region(body),
     )
     new.location = nest.location
-    label = nest.attributes.get("lamina.op")
-    if label is not None:
-        new.attributes["lamina.op"] = StringAttr("rows")
+    if names_of(nest):
+        set_names(new, ["rows"])
     set_rows(new, [kept.index(d) for d in rows_of(nest)])
     block = nest.parent_block()
     assert block is not None
@@ -128,7 +128,7 @@ def _join(nest: GenericOp, partial: GenericOp) -> None:
     for number, old in reversed(list(enumerate(nest.res))):
         join = join_partial(partial, [number], 0)
         join.location = nest.location
-        join.attributes["lamina.op"] = StringAttr("join")
+        set_names(join, ["join"])
         set_rows(join, initial_rows(join))
         block.insert_op_after(join, partial)
         old.replace_all_uses_with(join.res[0])

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     ModuleOp,
-    StringAttr,
     TensorType,
     i64,
 )
@@ -28,6 +27,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import ROWS, rows_of
 from lamina.dialects.loop.rounding import is_implicit
@@ -125,7 +125,7 @@ def _rounded(scaled: GenericOp, terms: SSAValue) -> GenericOp:
     kind = scaled.res[0].type
     new = GenericOp(scaled.extents, [terms], [place], [place], ["store"], [kind], Region(body))
     new.attributes[ROWS] = scaled.attributes[ROWS]
-    new.attributes["lamina.op"] = StringAttr("round")
+    set_names(new, ["round"])
     new.location = scaled.location
     return new
 

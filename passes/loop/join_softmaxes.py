@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from math import inf, nan
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import is_copy
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid, join_body
 from lamina.dialects.loop.same_values import is_same_value
 from lamina.dialects.loop.scalar_ops import constant_op
@@ -171,7 +172,7 @@ def _pointwise(
     everywhere = AffineMap.identity(len(shape))
     maps = [everywhere] * len(operands)
     nest = GenericOp(shape, operands, maps, [everywhere], ["store"], [kind], Region(body))
-    nest.attributes["lamina.op"] = StringAttr("part")
+    set_names(nest, ["part"])
     nest.location = before.location
     block = before.parent_block()
     assert block is not None

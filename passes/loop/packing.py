@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.rounding import is_widening
 
 
@@ -35,6 +36,6 @@ def copy_nest(
     order = [AffineMap.identity(len(domain))]
     kind = TensorType(element, domain)
     nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
-    nest.attributes["lamina.op"] = StringAttr(name)
+    set_names(nest, [name])
     nest.location = op.location
     return nest

@@ -13,7 +13,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of
 from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -107,7 +108,7 @@ def padded_copy(
         Region(body),
         pads=[pad],
     )
-    copy.attributes["lamina.op"] = StringAttr("pad")
+    set_names(copy, ["pad"])
     copy.attributes[MATERIALIZED] = UnitAttr()
     copy.location = nest.location
     shifted = [form.add(Linear((), -low)) for form, (low, _) in zip(forms, ends, strict=True)]

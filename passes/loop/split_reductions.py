@@ -16,7 +16,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -25,6 +25,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import join_body, kept_monoids
 from lamina.passes.fusion.fusion_rules import initial_rows
@@ -197,7 +198,6 @@ def _rebuild_split(
         shape = kind.get_shape()
         return TensorType(kind.element_type, (count, *shape) if in_front else (*shape, count))
 
-    label = op.attributes.get("lamina.op")
     partial = rebuild(
         op,
         domain=extents,
@@ -209,8 +209,8 @@ def _rebuild_split(
     replace_positions(partial, values)
     join = join_partial(partial, range(len(op.res)), 0 if in_front else len(written[0]))
     join.location = op.location
-    if isinstance(label, StringAttr):
-        join.attributes["lamina.op"] = StringAttr("join")
+    if names_of(op):
+        set_names(join, ["join"])
     block = op.parent_block()
     assert block is not None
     block.insert_op_after(join, partial)

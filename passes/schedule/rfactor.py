@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.labels import LABEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import Monoid, join_body
 from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
@@ -148,7 +149,7 @@ def _joining(
         outs=list(nest.outs),
         monoids=monoids,
     )
-    for name in (PART, "lamina.op"):
+    for name in (PART, LABEL):
         if name in nest.attributes:
             joining.attributes[name] = nest.attributes[name]
     if rows_of(nest):

@@ -16,7 +16,7 @@ func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
 }
 // CHECK-LABEL: @chain
 // CHECK-NEXT:    loop.generic (d0, d1) in [4, 8] reads(%b[d1] : tensor<8xf32>, %x[d0, d1] : tensor<4x8xf32>)
-// CHECK-SAME:    attributes {lamina.op = "add+mul"}
+// CHECK-SAME:    attributes {lamina.op = ["add", "mul"]}
 // CHECK-NEXT:    ^bb0([[B:%\S+]]: f32, [[X:%\S+]]: f32):
 // CHECK-NEXT:    [[S:%\S+]] = arith.addf [[X]], [[B]]
 // CHECK-NEXT:    [[M:%\S+]] = arith.mulf [[S]], [[B]]

@@ -70,7 +70,7 @@ func.func @whole_sum(%x: tensor<300x300xf32>) -> tensor<300x300xf32> {
 // CHECK-LABEL: @whole_sum
 // CHECK-NEXT:    [[M:%\S+]] = loop.kernel(
 // CHECK:         loop.kernel({{.*}} = [[M]] : tensor<f32>)
-// CHECK-SAME:    lamina.not_fused = "sum -> div: together they have only 1 rows to run in parallel: work of idle threads takes {{[0-9.]+}} us, storing and waiting {{[0-9.]+}} us"
+// CHECK-SAME:    lamina.not_fused = ["sum -> div: together they have only 1 rows to run in parallel: work of idle threads takes {{[0-9.]+}} us, storing and waiting {{[0-9.]+}} us"
 // SAID: fuse-kernels: sum -> div: saves 4 bytes, adds 0 flops: not fused: together they have only 1 rows to run in parallel
 
 // -----
@@ -152,7 +152,7 @@ func.func @beyond_the_row(%x: tensor<160x4000xf32>) -> tensor<160x4000xf32> {
 // CHECK-LABEL: @beyond_the_row
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:    lamina.not_fused = "exp -> neg: the result is read beyond its edge"
+// CHECK-SAME:    lamina.not_fused = ["exp -> neg: the result is read beyond its edge"
 
 // -----
 
@@ -173,7 +173,7 @@ func.func @computed_indices(%x: tensor<16xf32>, %n: tensor<8xi64>) -> tensor<8xf
 // CHECK-LABEL: @computed_indices
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:    lamina.not_fused = "exp -> gather: the result is read through computed indices"
+// CHECK-SAME:    lamina.not_fused = ["exp -> gather: the result is read through computed indices"
 
 // -----
 
@@ -212,7 +212,7 @@ func.func @too_long(%x: tensor<16x200000xf32>) -> (tensor<16xf32>, tensor<16x200
   func.return %s, %e : tensor<16xf32>, tensor<16x200000xf32>
 }
 // CHECK-LABEL: @too_long
-// CHECK:         lamina.not_fused = "exp -> sum: a row of the result takes 800000 bytes of scratch, more than {{[0-9]+}}"
+// CHECK:         lamina.not_fused = ["exp -> sum: a row of the result takes 800000 bytes of scratch, more than {{[0-9]+}}"
 
 // -----
 
@@ -243,4 +243,4 @@ func.func @main(%i: tensor<256x1xf32>, %x: tensor<12x256x256xf32>) -> tensor<12x
   }
   func.return %r : tensor<12x256xf32>
 }
-// CHECK:      lamina.not_fused = "mask -> amax: it is the same along d0 of the reader, whose rows would be lost"
+// CHECK:      lamina.not_fused = ["mask -> amax: it is the same along d0 of the reader, whose rows would be lost"

@@ -17,7 +17,7 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<1024x256xf32> {lamina.kind =
 // CHECK-LABEL: @main
 // CHECK:         lamina.op = "product"
 // CHECK:         lamina.op = "amax"
-// CHECK-NOT:     lamina.not_fused = "product -> amax
+// CHECK-NOT:     lamina.not_fused = ["product -> amax
 // CHECK:         func.return
 
 // -----
@@ -36,7 +36,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<1024x256xf32> {lamina.kind = 
   func.return %r : tensor<32xf32>
 }
 // CHECK-LABEL: @main
-// CHECK:         lamina.not_fused = "{{.*}}product -> amax: together they have only 32 rows to run in parallel, 2 blocks for matrix products: work of idle threads takes
+// CHECK:         lamina.not_fused = ["{{.*}}product -> amax: together they have only 32 rows to run in parallel, 2 blocks for matrix products: work of idle threads takes
 
 // -----
 
@@ -54,7 +54,7 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<1024x256xf32>) -> tensor<128
   func.return %r : tensor<128xf32>
 }
 // CHECK-LABEL: @main
-// CHECK:         lamina.not_fused = "{{.*}}product -> amax: each thread would read all of an operand that threads packed just before: fetching 1048576 bytes takes
+// CHECK:         lamina.not_fused = ["{{.*}}product -> amax: each thread would read all of an operand that threads packed just before: fetching 1048576 bytes takes
 
 // -----
 

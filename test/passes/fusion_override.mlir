@@ -4,7 +4,7 @@
 // One reader: the store and the read go, nothing is computed twice.
 // SAID: fuse-elementwise: tanh -> mul: saves 65536 bytes, adds 0 flops: fused: nothing is computed twice
 // CHECK-LABEL: @one_reader
-// CHECK:         lamina.op = "tanh+mul"
+// CHECK:         lamina.op = ["tanh", "mul"]
 func.func @one_reader(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x128xf32>) {
   %a = loop.generic (i, j) in [64, 128] reads(%x[i, j] : tensor<64x128xf32>) writes([i, j] store : tensor<64x128xf32>) attributes {lamina.op = "tanh"} {
   ^bb0(%p: f32):
@@ -26,7 +26,7 @@ func.func @one_reader(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor
 // CHECK-LABEL: @never
 // CHECK:         loop.kernel
 // CHECK:         lamina.op = "tanh"
-// CHECK:         loop.kernel{{.*}}lamina.not_fused = "tanh -> mul: lamina.fuse = {{.*}}never
+// CHECK:         loop.kernel{{.*}}lamina.not_fused = ["tanh -> mul: lamina.fuse = {{.*}}never
 // CHECK:         lamina.op = "mul"
 func.func @never(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x128xf32>) {
   %a = loop.generic (i, j) in [64, 128] reads(%x[i, j] : tensor<64x128xf32>) writes([i, j] store : tensor<64x128xf32>) attributes {lamina.op = "tanh", lamina.fuse = "never"} {
@@ -74,8 +74,8 @@ func.func @two_readers(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tenso
 // SAID: fuse-elementwise: tanh -> mul: saves 32768 bytes, adds 61440 flops: fused: lamina.fuse = "always"
 // SAID: fuse-elementwise: tanh -> add: {{.*}}, adds 0 flops: fused: lamina.fuse = "always"
 // CHECK-LABEL: @always
-// CHECK:         lamina.op = "tanh+mul"
-// CHECK:         lamina.op = "tanh+add"
+// CHECK:         lamina.op = ["tanh", "mul"]
+// CHECK:         lamina.op = ["tanh", "add"]
 func.func @always(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x128xf32>) {
   %a = loop.generic (i, j) in [64, 128] reads(%x[i, j] : tensor<64x128xf32>) writes([i, j] store : tensor<64x128xf32>) attributes {lamina.op = "tanh", lamina.fuse = "always"} {
   ^bb0(%p: f32):

@@ -18,7 +18,7 @@ func.func @sum_and_max(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16xf32>
 // CHECK-NEXT:    [[K:%\S+]], [[L:%\S+]] = loop.kernel([[X:%\S+]] = %x : tensor<16x40xf32>)
 // CHECK-NEXT:    [[S:%\S+]], [[M:%\S+]] = loop.generic (d0, d1) in [16, 40] reads([[X]][d0, d1] : tensor<16x40xf32>)
 // CHECK-SAME:      writes([d0] add : tensor<16xf32>, [d0] max : tensor<16xf32>)
-// CHECK-SAME:      lamina.op = "sum+amax"
+// CHECK-SAME:      lamina.op = ["sum", "amax"]
 // CHECK-NEXT:    ^bb0([[P:%\S+]]: f32):
 // CHECK-NEXT:    [[Q:%\S+]] = arith.mulf [[P]], [[P]]
 // CHECK-NEXT:    loop.yield [[Q]], [[P]]
@@ -66,7 +66,7 @@ func.func @across(%x: tensor<160x40xf32>) -> (tensor<160xf32>, tensor<40xf32>) {
 // CHECK-LABEL: @across
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:      lamina.not_fused = "rows | columns: they walk it along different rows"
+// CHECK-SAME:      lamina.not_fused = ["rows | columns: they walk it along different rows"
 // SAID: merge-siblings: rows | columns: saves 25600 bytes: not fused: they walk it along different rows
 
 // -----
@@ -110,7 +110,7 @@ func.func @kept_apart(%x: tensor<16x40xf32>) -> (tensor<16x40xf32>, tensor<16x40
 // CHECK-LABEL: @kept_apart
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:      lamina.not_fused = "loop.generic | loop.generic: lamina.fuse = \22never\22"
+// CHECK-SAME:      lamina.not_fused = ["loop.generic | loop.generic: lamina.fuse = \22never\22"
 
 // -----
 
@@ -216,7 +216,7 @@ func.func @few_rows(%x: tensor<4x30000xf32>) -> (tensor<4x30000xf32>, tensor<4xf
 // CHECK-LABEL: @few_rows
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:      lamina.not_fused = "flip | sum: together they have only 4 rows to run in parallel: work of idle threads takes
+// CHECK-SAME:      lamina.not_fused = ["flip | sum: together they have only 4 rows to run in parallel: work of idle threads takes
 // SAID: merge-siblings: flip | sum: saves 480000 bytes: not fused: together they have only 4 rows
 
 // -----

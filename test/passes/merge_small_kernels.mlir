@@ -73,7 +73,7 @@ func.func @enough(%a: tensor<4000xf32>, %b: tensor<4001xf32>) -> (tensor<4000xf3
 // CHECK-LABEL: @enough
 // CHECK:         loop.kernel
 // CHECK:         loop.kernel
-// CHECK-SAME:      lamina.not_fused = "first, second: several threads pay: running both on one thread
+// CHECK-SAME:      lamina.not_fused = ["first, second: several threads pay: running both on one thread
 // SAID: merge-small-kernels: first, second: not fused: several threads pay: running both on one thread takes 0.{{[0-9]+}} us, a call of its own 0.20 us
 
 // -----

@@ -196,3 +196,14 @@ func.func @stream_in_blocks_of_nothing(%a: tensor<8x8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK: lamina.stream has blocks of no positions
+
+// -----
+
+func.func @names_that_are_numbers(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.op = ["exp", 3 : i64]} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.op is a string, or several: not ["exp", 3 : i64]

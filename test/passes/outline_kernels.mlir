@@ -18,7 +18,7 @@ func.func @main(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>) -> (tensor<16x40xf
     }
     loop.return %e : tensor<16x40xf32>
   }
-  %c = loop.kernel(%p = %a : tensor<16x40xf32>, %q = %b : tensor<16x40xf32>) -> (tensor<16xf32>) attributes {lamina.not_fused = "exp -> sum: because"} {
+  %c = loop.kernel(%p = %a : tensor<16x40xf32>, %q = %b : tensor<16x40xf32>) -> (tensor<16xf32>) attributes {lamina.not_fused = ["exp -> sum: because"]} {
     %m = loop.generic (i, j) in [16, 40] reads(%p[i, j] : tensor<16x40xf32>, %q[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.op = "mul"} {
     ^bb0(%v: f32, %w: f32):
       %u = arith.mulf %v, %w : f32
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>) -> (tensor<16x40xf
 // CHECK-NEXT:    [[C:%\S+]] = func.call @kernel_1([[A]], [[B]])
 // CHECK-NEXT:    func.return [[B]], [[C]]
 // CHECK:         func.func private @kernel_0({{.*}}) -> tensor<16x40xf32> attributes {lamina.kernel, lamina.ops = ["exp"]}
-// CHECK:         func.func private @kernel_1({{.*}}) -> tensor<16xf32> attributes {lamina.kernel, lamina.not_fused = "exp -> sum: because", lamina.ops = ["mul", "sum"]}
+// CHECK:         func.func private @kernel_1({{.*}}) -> tensor<16xf32> attributes {lamina.kernel, lamina.not_fused = ["exp -> sum: because"], lamina.ops = ["mul", "sum"]}
 // CHECK-NOT:     @kernel_2
 
 // -----

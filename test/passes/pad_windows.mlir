@@ -16,7 +16,7 @@ func.func @depthwise(%x: tensor<6x20x20xf32>, %w: tensor<6x3x3xf32>) -> tensor<6
 }
 // CHECK-LABEL: @depthwise
 // CHECK-NEXT:    [[P:%\S+]] = loop.generic (d0, d1, d2) in [6, 22, 22]
-// CHECK-SAME:    writes([d0, d1, d2] store : tensor<6x22x22xf32>) attributes {lamina.op = "exp+pad", lamina.materialized}
+// CHECK-SAME:    writes([d0, d1, d2] store : tensor<6x22x22xf32>) attributes {lamina.op = ["exp", "pad"], lamina.materialized}
 // CHECK:         math.exp
 // CHECK:         loop.generic (d0, d1, d2, d3, d4) in [6, 20, 20, 3, 3]
 // CHECK-SAME:    reads([[P]][d0, d1 + d3, d2 + d4] : tensor<6x22x22xf32>, %w[d0, d3, d4] : tensor<6x3x3xf32>)
