@@ -158,11 +158,13 @@ class Target:
 
     def runs_here(self) -> bool:
         """Whether this process can run code made for this target."""
-        host = _host()
-        if host.architecture != self.architecture:
-            return False
-        on = {f for f in self.features.split(",") if f.startswith("+")}
-        return on <= set(host.features.split(","))
+        return _host().architecture == self.architecture and not self.missing_here()
+
+    def missing_here(self) -> list[str]:
+        """LLVM's names of the features that it has and this process may not use, without signs."""
+        here = set(_host().features.split(","))
+        on = (f for f in self.features.split(",") if f.startswith("+"))
+        return sorted(feature[1:] for feature in on if feature not in here)
 
     def key(self) -> str:
         """Text that differs between any two targets whose code may differ."""

@@ -100,6 +100,13 @@ class TorchStructure:
         finish = None if plain and not fixed else self._nest
         return Layout("tuple", entries, finish, native_kind=self.native_kind)
 
+    def kept_by(self) -> str | None:
+        """Storage offsets are looked up in torch's tensors."""
+        names = ", ".join(f"'{name}'" for name in self.begins)
+        return (
+            f"it takes as_strided of {names}, which only tensors of torch allow" if names else None
+        )
+
     def _nest(self, results: Sequence[object]) -> object:
         leaves = [
             entry.value if isinstance(entry, Fixed) else result

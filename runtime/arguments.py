@@ -68,6 +68,10 @@ class Structure(Protocol):
         """What a call returns, of a program with that many outputs."""
         ...
 
+    def kept_by(self) -> str | None:
+        """Why no program can be called without this object, by its flat inputs; None if it can."""
+        ...
+
 
 class FlatStructure:
     """Inputs by position, or by name after the last position; one output alone, else a tuple."""
@@ -98,6 +102,10 @@ class FlatStructure:
         """The one result, or a tuple of all."""
         form = "single" if outputs == 1 else "tuple"
         return Layout(form, tuple(range(outputs)), native_kind=self.native_kind)
+
+    def kept_by(self) -> str | None:
+        """Nothing: inputs are flat."""
+        return None
 
 
 _KINDS: dict[str, str] = {

@@ -1,5 +1,6 @@
 """`Compiled`: a program as native code, called like a function."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,8 @@ class NativeCode(Protocol):
 class Program:
     """A program as machine code, not yet bound to its constants.
 
-    `code` is None when it is for another machine than this one.
+    `code` is None when it is for another machine than this one. `prepared` are the constants that
+    `setup` would make, where they come from a file.
     """
 
     code: NativeCode | None
@@ -55,6 +57,7 @@ class Program:
     setup: Entry | None
     kernels: Kernels
     target: Target | None = None
+    prepared: Mapping[str, AlignedMemory] | None = None
 
     @property
     def is_short(self) -> bool:
@@ -92,9 +95,11 @@ class Compiled:
     ) -> None:
         self.others: dict[str, Compiled] = {}
         """Its public functions but `main`."""
-        self._program = program
+        self.program = program
+        """Its code and what its pointers are to."""
+        self.structure = structure
+        """How the arguments of a call nest."""
         self._render = render
-        self._structure = structure
         self._measured: Kernels | None = None
         slots = program.main.slots
         self._inputs = tuple(slot for slot in slots if slot.kind == "input")
@@ -122,7 +127,7 @@ class Compiled:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(
             "compiled programs hold machine code and cannot be copied or pickled; "
-            "compile again, which is quick from the cache"
+            "Compiled.save writes them to a file"
         )
 
     @property
@@ -147,14 +152,14 @@ class Compiled:
     @property
     def bound(self) -> BoundProgram:
         """The program with its memory; ExecutionError where it is for another machine."""
-        if self._program.code is None:
+        if self.program.code is None:
             _refuse()
         return self._bound
 
     @property
     def kernels(self) -> Kernels:
         """The native kernels, each with the ops fused into it; prints as a table."""
-        return self._measured or self._program.kernels
+        return self._measured or self.program.kernels
 
     def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
         """`kernels` with the least time of each over `repeats` runs on copies of these arguments.
@@ -167,13 +172,13 @@ class Compiled:
 
         if repeats < 1:
             raise ArgumentError(f"repeats = {repeats}: it takes at least one run")
-        if self._program.target is None or self._program.code is None:
+        if self.program.target is None or self.program.code is None:
             _refuse()
-        assert self._program.target is not None
-        values = self._structure.flatten(args, kwargs)
+        assert self.program.target is not None
+        values = self.structure.flatten(args, kwargs)
         pointers, _kept = pointers_for(self._bound, values)
-        timer = KernelTimer(parse(self._render("scheduled")), self._program.target)
-        self._measured = self._program.kernels.with_times(timer.measure(pointers, repeats))
+        timer = KernelTimer(parse(self._render("scheduled")), self.program.target)
+        self._measured = self.program.kernels.with_times(timer.measure(pointers, repeats))
         return self._measured
 
     def seed(self, number: int) -> None:
@@ -183,7 +188,7 @@ class Compiled:
         program that draws no random numbers. Raises ArgumentError for what is no integer.
         """
         state = make_state(number)
-        if self._program.code is None:
+        if self.program.code is None:
             _refuse()
         if self._drawn is not None:
             self._drawn.is_drawn = False
@@ -195,7 +200,7 @@ class Compiled:
     @property
     def memory(self) -> MemoryUse:
         """What the program takes while it runs, by what it is for; prints as a line."""
-        return memory_use(self._program.main.slots)
+        return memory_use(self.program.main.slots)
 
     @property
     def peak_bytes(self) -> int:
@@ -205,7 +210,19 @@ class Compiled:
     @property
     def runs_here(self) -> bool:
         """Whether it can be called; False when it was compiled for another machine."""
-        return self._program.code is not None
+        return self.program.code is not None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the program to a file, for `lamina.load`: code, constants, names and messages.
+
+        Other public functions are saved with it. Constants are saved as the program reads them,
+        buffers as they are now. Raises InputError where the file cannot be written, or where calls
+        depend on objects of this process; ExecutionError for a program of another machine.
+        """
+        from lamina.runtime.saved import save
+
+        whole: Any = self
+        save(whole, path)
 
     def ir(self, layer: str) -> str:
         """The program's text at `layer`, one of `lamina.LAYERS`; InputError for another name.
@@ -224,7 +241,7 @@ class Compiled:
         from lamina.runtime.layers import parse
 
         module = parse(self._render("bufferized"))
-        note_considered(module, self._program.target or Target.host())
+        note_considered(module, self.program.target or Target.host())
         return report(module)
 
     def __repr__(self) -> str:
@@ -236,7 +253,7 @@ class Compiled:
         self, code: NativeCode, constants: Mapping[str, Any], structure: Structure
     ) -> Callable[..., Any]:
         drawn = self._drawn
-        self._bound = bind(self._program, code, constants, drawn and drawn.state)
+        self._bound = bind(self.program, code, constants, drawn and drawn.state)
         layout = structure.layout(len(self._outputs))
         checked = CheckedCall(self._bound, layout)
         direct = self._bound.function(layout, checked)
@@ -325,6 +342,9 @@ def _run_setup(
     kept: list[object],
 ) -> dict[str, int]:
     """Addresses of prepared constants."""
+    if program.prepared is not None:
+        kept.extend(program.prepared.values())
+        return {name: memory.address for name, memory in program.prepared.items()}
     if program.setup is None:
         return {}
     prepared: dict[str, int] = {}

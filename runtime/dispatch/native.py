@@ -1,6 +1,7 @@
 """The native call code in this process, and what array libraries give it."""
 
 import ctypes
+import hashlib
 import os
 import sys
 import threading
@@ -146,8 +147,11 @@ def _prepared() -> Callable[[], bytes]:
     target = Target.host()
     text = native_source()
     key = text_key("native calls", text, target.key())
+    offered = _offered.get(_digest(text))
 
     def compiled() -> bytes:
+        if offered is not None:
+            return offered
         disk = usable_cache()
         if disk is None:
             return compile_object(text, target, level=0)
@@ -159,6 +163,28 @@ def _prepared() -> Callable[[], bytes]:
         return code
 
     return compiled
+
+
+_offered: dict[str, bytes] = {}
+"""Object code that saved programs brought, by the digest of its text."""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def native_object() -> tuple[str, bytes]:
+    """A digest of the text of the native call code, and its object code for this machine."""
+    return _digest(native_source()), _prepared()()
+
+
+def offer_native_object(digest: str, target: Target, code: bytes) -> None:
+    """Spares a process whose native call code has that text to compile it.
+
+    `target` is what the code is for; nothing happens where it is of no use here.
+    """
+    if target.runs_here():
+        _offered.setdefault(digest, code)
 
 
 def _functions() -> dict[str, int]:

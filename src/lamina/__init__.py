@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
     from lamina.frontends.exported_program import import_exported_program
+    from lamina.frontends.load import load
     from lamina.lowering.custom_pipeline import Pipeline
     from lamina.runtime.compiled import Compiled
     from lamina.runtime.extension import Extension, extend
@@ -56,6 +57,7 @@ _EXPORTS: dict[str, str] = {
     "extend": "lamina.runtime.extension",
     "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
+    "load": "lamina.frontends.load",
     "manual_seed": "lamina.runtime.random_state",
     "parse": "lamina.runtime.layers",
     "pipeline": "lamina.runtime.layers",
@@ -80,6 +82,7 @@ __all__ = [
     "extend",
     "extern_kernel",
     "import_exported_program",
+    "load",
     "manual_seed",
     "parse",
     "pipeline",

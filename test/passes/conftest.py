@@ -181,7 +181,7 @@ def call_guarded(compiled: Compiled, arrays: Sequence[np.ndarray], at_end: bool)
     given = iter(arrays)
     held: list[np.ndarray] = []
     outputs: list[np.ndarray] = []
-    for number, slot in enumerate(compiled._program.main.slots):
+    for number, slot in enumerate(compiled.program.main.slots):
         if slot.kind not in ("input", "output"):
             continue
         array = guarded(slot.shape, slot.storage_dtype, at_end)
@@ -193,8 +193,8 @@ def call_guarded(compiled: Compiled, arrays: Sequence[np.ndarray], at_end: bool)
             outputs.append(array)
         held.append(array)
         pointers[number] = array.ctypes.data
-    assert compiled._program.code is not None
-    compiled._program.code.call("main", pointers)
+    assert compiled.program.code is not None
+    compiled.program.code.call("main", pointers)
     return outputs
 
 

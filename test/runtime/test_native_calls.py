@@ -87,7 +87,7 @@ def test_strides_of_single_elements_and_of_none_are_free(library: str) -> None:
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_programs_are_not_copied(duplicate: Callable[[object], object]) -> None:
     program = negate(1)
-    with pytest.raises(TypeError, match="cannot be copied or pickled; compile again"):
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
         duplicate(program)
     assert program(np.ones(1, np.float32)).tolist() == [-1]
 
@@ -149,7 +149,7 @@ def test_a_result_may_be_at_several_places_or_none() -> None:
         def layout(self, outputs: int) -> Layout:
             return Layout("list", (0, None, 0))
 
-    program = Compiled(negate(2)._program, {}, Twice(["x"]), str)
+    program = Compiled(negate(2).program, {}, Twice(["x"]), str)
     first, none, second = program(np.ones(2, np.float32))
     assert first is second and none is None
     assert sys.getrefcount(first) <= 3  # first, second and the argument
@@ -171,7 +171,7 @@ def test_every_dtype_is_the_one_that_torch_describes() -> None:
 def test_long_programs_let_other_threads_run_and_take_turns() -> None:
     """Programs above the bound give the GIL up; a lock keeps their calls apart."""
     program = negate(1 << 20)
-    assert not program._program.is_short and negate(16)._program.is_short
+    assert not program.program.is_short and negate(16).program.is_short
     wrong: list[float] = []
 
     def work(value: float) -> None:

@@ -1,0 +1,278 @@
+"""Compiled programs as files: machine code, what a call takes and gives, and constants.
+
+A file is a magic line, the version of its form, the length and a digest of the head, the head (one
+line of JSON), and blocks of bytes that the head lists by place, length and digest: object code and
+constants as the program reads them, so that nothing is lowered, compiled or packed again. No part
+of a file is run before its digest is compared; a file is as trusted as any program is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from lamina.codegen.target import Target
+from lamina.dialects.errors import ExecutionError, InputError, LaminaError
+from lamina.runtime.arguments import FlatStructure
+from lamina.runtime.buffers import AlignedMemory, rounded
+from lamina.runtime.dispatch.native import native_object, offer_native_object
+from lamina.runtime.entry import Entry, Slot
+from lamina.runtime.executable import Executable, ProgramMetadata
+from lamina.runtime.kernels import Kernels
+
+if TYPE_CHECKING:
+    from lamina.runtime.compiled import Compiled
+
+MAGIC = b"lamina-program\n"
+VERSION = 1
+"""The form of files, and what saved code and the run time say to each other."""
+
+_PREFIX = struct.Struct(f"<{len(MAGIC)}sIQ32s")
+_ALIGNMENT = 64
+_HELD = ("parameter", "buffer", "constant", "prepared")
+"""Kinds of slots whose elements are saved."""
+
+
+# Writing
+
+
+@dataclass
+class _Blocks:
+    """Bytes that follow the head, at places that count from its end."""
+
+    sources: list[Any] = field(default_factory=list)
+    places: list[dict[str, Any]] = field(default_factory=list)
+    end: int = 0
+    _held: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add_memory(self, address: int, size: int) -> int:
+        """The bytes at an address: one block, however often they are added."""
+        key = (address, size)
+        if key not in self._held:
+            self._held[key] = self.add(
+                (ctypes.c_char * size).from_address(address) if size else b""
+            )
+        return self._held[key]
+
+    def add(self, data: Any) -> int:
+        """Puts bytes, or a memoryview of bytes, behind the others; gives their number."""
+        view = memoryview(data)
+        digest = hashlib.sha256(view).hexdigest()
+        self.places.append({"at": self.end, "bytes": view.nbytes, "sha256": digest})
+        self.sources.append(view)
+        self.end = rounded(self.end + view.nbytes, _ALIGNMENT)
+        return len(self.places) - 1
+
+
+def save(compiled: Compiled, path: str | os.PathLike[str]) -> None:
+    """See `Compiled.save`."""
+    import lamina
+
+    blocks = _Blocks()
+    text_digest, native = native_object()
+    head = {
+        "lamina": lamina.__version__,
+        "host": asdict(Target.host()),
+        "native_calls": {"text": text_digest, "block": blocks.add(native)},
+        "entries": {name: _entry_head(entry, blocks) for name, entry in compiled.entries.items()},
+    }
+    head["blocks"] = blocks.places
+    text = json.dumps(head, separators=(",", ":")).encode()
+    prefix = _PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest())
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with open(partial, "wb") as file:
+            file.write(prefix + text)
+            _write_blocks(file, blocks)
+        os.replace(partial, target)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise InputError(f"cannot save '{path}': {error.strerror or error}") from None
+
+
+def _write_blocks(file: BinaryIO, blocks: _Blocks) -> None:
+    start = rounded(file.tell(), _ALIGNMENT)
+    for place, source in zip(blocks.places, blocks.sources, strict=True):
+        file.write(bytes(start + place["at"] - file.tell()))
+        file.write(source)
+
+
+def _entry_head(compiled: Compiled, blocks: _Blocks) -> dict[str, Any]:
+    program = compiled.program
+    if not isinstance(program.code, Executable) or program.target is None:
+        raise ExecutionError(
+            "the program is compiled for another machine and cannot be saved here; "
+            "lamina-compile makes object files for other machines"
+        )
+    if reason := compiled.structure.kept_by():
+        raise InputError(f"the program cannot be saved: {reason}")
+    metadata = program.code.metadata
+    bound = compiled.bound
+    tensors = [
+        {"slot": number, "block": blocks.add_memory(bound.template[number] or 0, slot.size)}
+        for number, slot in enumerate(program.main.slots)
+        if slot.kind in _HELD
+    ]
+    kept = replace(metadata, arguments={"main": metadata.arguments["main"]})
+    return {
+        "target": asdict(program.target),
+        "metadata": json.loads(kept.to_json()),
+        "code": blocks.add(program.code.code),
+        "tensors": tensors,
+    }
+
+
+# Reading
+
+
+def load(path: str | os.PathLike[str]) -> Compiled:
+    """The program that `Compiled.save` wrote: as fast as it was, made without compiling.
+
+    It takes its inputs flat, by position or name, as NumPy arrays or torch tensors, and gives one
+    result or a tuple. Extern kernels are looked up in this process. There is no IR: `ir`,
+    `measure` and `explain_schedules` raise InputError. torch is not imported.
+
+    Raises InputError for a file that cannot be read, is damaged or is of a newer Lamina, and
+    ExecutionError where this CPU lacks what the code uses.
+    """
+    try:
+        with open(path, "rb") as file:
+            return _Reader(str(path), file).program()
+    except OSError as error:
+        raise InputError(f"cannot load '{path}': {error.strerror or error}") from None
+
+
+class _Reader:
+    """A file that is read from its head on."""
+
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self._path, self._file = path, file
+        self._loaded: dict[int, _Loaded] = {}
+        prefix = file.read(_PREFIX.size)
+        if not prefix.startswith(MAGIC):
+            raise InputError(f"cannot load '{path}': it is no program that Compiled.save wrote")
+        if len(prefix) < _PREFIX.size:
+            raise self._damaged("it ends in its head")
+        _, version, length, digest = _PREFIX.unpack(prefix)
+        if version != VERSION:
+            import lamina
+
+            raise InputError(
+                f"cannot load '{path}': its form is version {version}, and Lamina "
+                f"{lamina.__version__} reads version {VERSION}; save it again with this Lamina"
+            )
+        size = os.fstat(file.fileno()).st_size
+        text = file.read(length) if length < size else b""
+        if len(text) != length or hashlib.sha256(text).digest() != digest:
+            raise self._damaged("its head is not what was written")
+        self.head: dict[str, Any] = json.loads(text)
+        self._start = rounded(_PREFIX.size + length, _ALIGNMENT)
+        ends = [self._start + place["at"] + place["bytes"] for place in self.head["blocks"]]
+        if size < max(ends, default=0):
+            raise self._damaged(f"it has {size} bytes of {max(ends)}")
+
+    def program(self) -> Compiled:
+        """All entries, loaded."""
+        try:
+            self._check_machines()
+            self._offer_native_calls()
+            made = {name: self._entry(entry) for name, entry in self.head["entries"].items()}
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, LaminaError):
+                raise
+            raise InputError(f"cannot load '{self._path}': its head lacks {error}") from error
+        main = made.pop("main")
+        main.others.update(made)
+        return main
+
+    def _damaged(self, what: str) -> InputError:
+        return InputError(f"cannot load '{self._path}': the file is damaged: {what}")
+
+    def _check_machines(self) -> None:
+        host = Target.host()
+        for entry in self.head["entries"].values():
+            target = Target(**entry["target"])
+            if not target.runs_here():
+                raise ExecutionError(
+                    f"cannot load '{self._path}': its code is for {target.architecture} "
+                    f"({target.cpu}), and this CPU ({host.architecture}, {host.cpu}) lacks "
+                    f"{', '.join(target.missing_here()[:6]) or 'its instructions'}"
+                )
+
+    def _offer_native_calls(self) -> None:
+        native = self.head["native_calls"]
+        offer_native_object(native["text"], Target(**self.head["host"]), self._bytes(native))
+
+    def _bytes(self, of: Mapping[str, Any], name: str = "block") -> bytes:
+        return bytes(self._memory(of[name]).view)
+
+    def _memory(self, number: int) -> _Loaded:
+        """A block; entries that read the same memory do so again."""
+        if number in self._loaded:
+            return self._loaded[number]
+        place = self.head["blocks"][number]
+        loaded = _Loaded(place["bytes"])
+        self._file.seek(self._start + place["at"])
+        count = self._file.readinto(loaded.view)  # pyright: ignore[reportAttributeAccessIssue]
+        if count != place["bytes"] or hashlib.sha256(loaded.view).hexdigest() != place["sha256"]:
+            raise self._damaged(f"block {number} is not what was written")
+        self._loaded[number] = loaded
+        return loaded
+
+    def _entry(self, head: Mapping[str, Any]) -> Compiled:
+        from lamina.runtime.compiled import Compiled, Program
+
+        metadata = ProgramMetadata.from_json(json.dumps(head["metadata"]))
+        main = Entry.from_json(metadata.arguments["main"])
+        held: dict[str, _Loaded] = {
+            main.slots[tensor["slot"]].name: self._memory(tensor["block"])
+            for tensor in head["tensors"]
+        }
+        constants, prepared = dict[str, np.ndarray](), dict[str, AlignedMemory]()
+        for slot in main.slots:
+            if slot.kind == "prepared":
+                prepared[slot.name] = held[slot.name].memory
+            elif slot.kind in _HELD:
+                constants[slot.name] = held[slot.name].array(slot)
+        target = Target(**head["target"])
+        program = Program(
+            Executable(self._bytes(head, "code"), metadata, target),
+            main,
+            None,
+            Kernels.from_json(metadata.ledger),
+            target,
+            prepared,
+        )
+        names = [slot.name for slot in main.slots if slot.kind == "input"]
+        return Compiled(program, constants, FlatStructure(names), self._no_ir)
+
+    def _no_ir(self, layer: str) -> str:
+        raise InputError(f"there is no IR in '{self._path}': compile the program from its source")
+
+
+class _Loaded:
+    """A block of a file in memory of its own, aligned as buffers are."""
+
+    def __init__(self, size: int) -> None:
+        self.memory = AlignedMemory(size)
+        self._bytes = (ctypes.c_char * size).from_address(self.memory.address)
+        # The memory goes when the last view of it does.
+        self._bytes._lamina_memory = self.memory  # pyright: ignore[reportAttributeAccessIssue]
+        self.view = memoryview(self._bytes).cast("B")
+
+    def array(self, slot: Slot) -> np.ndarray:
+        """The elements as a slot has them."""
+        flat = np.frombuffer(self.view, slot.numpy_dtype) if slot.size else None
+        return np.empty(slot.shape, slot.numpy_dtype) if flat is None else flat.reshape(slot.shape)
