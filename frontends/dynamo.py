@@ -37,9 +37,9 @@ from lamina.runtime.compile import (
     native_program,
     open_unbound_arguments,
 )
-from lamina.runtime.compiled import Program
 from lamina.runtime.entry import argument_slots, function_named
 from lamina.runtime.lowering_options import LoweringOptions
+from lamina.runtime.program import Program
 
 
 def lamina_backend(

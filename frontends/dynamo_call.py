@@ -12,10 +12,11 @@ from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.runtime.checked_call import CheckedCall, provide
-from lamina.runtime.compiled import Program, bind, drawn_state
+from lamina.runtime.compiled import bind, drawn_state
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.watched import WatchTable
 from lamina.runtime.entry import Entry
+from lamina.runtime.program import Program
 
 WEIGHT_MODES = ("checked", "passed", "frozen")
 """How parameters and buffers reach a program, the default first: see `lamina_backend`."""

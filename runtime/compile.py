@@ -19,7 +19,7 @@ from lamina.dialects.source import nearest
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
-from lamina.runtime.compiled import Compiled, Program
+from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
 from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
@@ -29,6 +29,7 @@ from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
 from lamina.runtime.literals import bound_literals
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
+from lamina.runtime.program import Program
 from lamina.runtime.program_entries import split_entries
 from lamina.runtime.random_state import SeedSource
 

@@ -17,21 +17,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from lamina.codegen.target import Target
-from lamina.dialects.errors import ExecutionError, InputError, LaminaError
-from lamina.runtime.arguments import FlatStructure
+from lamina.dialects.errors import ExecutionError, InputError
+from lamina.runtime.arguments import Structure
 from lamina.runtime.buffers import AlignedMemory, rounded
+from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_object, offer_native_object
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.kernels import Kernels
-
-if TYPE_CHECKING:
-    from lamina.runtime.compiled import Compiled
+from lamina.runtime.program import Program
 
 MAGIC = b"lamina-program\n"
 VERSION = 1
@@ -47,7 +46,7 @@ _HELD = ("parameter", "buffer", "constant", "prepared")
 
 
 @dataclass
-class _Blocks:
+class _Written:
     """Bytes that follow the head, at places that count from its end."""
 
     sources: list[Any] = field(default_factory=list)
@@ -74,17 +73,27 @@ class _Blocks:
         return len(self.places) - 1
 
 
-def save(compiled: Compiled, path: str | os.PathLike[str]) -> None:
-    """See `Compiled.save`."""
+class Saved(Protocol):
+    """What is saved: a compiled program."""
+
+    program: Program
+    structure: Structure
+
+    @property
+    def bound(self) -> BoundProgram: ...
+
+
+def save(entries: Mapping[str, Saved], path: str | os.PathLike[str]) -> None:
+    """Writes programs by the names of their entries; see `Compiled.save`."""
     import lamina
 
-    blocks = _Blocks()
+    blocks = _Written()
     text_digest, native = native_object()
     head = {
         "lamina": lamina.__version__,
         "host": asdict(Target.host()),
         "native_calls": {"text": text_digest, "block": blocks.add(native)},
-        "entries": {name: _entry_head(entry, blocks) for name, entry in compiled.entries.items()},
+        "entries": {name: _entry_head(entry, blocks) for name, entry in entries.items()},
     }
     head["blocks"] = blocks.places
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -102,14 +111,14 @@ def save(compiled: Compiled, path: str | os.PathLike[str]) -> None:
         raise InputError(f"cannot save '{path}': {error.strerror or error}") from None
 
 
-def _write_blocks(file: BinaryIO, blocks: _Blocks) -> None:
+def _write_blocks(file: BinaryIO, blocks: _Written) -> None:
     start = rounded(file.tell(), _ALIGNMENT)
     for place, source in zip(blocks.places, blocks.sources, strict=True):
         file.write(bytes(start + place["at"] - file.tell()))
         file.write(source)
 
 
-def _entry_head(compiled: Compiled, blocks: _Blocks) -> dict[str, Any]:
+def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
     program = compiled.program
     if not isinstance(program.code, Executable) or program.target is None:
         raise ExecutionError(
@@ -137,21 +146,21 @@ def _entry_head(compiled: Compiled, blocks: _Blocks) -> dict[str, Any]:
 # Reading
 
 
-def load(path: str | os.PathLike[str]) -> Compiled:
-    """The program that `Compiled.save` wrote: as fast as it was, made without compiling.
-
-    It takes its inputs flat, by position or name, as NumPy arrays or torch tensors, and gives one
-    result or a tuple. Extern kernels are looked up in this process. There is no IR: `ir`,
-    `measure` and `explain_schedules` raise InputError. torch is not imported.
-
-    Raises InputError for a file that cannot be read, is damaged or is of a newer Lamina, and
-    ExecutionError where this CPU lacks what the code uses.
-    """
+def read(path: str | os.PathLike[str]) -> dict[str, Loaded]:
+    """The programs in a file by the names of their entries; raises as `lamina.load`."""
     try:
         with open(path, "rb") as file:
-            return _Reader(str(path), file).program()
+            return _Reader(str(path), file).programs()
     except OSError as error:
         raise InputError(f"cannot load '{path}': {error.strerror or error}") from None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A program and the constants that it is bound to."""
+
+    program: Program
+    constants: Mapping[str, np.ndarray]
 
 
 class _Reader:
@@ -159,7 +168,7 @@ class _Reader:
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self._path, self._file = path, file
-        self._loaded: dict[int, _Loaded] = {}
+        self._loaded: dict[int, _Block] = {}
         prefix = file.read(_PREFIX.size)
         if not prefix.startswith(MAGIC):
             raise InputError(f"cannot load '{path}': it is no program that Compiled.save wrote")
@@ -183,19 +192,14 @@ class _Reader:
         if size < max(ends, default=0):
             raise self._damaged(f"it has {size} bytes of {max(ends)}")
 
-    def program(self) -> Compiled:
+    def programs(self) -> dict[str, Loaded]:
         """All entries, loaded."""
         try:
             self._check_machines()
             self._offer_native_calls()
-            made = {name: self._entry(entry) for name, entry in self.head["entries"].items()}
+            return {name: self._entry(entry) for name, entry in self.head["entries"].items()}
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, LaminaError):
-                raise
             raise InputError(f"cannot load '{self._path}': its head lacks {error}") from error
-        main = made.pop("main")
-        main.others.update(made)
-        return main
 
     def _damaged(self, what: str) -> InputError:
         return InputError(f"cannot load '{self._path}': the file is damaged: {what}")
@@ -218,12 +222,12 @@ class _Reader:
     def _bytes(self, of: Mapping[str, Any], name: str = "block") -> bytes:
         return bytes(self._memory(of[name]).view)
 
-    def _memory(self, number: int) -> _Loaded:
+    def _memory(self, number: int) -> _Block:
         """A block; entries that read the same memory do so again."""
         if number in self._loaded:
             return self._loaded[number]
         place = self.head["blocks"][number]
-        loaded = _Loaded(place["bytes"])
+        loaded = _Block(place["bytes"])
         self._file.seek(self._start + place["at"])
         count = self._file.readinto(loaded.view)  # pyright: ignore[reportAttributeAccessIssue]
         if count != place["bytes"] or hashlib.sha256(loaded.view).hexdigest() != place["sha256"]:
@@ -231,12 +235,10 @@ class _Reader:
         self._loaded[number] = loaded
         return loaded
 
-    def _entry(self, head: Mapping[str, Any]) -> Compiled:
-        from lamina.runtime.compiled import Compiled, Program
-
+    def _entry(self, head: Mapping[str, Any]) -> Loaded:
         metadata = ProgramMetadata.from_json(json.dumps(head["metadata"]))
         main = Entry.from_json(metadata.arguments["main"])
-        held: dict[str, _Loaded] = {
+        held: dict[str, _Block] = {
             main.slots[tensor["slot"]].name: self._memory(tensor["block"])
             for tensor in head["tensors"]
         }
@@ -255,14 +257,10 @@ class _Reader:
             target,
             prepared,
         )
-        names = [slot.name for slot in main.slots if slot.kind == "input"]
-        return Compiled(program, constants, FlatStructure(names), self._no_ir)
-
-    def _no_ir(self, layer: str) -> str:
-        raise InputError(f"there is no IR in '{self._path}': compile the program from its source")
+        return Loaded(program, constants)
 
 
-class _Loaded:
+class _Block:
     """A block of a file in memory of its own, aligned as buffers are."""
 
     def __init__(self, size: int) -> None:

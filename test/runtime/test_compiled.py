@@ -15,9 +15,10 @@ import torch
 
 from lamina.dialects.errors import ArgumentError, ExecutionError, InputError
 from lamina.runtime.arguments import FlatStructure
-from lamina.runtime.compiled import Compiled, Program
+from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import NUMPY_DTYPES, Entry, Slot
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.program import Program
 
 Body = Callable[..., None]
 

@@ -1,0 +1,57 @@
+"""A program as machine code, not yet bound to its constants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lamina.codegen.target import Target
+from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.entry import Entry
+from lamina.runtime.kernels import Kernels
+
+_SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
+"""Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
+give it up and take it again may cost more than they do."""
+
+
+class NativeCode(Protocol):
+    """Loaded machine code, such as `Executable`."""
+
+    def call(self, entry: str, pointers: Sequence[int]) -> None:
+        """Runs an entry point on its pointers; ExecutionError when a check inside it fails."""
+        ...
+
+    def address(self, entry: str) -> int:
+        """Where an entry point starts: `int32_t entry(void **pointers)`."""
+        ...
+
+    def error(self, status: int) -> BaseException:
+        """What a status other than 0 means."""
+        ...
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as machine code, not yet bound to its constants.
+
+    `code` is None when it is for another machine than this one. `prepared` are the constants that
+    `setup` would make, where they come from a file.
+    """
+
+    code: NativeCode | None
+    main: Entry
+    setup: Entry | None
+    kernels: Kernels
+    target: Target | None = None
+    prepared: Mapping[str, AlignedMemory] | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a run surely takes a few microseconds only, all of them in machine code."""
+        if any(slot.kind == "extern" for slot in self.main.slots):
+            return False
+        kernels = list(self.kernels)
+        traffic = sum(kernel.calls * kernel.bytes for kernel in kernels)
+        flops = sum(kernel.calls * kernel.flops for kernel in kernels)
+        bounded = bool(kernels) and not any(kernel.in_while for kernel in kernels)
+        return bounded and traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS
