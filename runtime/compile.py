@@ -61,16 +61,8 @@ def compile_module(
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
     others = split_entries(module)
+    bound, bound_elsewhere = bind_constants(module, others, constants or {})
     main = _function(module, "main")
-    slots = argument_slots(main)
-    bound = dict(constants or {})
-    bound_elsewhere = {name: _bound_in(other, bound) for name, other in others.items()}
-    elsewhere = set[str]().union(*bound_elsewhere.values())
-    slot_names = {slot.name for slot in slots}
-    bound = {n: v for n, v in bound.items() if n in slot_names or n not in elsewhere}
-    _check_constants(slots, bound)
-    bound = {**bound_literals(module), **bound}
-    open_unbound_arguments(main, slots, bound)
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     if not tune >= 0:  # nor NaN
         raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
@@ -118,6 +110,26 @@ def compile_module(
             pipeline=pipeline,
         )
     return made
+
+
+def bind_constants(
+    module: ModuleOp, others: Mapping[str, ModuleOp], constants: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What is bound to the arguments of `@main`, its literals too, and to those of other entries.
+
+    Arguments of `@main` that nothing is bound to become inputs. Raises ArgumentError for names that
+    no entry has, and for arrays that do not fit.
+    """
+    main = _function(module, "main")
+    slots = argument_slots(main)
+    bound_elsewhere = {name: _bound_in(other, constants) for name, other in others.items()}
+    elsewhere = set[str]().union(*bound_elsewhere.values())
+    slot_names = {slot.name for slot in slots}
+    bound = {n: v for n, v in constants.items() if n in slot_names or n not in elsewhere}
+    _check_constants(slots, bound)
+    bound = {**bound_literals(module), **bound}
+    open_unbound_arguments(main, slots, bound)
+    return bound, bound_elsewhere
 
 
 def _bound_in(module: ModuleOp, bound: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +195,7 @@ def _compile(
     from lamina.codegen.llvm_emitter import emit_module
 
     lowered = module.clone()
-    kernels = _lower_to_scheduled(lowered, target, options)
+    kernels = lower_to_scheduled(lowered, target, options)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
@@ -194,7 +206,7 @@ def _compile(
     return compile_object(emitted.text, target), metadata
 
 
-def _lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptions) -> Kernels:
+def lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptions) -> Kernels:
     """Lowers in place; gives the kernels with their schedules."""
     start = layer_of(module)
     if start == "scheduled":

@@ -162,7 +162,7 @@ def given_slots(module: ModuleOp, file: str) -> list[Slot]:
 
 def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:
     """An array for each argument: by name from .npz, in order from .npy, else random."""
-    named, listed = _load(files)
+    named, listed = loaded_arrays(files)
     unknown = [name for name in named if name not in {slot.name for slot in slots}]
     if unknown:
         expected = ", ".join(f"{slot.name}: {slot.type_text}" for slot in slots[:8])
@@ -182,7 +182,8 @@ def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict
     }
 
 
-def _load(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+def loaded_arrays(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    """Arrays of .npz files by name, and those of .npy files in order; InputError for others."""
     named: dict[str, np.ndarray] = {}
     listed: list[np.ndarray] = []
     for file in files:

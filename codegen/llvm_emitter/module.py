@@ -1,8 +1,9 @@
 """A scheduled module as one LLVM module: internal kernels and the exported entry points.
 
-An entry `@name` becomes `i32 lamina_name(ptr args)`: `args[i]` points at the i-th argument's data,
-the result is 0 or 1 + the index of the first failed assertion's message. The status is on the stack
-of the call and every kernel is told where: entries may run several times at once.
+An entry `@name` becomes `i32 lamina_name(ptr args)`, or has another prefix: `args[i]` points at the
+i-th argument's data, the result is 0 or 1 + the index of the first failed assertion's message. The
+status is on the stack of the call and every kernel is told where: entries may run several times at
+once.
 """
 
 from dataclasses import dataclass
@@ -115,8 +116,8 @@ def _parameter_attributes(op: func.FuncOp, number: int) -> str:
 
 
 def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
-    name = op.sym_name.data
-    w = FunctionWriter(writer, f"lamina_{name}", EMITTERS)
+    name = f"{writer.options.prefix}_{op.sym_name.data}"
+    w = FunctionWriter(writer, name, EMITTERS)
     w.allocas.append(f"  {w.status} = alloca i32")
     w.line(f"store i32 0, ptr {w.status}")
     if writer.options.alone and writer.uses_tiles:
@@ -129,7 +130,7 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
     w.run(iter(op.body.block.ops))
     status = w.emit(f"load i32, ptr {w.status}")
     writer.functions.append(
-        w.text(f"define i32 @lamina_{name}(ptr noalias nocapture readonly %args)", f"i32 {status}")
+        w.text(f"define i32 @{name}(ptr noalias nocapture readonly %args)", f"i32 {status}")
     )
 
 

@@ -24,11 +24,12 @@ class EmitOptions:
     """`openmp`: teams are started by `GOMP_parallel`; otherwise they are the calling thread.
 
     `alone`: the code runs in processes without Lamina, where its entries have to ask the system for
-    what `Target.host` asks for otherwise.
+    what `Target.host` asks for otherwise. Symbols of entries begin with `prefix`.
     """
 
     openmp: bool = True
     alone: bool = False
+    prefix: str = "lamina"
 
 
 Lines = list["str | Lines"]
