@@ -22,6 +22,7 @@ Table = Literal[
     "target",
     "importer",
     "pass",
+    "backend",
 ]
 """What an extension can add to; entries are found by the name of the op, kernel, ... that they are
 about."""
@@ -111,7 +112,8 @@ class Entries:
         return any(
             entry.override
             if table == "vector function"
-            else table in _CHANGING and name.partition(".")[0] in OWN_DIALECTS
+            else table == "backend"
+            or (table in _CHANGING and name.partition(".")[0] in OWN_DIALECTS)
             for (table, name), entry in self.entries.items()
         )
 

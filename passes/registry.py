@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
     # between layers
     "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
+    "partition": "lamina.lowering.partition:PartitionPass",
     "inline-calls": "lamina.passes.functionalize.inline_calls:InlineCallsPass",
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),

@@ -235,6 +235,41 @@ class Extension(Entries):
 
         return decorate
 
+    def native_kernel(
+        self,
+        name: str,
+        code: object,
+        *,
+        dtypes: Sequence[str] | None = None,
+        override: bool = False,
+    ) -> None:
+        """C code behind `loop.extern`, as `lamina.native_kernel`, found while this is active."""
+        from lamina.runtime.extern_kernels.registry import made_native_kernel
+
+        kernel = made_native_kernel(name, code, dtypes)
+        self.add("extern kernel", name, kernel, override=override)
+
+    def backend(self, name: str, *, override: bool = False) -> Callable[[T], T]:
+        """Decorator: a class, of which one object is made, or an object: what `partition` asks.
+
+        `supports(op)` gives True, or the reason why not. `compile(module)` gets a module whose
+        `@main` takes and gives tensors, at the layer where the pass stands, and gives a function of
+        as many NumPy arrays (read-only) to an array or a tuple, or a `lamina.NativeCode`. It is
+        called once for equal modules.
+        """
+        if not re.fullmatch(r"\w+", str(name)):
+            raise self._error(f"'{name}' is no name of a back end: letters, digits and '_'")
+
+        def decorate(given: T) -> T:
+            made: Any = given() if isinstance(given, type) else given
+            for method in ("supports", "compile"):
+                if not callable(getattr(made, method, None)):
+                    raise self._error(f"the backend '{name}' has no method {method}()")
+            self.add("backend", name, made, override=override)
+            return given
+
+        return decorate
+
     def imports(self, *names: str, override: bool = False) -> Decorator[F]:
         """Decorator: how calls of torch ops become ops: of a namespace, `mylib`, or of one op,
         `mylib::f`, for which the namespace's is not asked.

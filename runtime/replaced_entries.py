@@ -82,7 +82,9 @@ def _kernel(name: str, _: Entry) -> str | None:
     from lamina.runtime.extern_kernels.registry import registered_kernel
 
     found = registered_kernel(name)
-    return None if found is None else f"lamina.extern_kernel ({found.function.__module__})"
+    if found is None:
+        return None
+    return f"lamina.extern_kernel ({getattr(found.function, '__module__', 'C')})"
 
 
 def _target(name: str, _: Entry) -> str | None:
@@ -127,4 +129,5 @@ _OWNERS: dict[Table, Callable[[str, Entry], str | None]] = {
     "target": _target,
     "importer": _importer,
     "pass": _pass,
+    "backend": lambda _name, _entry: None,
 }

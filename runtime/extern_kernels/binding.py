@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 from lamina.dialects.errors import ExecutionError, UnsupportedError
 from lamina.runtime.entry import NUMPY_DTYPES, element_name
 from lamina.runtime.extern_kernels.failures import record
-from lamina.runtime.extern_kernels.registry import ExternKernel, find_kernel
+from lamina.runtime.extern_kernels.registry import ExternKernel, NativeCode, find_kernel
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -77,7 +77,7 @@ class Call:
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results, of the declared shapes and dtypes; ExecutionError if they are others."""
         values = [_read_only(self._laid_out(value)) for value in inputs]
-        made = self.kernel.function(*values, **self.options)
+        made = self._run(values)
         results = list(made) if isinstance(made, tuple | list) else [made]
         if len(results) != len(self.results):
             raise ExecutionError(
@@ -86,6 +86,28 @@ class Call:
         return [
             _checked(self.kernel.name, r, o) for r, o in zip(results, self.results, strict=True)
         ]
+
+    @cached_property
+    def implementation(self) -> Any:
+        """The function of this call, or its `NativeCode`."""
+        if self.kernel.specialize is None:
+            return self.kernel.function
+        return self.kernel.specialize(self)
+
+    def _run(self, values: Sequence[np.ndarray]) -> Any:
+        code: Any = self.implementation
+        if isinstance(code, NativeCode):
+            return self._run_native(code, values)
+        return code(*values, **({} if self.kernel.specialize else self.options))
+
+    def _run_native(self, code: NativeCode, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        results = [np.zeros(result.shape, result.numpy_dtype) for result in self.results]
+        operands = [np.ascontiguousarray(value) for value in values] + results
+        addresses = [operand.ctypes.data for operand in operands]
+        pointers = (ctypes.c_void_p * len(addresses))(*addresses)
+        if _PROTOTYPE(code.address)(ctypes.addressof(pointers)):
+            raise ExecutionError(f"extern kernel failed: {self.kernel.name}")
+        return results
 
     def _laid_out(self, value: np.ndarray) -> np.ndarray:
         if self.kernel.layout == "row" or value.ndim < 2:
@@ -140,6 +162,10 @@ class Binding:
         """UnsupportedError if no kernel fits the signature."""
         self._call = Call.of(signature)
         self._count = len(self._call.inputs) + len(self._call.results)
+        code = self._call.implementation
+        if isinstance(code, NativeCode):
+            self._function, self.address = code, code.address
+            return
         self._function = _PROTOTYPE(self._run)
         self.address: int = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 

@@ -7,6 +7,7 @@ library. Lamina's own libraries are imported when one of their names is first ne
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from lamina.dialects.source import nearest
 LIBRARIES = {
     "linalg": ("linear_algebra", "spectral"),
     "fft": ("fourier",),
+    "partition": ("partitions",),
 }
 """Libraries that Lamina brings, by the first part of their kernels' names: modules beside this."""
 
@@ -33,15 +35,49 @@ class ExternKernel:
 
     `dtypes` are the element types that its inputs may have, as IR spells them; None is any.
     With layout "column" inputs of rank 2 and more come with each matrix in column-major order.
+    `specialize` gives the function of one call instead, or its `NativeCode`, from the call with its
+    options and types; that function takes no options.
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None = None
     dtypes: tuple[str, ...] | None = None
     layout: Layout = "row"
+    specialize: Callable[[Any], Any] | None = None
 
 
-_NAME = re.compile(r"[^\W\d]\w*\.\w+")
+_FUNCTION: Any = type(ctypes.pythonapi.Py_IncRef).__mro__[-3]
+"""The type of all functions of ctypes."""
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """C code that an extern kernel is: `int32_t kernel(void **operands)` at an address.
+
+    `operands` points at the data of the inputs and then of the results, row-major, which it writes;
+    a result other than 0 ends the program as an ExecutionError. It must not write its inputs, and
+    is called with or without the GIL. `keep` lives as long as programs that call it.
+    """
+
+    address: int
+    keep: object = None
+
+    @classmethod
+    def of(cls, value: object, name: str) -> NativeCode:
+        """Of an address, a function of ctypes, or itself; InputError for anything else."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return cls(value)
+        if isinstance(value, _FUNCTION):
+            function: Any = value
+            return cls(ctypes.cast(function, ctypes.c_void_p).value or 0, function)
+        raise InputError(
+            f"extern kernel '{name}': {value!r} is no address of C code, nor a function of ctypes"
+        )
+
+
+_NAME = re.compile(r"[^\W\d]\w*\.\w+|torch(\.\w+){3}")
 _kernels: dict[str, ExternKernel] = {}
 
 Provider = Callable[[str], ExternKernel | None]
@@ -82,6 +118,52 @@ def extern_kernel(
         return function
 
     return register
+
+
+def native_kernel(
+    name: str,
+    code: object,
+    *,
+    dtypes: Sequence[str] | None = None,
+    replace: bool = False,
+) -> None:
+    """Registers C code as the extern kernel `name`; see `NativeCode` for how it is called.
+
+    `code` is a `NativeCode`, an address or a function of ctypes for a kernel without options, or a
+    Python function that gives one of these for a call, which has `options` and, for each of
+    `inputs` and `results`, `dtype` and `shape`: the code is told nothing else. The name
+    `torch.mine.f.default` is the custom op `mine::f` of torch, called instead of its own kernel.
+    Raises InputError as `extern_kernel`.
+    """
+    kernel = made_native_kernel(name, code, dtypes)
+    _load(name)
+    if not replace and name in _kernels:
+        raise InputError(
+            f"extern kernel '{name}' is registered already; pass replace=True to take its place"
+        )
+    _kernels[name] = kernel
+
+
+def made_native_kernel(name: str, code: object, dtypes: Sequence[str] | None) -> ExternKernel:
+    """A kernel of C code that is not registered; InputError as `native_kernel`."""
+    kinds = _checked(name, dtypes, "row")
+    if callable(code) and not isinstance(code, _FUNCTION):
+        choose = code
+        return ExternKernel(
+            name, None, kinds, "row", lambda call: NativeCode.of(choose(call), name)
+        )
+    native = NativeCode.of(code, name)
+
+    def specialize(call: Any) -> NativeCode:
+        if list(call.options.values()) != list(range(len(call.options))):
+            raise UnsupportedError(
+                name,
+                f"C code is not told the options {call.options}",
+                nearest="a Python function that gives the code for a call",
+            )
+        return native
+
+    return ExternKernel(name, None, kinds, "row", specialize)
 
 
 def made_kernel(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lamina.lowering.custom_pipeline import Pipeline
     from lamina.runtime.compiled import Compiled
     from lamina.runtime.extension import Extension, extend
-    from lamina.runtime.extern_kernels.registry import extern_kernel
+    from lamina.runtime.extern_kernels.registry import NativeCode, extern_kernel, native_kernel
     from lamina.runtime.kernels import Kernel
     from lamina.runtime.layers import LAYERS, parse, pipeline
     from lamina.runtime.random_state import manual_seed
@@ -50,6 +50,7 @@ _EXPORTS: dict[str, str] = {
     "Kernel": "lamina.runtime.kernels",
     "LAYERS": "lamina.runtime.layers",
     "LaminaError": "lamina.dialects.errors",
+    "NativeCode": "lamina.runtime.extern_kernels.registry",
     "Pipeline": "lamina.lowering.custom_pipeline",
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
@@ -59,6 +60,7 @@ _EXPORTS: dict[str, str] = {
     "import_exported_program": "lamina.frontends.exported_program",
     "load": "lamina.frontends.load",
     "manual_seed": "lamina.runtime.random_state",
+    "native_kernel": "lamina.runtime.extern_kernels.registry",
     "parse": "lamina.runtime.layers",
     "pipeline": "lamina.runtime.layers",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "LaminaError",
+    "NativeCode",
     "Pipeline",
     "Target",
     "UnsupportedError",
@@ -84,6 +87,7 @@ __all__ = [
     "import_exported_program",
     "load",
     "manual_seed",
+    "native_kernel",
     "parse",
     "pipeline",
 ]

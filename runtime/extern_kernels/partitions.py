@@ -1,0 +1,28 @@
+"""The kernels `partition.NAME`: what back ends make of the parts of programs that they take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.lowering.partition.backends import backend_entry, compiled_region
+from lamina.lowering.partition.partition import LIBRARY
+from lamina.runtime.extern_kernels.registry import ExternKernel, provide
+
+
+def find(name: str) -> ExternKernel | None:
+    """The kernel of a back end that is active; InputError if it is not."""
+    backend = name.partition(".")[2]
+    backend_entry(backend)
+
+    def specialize(call: Any) -> Any:
+        from lamina.runtime.layers import parse
+
+        text = str(call.options.get("program", ""))
+        return compiled_region(
+            backend, text, lambda: parse(text, name=f"<{name}>"), "a part of the program"
+        )
+
+    return ExternKernel(name, specialize=specialize)
+
+
+provide(LIBRARY, find)
