@@ -23,6 +23,7 @@ Table = Literal[
     "importer",
     "pass",
     "backend",
+    "schedule chooser",
 ]
 """What an extension can add to; entries are found by the name of the op, kernel, ... that they are
 about."""
@@ -112,7 +113,7 @@ class Entries:
         return any(
             entry.override
             if table == "vector function"
-            else table == "backend"
+            else table in ("backend", "schedule chooser")
             or (table in _CHANGING and name.partition(".")[0] in OWN_DIALECTS)
             for (table, name), entry in self.entries.items()
         )

@@ -270,6 +270,21 @@ class Extension(Entries):
 
         return decorate
 
+    def chooses_schedules(self, name: str, *, override: bool = False) -> Decorator[F]:
+        """Decorator: how kernels run that have no schedule yet, before the cost model is asked.
+
+        The function gets a kernel, a `func.FuncOp` of nests on buffers, and the `Target`, and gives
+        the text of a schedule, as `Compiled.kernels[i].schedule` is one, or None for kernels that
+        it leaves to others. What a text leaves open the compiler chooses.
+        """
+
+        def decorate(function: F) -> F:
+            self._callable("schedule chooser", function)
+            self.add("schedule chooser", name, function, override=override)
+            return function
+
+        return decorate
+
     def imports(self, *names: str, override: bool = False) -> Decorator[F]:
         """Decorator: how calls of torch ops become ops: of a namespace, `mylib`, or of one op,
         `mylib::f`, for which the namespace's is not asked.

@@ -130,4 +130,5 @@ _OWNERS: dict[Table, Callable[[str, Entry], str | None]] = {
     "importer": _importer,
     "pass": _pass,
     "backend": lambda _name, _entry: None,
+    "schedule chooser": lambda _name, _entry: None,
 }

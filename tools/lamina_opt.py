@@ -33,6 +33,7 @@ from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
 from lamina.tools.extension_files import add_load_argument, loaded_extensions
 from lamina.tools.listings import ListOps, ListPasses, options_of
+from lamina.tools.pass_observers import PassObserver, add_observer_arguments, reproduced_passes
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import run_tool
 from lamina.tools.targets import target_factories
@@ -45,6 +46,7 @@ USAGE = """lamina-opt [options] [FILE.mlir]
   lamina-opt FILE --to loop                    the compiler's own passes down to a layer
   lamina-opt FILE --to loop --drop NAME        these passes with changes, see `lamina.Pipeline`
   lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
+  lamina-opt FILE --to loop --print-ir-after-change   each pass that changes something, on stderr
   lamina-opt FILE --load mine.py               with the extensions of a file, see `lamina.extend`
   lamina-opt --list-passes | --list-ops prims  what there is
 """
@@ -143,6 +145,7 @@ class LaminaOptMain(xDSLOptMain):
         )
         add_pipeline_arguments(arg_parser)
         add_load_argument(arg_parser)
+        add_observer_arguments(arg_parser)
         arg_parser.add_argument(
             "--explain",
             action="store_true",
@@ -224,6 +227,8 @@ class LaminaOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
+        if self.args.run_reproducer:
+            self.args.passes = self._reproduced()
         if self.args.to is None:
             self._check_no_edits()
         else:
@@ -236,6 +241,7 @@ class LaminaOptMain(xDSLOptMain):
             self._check_pass(spec)
         super().setup_pipeline()
         checks = self.pipeline.callback
+        self._observer = PassObserver(self.args, self.pipeline.passes)
 
         def between(ran: ModulePass | None, module: ModuleOp, coming: ModulePass | None) -> None:
             self._stage = f"verifying what pass '{ran.name}' left" if ran else "verifying the input"
@@ -243,6 +249,7 @@ class LaminaOptMain(xDSLOptMain):
                 checks(ran, module, coming)
             if not self.args.disable_verify:
                 verify_between_ops(module)
+            self._observer.between(ran, module, coming)
             self._stage = f"running pass '{coming.name}'" if coming else "writing the output"
             if coming is not None:
                 verify_state(module, coming.name)
@@ -250,6 +257,14 @@ class LaminaOptMain(xDSLOptMain):
             self._foreign_pass = coming.name if coming is not None and foreign else None
 
         self.pipeline = PassPipeline(self.pipeline.passes, between)
+
+    def _reproduced(self) -> str:
+        given = self.args.input_file
+        if given in (None, "-") or self.args.to is not None or self.args.passes:
+            raise InputError(
+                "lamina-opt: error: --run-reproducer takes a file, and its passes from there"
+            )
+        return reproduced_passes(Path(given).read_bytes(), given)
 
     def _check_no_edits(self) -> None:
         if self.args.until or self.args.since or self.args.pipeline_edits:
@@ -283,7 +298,12 @@ class LaminaOptMain(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
-        self._apply_passes(prog)
+        try:
+            self._apply_passes(prog)
+        except Exception as error:
+            if (kept := self._observer.keep(error)) is not None:
+                print(kept, file=sys.stderr)
+            raise
         if self.args.explain:
             from lamina.passes.schedule.explain_schedule import report
 

@@ -41,6 +41,7 @@ from lamina.passes.schedule.choose_products import choose_products
 from lamina.passes.schedule.choose_rows import PARALLEL_WORK, choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
 from lamina.passes.schedule.choose_unstructured import choose_unstructured
+from lamina.passes.schedule.extended_choosers import choose_by_extensions
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.pair_copy import PairCopy
@@ -72,6 +73,7 @@ class ChooseSchedulePass(ModulePass):
         forks = team_pays(program_nanoseconds(functions), 0, target)
         streamed = streamed_arguments(op, target)
         for function in kernels:
+            choose_by_extensions(function, target, ctx)
             past = streamed.get(function.sym_name.data, frozenset())
             choose_kernel(function, target, forks=forks, streamed=past)
 

@@ -42,10 +42,11 @@ def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Cont
         if name not in kernels:
             near = ", ".join(nearest(name, kernels) or list(kernels)[:8]) or "there are none"
             raise InputError(f"schedules: no kernel is called '{name}'; nearest: {near}")
-        _give(kernels[name], text, context)
+        give_schedule(kernels[name], text, context)
 
 
-def _give(kernel: func.FuncOp, text: str, context: Context) -> None:
+def give_schedule(kernel: func.FuncOp, text: str, context: Context) -> None:
+    """Set the schedule of a kernel on buffers; InputError for a text that is none of it."""
     where = f"schedules: '{kernel.sym_name.data}'"
     given = parse_schedule(text, context, where)
     parts, nests = parts_of(kernel), _nests(kernel)
