@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -68,7 +67,7 @@ class Way:
             raise NoProgramError(str(error)) from error
         compiled = lamina.compile(exported, cache=False, target=self.target, rounding=self.rounding)
         for threads in (2, 1):
-            with _threads(threads):
+            with threads(threads):
                 yield f"{threads} threads", run(program, program.tensors(), compiled)
         if self.interpret:
             yield from self._interpreted(program, exported)
@@ -121,13 +120,3 @@ def _to_torch(value: Any) -> torch.Tensor:
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_numpy(array)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
