@@ -57,7 +57,7 @@ def run(
 
 
 @contextmanager
-def threads(count: int) -> Iterator[None]:
+def of_threads(count: int) -> Iterator[None]:
     """So many threads of torch."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -83,7 +83,7 @@ class Oracle:
         if not wrong:
             return None
         if self._others is None:
-            with threads(1):  # on loaded cores a team of two waits for each op of these many runs
+            with of_threads(1):  # a team of two would wait for each op on loaded cores
                 self._others = self._beside()
         for n in wrong:
             found = self._outside(n, actual[n])

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import torch
-from fuzzing.oracle import Results, run
+from fuzzing.oracle import Results, of_threads, run
 from fuzzing.program import Program
 from xdsl.dialects.builtin import ModuleOp
 
@@ -67,7 +67,7 @@ class Way:
             raise NoProgramError(str(error)) from error
         compiled = lamina.compile(exported, cache=False, target=self.target, rounding=self.rounding)
         for threads in (2, 1):
-            with threads(threads):
+            with of_threads(threads):
                 yield f"{threads} threads", run(program, program.tensors(), compiled)
         if self.interpret:
             yield from self._interpreted(program, exported)
