@@ -63,9 +63,14 @@ class _Module(torch.nn.Module):
         return self.function(*args)
 
 
+def exported(kernel: Kernel, inputs: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
+    """The kernel as torch exports it."""
+    return torch.export.export(_Module(kernel.torch), tuple(inputs))
+
+
 def ours(kernel: Kernel, inputs: Sequence[torch.Tensor]) -> Callable[[], Any]:
     """The kernel compiled by Lamina, on torch tensors."""
-    compiled = lamina.compile(torch.export.export(_Module(kernel.torch), tuple(inputs)))
+    compiled = lamina.compile(exported(kernel, inputs))
     return partial(compiled, *inputs)
 
 
@@ -190,18 +195,23 @@ _BEYOND_CACHES = 48 << 20
 """More bytes than this are beyond the caches of the machines measured so far, which hold 32 MB."""
 
 
+def named(patterns: Sequence[str]) -> list[Kernel]:
+    """The kernels whose names have one of the patterns in them, all if there are none."""
+    kernels = (*KERNELS, *NETWORK_KERNELS)
+    return [k for k in kernels if not patterns or any(fnmatch(k.name, f"*{p}*") for p in patterns)]
+
+
 def compare(
     patterns: Sequence[str] = (), seconds: float = 2.0, without: Sequence[str] = ()
 ) -> None:
-    """Measures the kernels whose names match one of the patterns, all if there are none."""
+    """Measures the kernels that patterns name (see `named`)."""
     bandwidth = copy_bandwidth()
     print(f"copy bandwidth, read and written: {bandwidth / 1e9:.1f} GB/s; best / median of ours")
     peers = available(without)
     results: list[Result] = []
-    for kernel in (*KERNELS, *NETWORK_KERNELS):
-        if not patterns or any(fnmatch(kernel.name, f"*{p}*") for p in patterns):
-            results.append(measure(kernel, peers, seconds, bandwidth))
-            print_result(results[-1])
+    for kernel in named(patterns):
+        results.append(measure(kernel, peers, seconds, bandwidth))
+        print_result(results[-1])
     if results:
         print_summary(results)
 
