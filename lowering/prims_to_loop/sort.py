@@ -70,7 +70,10 @@ def _swapped(b: LoopBuilder, source: SSAValue, dim: int) -> SSAValue:
 
 @lowers("searchsorted")
 def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
-    """Binary search, one read for each halving: all values take the same number of steps."""
+    """Binary search, one read for each halving: all values take the same number of steps.
+
+    The middle is torch's, as any order of reads gives the same but in rows that hold NaN.
+    """
     table, values = op.operands
     length = shape_of(table)[-1]
     batched = len(shape_of(table)) > 1
@@ -80,21 +83,19 @@ def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         wanted, source = args
         outer = [inner.index(p) for p in range(len(shape) - 1)] if batched else []
-        low = inner.constant(0, IndexType())
-        # Everything before `low` goes before the value; `span` elements from there are open.
-        span = length
-        while span:
-            half = (span + 1) // 2
-            middle = scalar.add(inner, low, inner.constant(half - 1, IndexType()))
-            # The last steps may look behind the row, where nothing goes before the value.
-            end = inner.constant(length - 1, IndexType())
-            fits = compare(inner, "le", middle, end)
-            found = inner.read(source, [*outer, select(inner, fits, middle, end)])
+        low, high = inner.constant(0, IndexType()), inner.constant(length, IndexType())
+        one, end = inner.constant(1, IndexType()), inner.constant(length - 1, IndexType())
+        # Everything before `low` goes before the value, and nothing from `high` on.
+        for _ in range(length.bit_length()):
+            middle = inner.add(arith.ShRUIOp(scalar.add(inner, low, high), one))
+            # Nothing is open any more where they meet, perhaps behind the row.
+            is_open = compare(inner, "lt", low, high)
+            found = inner.read(source, [*outer, inner.add(arith.MinUIOp(middle, end))])
             before = _goes_before(inner, found, wanted, right)
-            both = scalar.bitwise_and(inner, fits, before)
-            following = scalar.add(inner, low, inner.constant(half, IndexType()))
-            low = select(inner, both, following, low)
-            span = span - half
+            both = scalar.bitwise_and(inner, is_open, before)
+            low = select(inner, both, scalar.add(inner, middle, one), low)
+            # Where they have met, this is the same place again.
+            high = select(inner, before, high, middle)
         return [inner.add(arith.IndexCastOp(low, i64))]
 
     reads: list[tuple[SSAValue, Map]] = [(values, None)]
