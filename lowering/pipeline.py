@@ -27,6 +27,7 @@ _DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
 
 TARGET_PASSES = frozenset(
     {
+        "choose-layouts",
         "fuse-elementwise",
         "fuse-gathers",
         "fuse-kernels",
@@ -87,6 +88,8 @@ STAGES: tuple[Stage, ...] = (
         "fused",
         (
             "outline-literals",
+            "choose-layouts",
+            "apply-layouts",
             "fold-layout",
             "pack-contractions",
             "pad-windows",
@@ -247,7 +250,12 @@ def _class_of(name: str) -> type[ModulePass]:
 @cache
 def _pass(text: str) -> ModulePass:
     """The pass that a spec means. It is an immutable value; a name alone needs no reading."""
-    return load_pass(text)() if text in PASSES else _read(text, {})
+    if text not in PASSES:
+        return _read(text, {})
+    try:
+        return load_pass(text)()
+    except TypeError:  # it has an option that must be given, as reading it says
+        return _read(text, {})
 
 
 def _read(text: str, added: Mapping[str, Entry]) -> ModulePass:

@@ -39,6 +39,8 @@ PASSES: dict[str, str] = {
     # structured loops
     "canonicalize-loop": "lamina.passes.loop.canonicalize_loop:CanonicalizeLoopPass",
     "loop-cse": "lamina.passes.loop.loop_cse:LoopCsePass",
+    "choose-layouts": "lamina.passes.loop.choose_layouts:ChooseLayoutsPass",
+    "apply-layouts": "lamina.passes.loop.apply_layouts:ApplyLayoutsPass",
     "fold-layout": "lamina.passes.loop.fold_layout:FoldLayoutPass",
     "fuse-elementwise": "lamina.passes.fusion.fuse_elementwise:FuseElementwisePass",
     "hoist-constants": "lamina.passes.loop.hoist_constants:HoistConstantsPass",

@@ -43,6 +43,9 @@ ROWS = "lamina.rows"
 PART = "lamina.part"
 """Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
 
+LAYOUT = "lamina.layout"
+"""Attribute of a nest on tensors: the axes of its results in the order to store them in."""
+
 NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, TASK_PACKED, BOUNDS, STREAM, SCHEDULE)
 """The attributes that decide how a nest is scheduled."""
 
@@ -65,6 +68,8 @@ def verify_notes(op: GenericOp) -> None:
         verify_label(op)
     if ROWS in op.attributes:
         _verify_rows(op, op.attributes[ROWS])
+    if LAYOUT in op.attributes:
+        _verify_layout(op, op.attributes[LAYOUT])
     if PART in op.attributes:
         number = op.attributes[PART]
         if not isinstance(number, IntegerAttr) or number.type != i64 or number.value.data < 0:
@@ -89,6 +94,16 @@ def verify_notes(op: GenericOp) -> None:
         _verify_bounds(op, op.attributes[BOUNDS])
     if STREAM in op.attributes:
         _verify_stream(op, op.attributes[STREAM])
+
+
+def _verify_layout(op: GenericOp, layout: Attribute) -> None:
+    if not isinstance(layout, DenseArrayBase) or layout.elt_type != i64:
+        raise VerifyException(f"{op.name}: {LAYOUT} is an array<i64> of axes, not {layout}")
+    order = list(layout.iter_values())
+    for kind in op.written_types:
+        assert isinstance(kind, TensorType | MemRefType)
+        if sorted(order) != list(range(len(kind.get_shape()))):
+            raise VerifyException(f"{op.name}: {LAYOUT} {order} is no order of the axes of {kind}")
 
 
 def _verify_stream(op: GenericOp, stream: Attribute) -> None:

@@ -33,6 +33,7 @@ from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.collapse_dims import collapse_dims
 from lamina.passes.loop.expand_dims import (
     expand_batch,
@@ -255,7 +256,7 @@ def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:
 
 def _sink_copy(op: GenericOp) -> None:
     producer = _single_reduction(op.inputs[0])
-    if producer is None or not _is_permutation(op):
+    if producer is None or not _is_permutation(op) or MATERIALIZED in op.attributes:
         return
     written = forms_of(producer.write_maps[0], producer.extents)
     read = forms_of(op.read_maps[0], op.extents)

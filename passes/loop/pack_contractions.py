@@ -40,6 +40,7 @@ from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
+from lamina.passes.loop.turn_constants import turn_constants
 from lamina.passes.regions.region_functions import invariant_arguments
 
 MIN_ROWS = 4
@@ -85,7 +86,11 @@ class PackContractionsPass(ModulePass):
 def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bool:
     """Whether the nest was a product, to be packed in vectors."""
     shape = Contraction.of(op)
-    if shape is None or shape.panel is not None:
+    if (shape is None or not shape.rows) and turn_constants(op, invariants):
+        return False
+    if shape is None:
+        return False
+    if shape.panel is not None:
         return False
     if target.multiplies_tiles and pack_pairs(shape, invariants):
         return False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isqrt, prod
 
 from lamina.codegen.target import STACK_BYTES, Target
-from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.schedules import ProductTasks
@@ -34,6 +34,7 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
+from lamina.passes.schedule.panel_order import panel_bytes, reads_far_panels, shares_columns
 from lamina.passes.schedule.product import CHAIN, SUM_UNROLL, summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,
@@ -117,8 +118,10 @@ def choose_products(
         loop_over_columns(stages, columns)
         extents = extents[columns:]
     if panel_mode:
-        splits = _column_tasks(products, prod(extents) * blocks.count, target)
-        order = "columns" if _shares_columns(stages, products) else None
+        others = prod(extents) * blocks.count
+        far = prod(extents) > 1 and reads_far_panels(products, target)
+        splits = _column_tasks(products, others, target, far=far)
+        order = "columns" if far or shares_columns(stages, products) else None
         tasks = tasks.completed_by(ProductTasks(columns=splits, order=order))
     memory = Memory(flat=flat_arguments(stages))
     if scratch is not None:
@@ -282,21 +285,6 @@ def _gains_copy(
     return (access.stride(row) * size) % WAY_BYTES == 0
 
 
-def _shares_columns(stages: list[Stage], products: Products) -> bool:
-    """Whether threads should divide the columns: then each reads only the panels it packed itself.
-
-    Worth it where the panels are made in the same call, or are read as they are, and are the
-    larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
-    """
-    stage, shape = next(iter(products.items()))
-    as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
-    if REPACKED not in stage.op.attributes and not as_they_are:
-        return False
-    if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
-        return False  # the result is larger than the panels, and read by rows more often than not
-    return shape.size(shape.columns) > shape.size(shape.rows)
-
-
 def _has_tasks(products: Products, others: int) -> bool:
     """Whether a product has tasks enough without its outer columns.
 
@@ -306,13 +294,19 @@ def _has_tasks(products: Products, others: int) -> bool:
     return others * -(-stage.extents[shape.inner_column] // (shape.panel or 1)) >= TASKS
 
 
-def _column_tasks(products: Products, others: int, target: Target) -> int | None:
-    """Into how many tasks the panels are divided, given the number of other tasks."""
+def _column_tasks(products: Products, others: int, target: Target, *, far: bool) -> int | None:
+    """Into how many tasks the panels are divided, given the number of other tasks.
+
+    Tasks of other rows read `far` panels while these are near.
+    """
     stage, shape = next(iter(products.items()))
     panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
     wanted = max(1, -(-TASKS // others))
     most = max(1, panels // wanted)
-    if _sum_block(stage, shape, target) is not None:
+    if far:
+        # A range stays near while all rows are multiplied by it.
+        most = max(1, min(most, target.l2_bytes // 2 // panel_bytes(stage, shape)))
+    elif _sum_block(stage, shape, target) is not None:
         # Each range of columns has the rows copied again.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         most = panels

@@ -138,6 +138,8 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         lamina.Pipeline().before("fuse-kernel", "cse")
     with pytest.raises(InputError, match="no pass is called 'csee'"):
         lamina.Pipeline().before("fuse-kernels", "csee")
+    with pytest.raises(InputError, match='partition requires argument "backend"'):
+        lamina.Pipeline().before("fuse-kernels", "partition").run(parse(PROGRAM))
     with pytest.raises(InputError, match="no pass among these is called 'bufferize'"):
         lamina.Pipeline().run(parse(PROGRAM), start="loop", stop="fused", until="bufferize")
     with pytest.raises(Exception, match=r"it takes a lamina\.Pipeline"):

@@ -25,3 +25,32 @@ func.func private @long_sums(%a: memref<128x160xf32>, %b: memref<49x160x32xf32>,
 }
 // CHECK-LABEL: @long_sums
 // CHECK-SAME:    order = columns
+
+// -----
+
+// Constant panels of many channels are larger than half the second-level cache: all lines of a
+// small image are multiplied by a range of them that stays near.
+func.func private @lines(%a: memref<7x7x2048xf32>, %b: memref<16x2048x32xf32>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 2048] reads(%a[y, x, k] : memref<7x7x2048xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x2048x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @lines
+// CHECK-SAME:    order = columns
+
+// -----
+
+// Those of few channels are near for every line.
+func.func private @few_channels(%a: memref<7x7x64xf32>, %b: memref<16x64x32xf32>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 64] reads(%a[y, x, k] : memref<7x7x64xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x64x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @few_channels
+// CHECK-NOT:     order = columns

@@ -260,3 +260,18 @@ func.func @main(%a: tensor<64x32xf32>, %d: tensor<48x32xf32>, %b: tensor<32x96xf
 // CHECK:         loop.generic {{.*}}[[PACKED]]
 // CHECK-NOT:     "pack"
 // CHECK:         loop.generic {{.*}}[[PACKED]]
+
+// -----
+
+// A depthwise sum with channels innermost reads its image in runs, and a copy of its weight too.
+func.func @main(%x: tensor<9x9x16xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<16x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<7x7x16xf32> {
+  %r = loop.generic (y, x, c, j, i) in [7, 7, 16, 3, 3] reads(%x[y + j, x + i, c] : tensor<9x9x16xf32>, %w[c, j, i] : tensor<16x3x3xf32>) writes([y, x, c] add : tensor<7x7x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<7x7x16xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NEXT:    [[T:%\S+]] = loop.generic (d0, d1, d2) in [3, 3, 16] reads(%w[d2, d0, d1] : tensor<16x3x3xf32>)
+// CHECK:         reads(%x[d0 + d3, d1 + d4, d2] : tensor<9x9x16xf32>, [[T]][d3, d4, d2] : tensor<3x3x16xf32>)

@@ -1,0 +1,152 @@
+"""`apply-layouts`: tensors are stored in the order of axes that `lamina.layout` of their nest says.
+
+Index maps of the nest and of the nests that read its results are composed with the order, so that
+nothing is copied between nests. What is no nest (a reshape, a result of the program) reads a
+rearranged copy, or a free reshape where only axes of one element move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.nest_attributes import LAYOUT
+from lamina.passes.fusion.fusion_override import MATERIALIZED
+from lamina.passes.loop.loop_rewriting import rebuild
+
+
+@dataclass(frozen=True)
+class ApplyLayoutsPass(ModulePass):
+    """Store the results of nests in the layouts that were chosen for them."""
+
+    name = "apply-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _apply(function)
+
+
+def _apply(function: func.FuncOp) -> None:
+    """Readers stand behind what they read, and are rebuilt before their own turn."""
+    moved = False
+    nest = function.body.block.first_op
+    while nest is not None:
+        if isinstance(nest, GenericOp) and LAYOUT in nest.attributes:
+            nest = _stored_as(nest, layout_of(nest))
+            moved = True
+        nest = nest.next_op
+    for op in list(function.body.block.ops) if moved else ():
+        if isinstance(op, GenericOp):
+            _in_order_of_memory(op)
+
+
+def layout_of(nest: GenericOp) -> tuple[int, ...]:
+    """The axes of its results in the order in which they are to be stored."""
+    layout = nest.attributes[LAYOUT]
+    assert isinstance(layout, DenseArrayBase)
+    return tuple(layout.get_values())  # pyright: ignore[reportReturnType]
+
+
+def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
+    """The nest with its results in that order, which its readers know."""
+    del nest.attributes[LAYOUT]
+    kinds = [_permuted_type(r.type, order) for r in nest.res]
+    maps = [_permuted(m, order) for m in nest.write_maps]
+    old = list(nest.res)
+    new = rebuild(nest, output_maps=maps, result_types=kinds, replace_results=False)
+    block = new.parent_block()
+    assert block is not None
+    for before, after in zip(old, new.res, strict=True):
+        for reader in list(dict.fromkeys(use.operation for use in before.uses)):
+            if not isinstance(reader, GenericOp) or before in (*reader.sources, *reader.outs):
+                continue
+            number_of = [n for n, value in enumerate(reader.inputs) if value is before]
+            inputs, read_maps = list(reader.inputs), list(reader.read_maps)
+            for number in number_of:
+                inputs[number] = after
+                read_maps[number] = _permuted(read_maps[number], order)
+            rebuild(reader, inputs=inputs, input_maps=read_maps)
+        if before.first_use is not None:
+            back = _restored(before, after, order)
+            block.insert_op_after(back, new)
+            before.replace_all_uses_with(back.results[0])
+    block.erase_op(nest)
+    return new
+
+
+def _permuted(index_map: AffineMap, order: Sequence[int]) -> AffineMap:
+    results = tuple(index_map.results[axis] for axis in order)
+    return AffineMap(index_map.num_dims, index_map.num_symbols, results)
+
+
+def _permuted_type(kind: object, order: Sequence[int]) -> TensorType:
+    assert isinstance(kind, TensorType)
+    shape = kind.get_shape()
+    return TensorType(kind.element_type, [shape[axis] for axis in order])
+
+
+def _restored(before: SSAValue, after: SSAValue, order: Sequence[int]) -> Operation:
+    """What has the elements in the order that they had: a reshape, or a copy."""
+    assert isinstance(before.type, TensorType)
+    shape = shape_of(before)
+    if moves_nothing(shape, order):
+        return ReshapeOp(after, before.type)
+    body = Block(arg_types=[before.type.element_type])
+    body.add_op(YieldOp([body.args[0]]))
+    rank = len(shape)
+    read = AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in order))
+    copy = GenericOp(
+        shape, [after], [read], [AffineMap.identity(rank)], ["store"], [before.type], Region(body)
+    )
+    copy.attributes["lamina.op"] = StringAttr("layout")
+    if not is_product(after.owner):
+        copy.attributes[MATERIALIZED] = UnitAttr()
+    return copy
+
+
+def moves_nothing(shape: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether only axes of one element change places."""
+    wide = [axis for axis in order if shape[axis] != 1]
+    return wide == sorted(wide)
+
+
+def _in_order_of_memory(nest: GenericOp) -> None:
+    """Lets the domain of a nest follow its first result, then what it reduces its first read."""
+    rank = len(nest.extents)
+    named: dict[int, None] = {}
+    for index_map in (nest.write_maps[0], *nest.read_maps):
+        for expr in index_map.results:
+            named.update(dict.fromkeys(sorted(expr.used_dims())))
+    kept = nest.write_maps[0].used_dims()
+    dims = [*named, *(d for d in range(rank) if d not in named)]
+    order = [d for d in dims if d in kept] + [d for d in dims if d not in kept]
+    if order == list(range(rank)) or nest.monoids:
+        return
+    places = [AffineExpr.dimension(order.index(d)) for d in range(rank)]
+
+    def moved(index_map: AffineMap) -> AffineMap:
+        return index_map.replace_dims_and_symbols(places, [], rank, 0)
+
+    new = rebuild(
+        nest,
+        domain=[nest.extents[d] for d in order],
+        input_maps=[moved(m) for m in nest.read_maps],
+        output_maps=[moved(m) for m in nest.write_maps],
+    )
+    for op in list(new.block.ops):
+        if isinstance(op, IndexOp) and order.index(op.dim.value.data) != op.dim.value.data:
+            position = IndexOp(order.index(op.dim.value.data))
+            new.block.insert_op_before(position, op)
+            op.result.replace_all_uses_with(position.results[0])
+            new.block.erase_op(op)

@@ -1,0 +1,272 @@
+"""`choose-layouts`: the order of axes in which the results of nests are best stored.
+
+A product of an activation and a constant, such as a convolution, wants the constant's columns
+(output channels) innermost: they are then packed for good, and rows are read as they stand. The
+wish spreads along the axes that nests walk with one dimension: through pointwise nests, windows,
+sums, other products. What it spreads over is a region, which gets the layout if its products save
+more time than copies at its ends take. The choice is `lamina.layout`, an attribute of nests that
+`apply-layouts` carries out; what stands in the text stays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import is_contraction, shape_of
+from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
+from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.loop.apply_layouts import moves_nothing
+from lamina.passes.loop.pack_contractions import PANEL_VECTORS
+from lamina.passes.loop.packing import is_constant
+from lamina.passes.regions.region_functions import invariant_arguments
+
+IMAGE_PANELS = 1.3
+"""Time of a product whose panels are lines of an image, by that of one with constant panels, both
+full: kernels 1x1 of 64 to 256 channels on 56x56 ran at 163 and 216 GF/s."""
+
+JUMP_CYCLES = 4
+"""Cycles for each element that a nest beside the products reads in jumps along its vectors."""
+
+
+@dataclass(frozen=True)
+class ChooseLayoutsPass(ModulePass):
+    """Note on nests in which order the axes of their results are to be stored.
+
+    `print_decisions` tells on stderr, for each region, what the layout saves and costs.
+    """
+
+    name = "choose-layouts"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.parse(self.target)
+        invariants = invariant_arguments(op)
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _Regions(function, invariants, target).choose(log=self.print_decisions)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product by a constant: the axis of its result that the constant's columns walk, the read of
+    the other operand, and the axis of that with the channels (None where several walk them)."""
+
+    column: int
+    image: int
+    channel: int | None
+
+
+@dataclass
+class _Region:
+    """What one wish has spread over: values, and seconds that the layout saves and costs."""
+
+    values: list[SSAValue] = field(default_factory=list)
+    saved: float = 0.0
+    cost: float = 0.0
+
+
+class _Regions:
+    """The regions of one function."""
+
+    def __init__(
+        self, function: func.FuncOp, invariants: Collection[SSAValue], target: Target
+    ) -> None:
+        self.nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
+        self.target = target
+        self.machine = Roofline.of(target)
+        self.products: dict[GenericOp, _Product] = {}
+        for nest in self.nests:
+            if (product := _product(nest, invariants)) is not None:
+                self.products[nest] = product
+        self.inner: dict[SSAValue, int] = {}
+        """The axis that is to be innermost."""
+
+    def choose(self, *, log: bool) -> None:
+        """Write the attribute on the nests of regions that gain."""
+        regions: list[_Region] = []
+        for nest, product in self.products.items():
+            if nest.res[0] not in self.inner and not self._is_last(nest.res[0], product.column):
+                regions.append(self._spread_from(nest.res[0], product.column))
+        for region in regions:
+            self._estimate(region)
+            chosen = region.saved > region.cost
+            if chosen:
+                for value in region.values:
+                    self._note(value)
+            if log:
+                print(
+                    f"{ChooseLayoutsPass.name}: {len(region.values)} results, columns of products "
+                    f"innermost: saves {region.saved * 1e6:.2f} us of products, costs "
+                    f"{region.cost * 1e6:.2f} us: {'chosen' if chosen else 'left'}",
+                    file=sys.stderr,
+                )
+
+    def _is_last(self, value: SSAValue, axis: int) -> bool:
+        return axis == len(shape_of(value)) - 1
+
+    def _spread_from(self, value: SSAValue, axis: int) -> _Region:
+        region, waiting = _Region(), deque([(value, axis)])
+        while waiting:
+            found, inner = waiting.popleft()
+            maker = found.owner
+            if found in self.inner or not isinstance(maker, GenericOp):
+                continue
+            self.inner[found] = inner
+            region.values.append(found)
+            for nest in (maker, *dict.fromkeys(use.operation for use in found.uses)):
+                if isinstance(nest, GenericOp):
+                    waiting.extend(self._wanted_beside(nest, found))
+        return region
+
+    def _wanted_beside(self, nest: GenericOp, value: SSAValue) -> list[tuple[SSAValue, int]]:
+        """What a nest reads and writes beside `value`, with the axis that the same wish means."""
+        if (product := self.products.get(nest)) is not None:
+            wanted = [(nest.res[0], product.column)]
+            if product.channel is not None:
+                wanted.append((nest.inputs[product.image], product.channel))
+            return wanted
+        accesses = _accesses(nest)
+        dims = {d for v, walked in accesses if v is value for d in walked[self.inner[value]]}
+        wanted: list[tuple[SSAValue, int]] = []
+        for other, walked in accesses:
+            same = [axis for axis, used in enumerate(walked) if used & dims]
+            if other is not value and len(same) == 1:
+                wanted.append((other, same[0]))
+        return wanted
+
+    def _estimate(self, region: _Region) -> None:
+        own = set(region.values)
+        seen: dict[GenericOp, None] = {}
+        for value in region.values:
+            moves = not self._moves_nothing(value)
+            for use in value.uses:
+                if isinstance(use.operation, GenericOp):
+                    seen[use.operation] = None
+                elif moves:
+                    size = value_bytes(value)
+                    region.cost += 2 * size / self.machine.bandwidth(2 * size)
+            assert isinstance(value.owner, GenericOp)
+            seen[value.owner] = None
+        for nest in seen:
+            product = self.products.get(nest)
+            if product is not None:
+                region.saved += self._saved(nest, product)
+            if product is not None and _columns_alone(nest, product):
+                continue
+            for other, _ in _accesses(nest):
+                if other not in own and self._is_image(nest, other):
+                    jumps = prod(shape_of(other))
+                    region.cost += JUMP_CYCLES * jumps / self.target.clock_hz
+
+    def _is_image(self, nest: GenericOp, value: SSAValue) -> bool:
+        """Whether a tensor outside the region is as large as what the nest walks but for sums."""
+        if any(value is result for result in nest.res):
+            return False
+        kept = prod(shape_of(nest.res[0]))
+        return 2 * prod(shape_of(value)) > kept and len(shape_of(value)) > 1
+
+    def _moves_nothing(self, value: SSAValue) -> bool:
+        return moves_nothing(shape_of(value), self._order(value))
+
+    def _order(self, value: SSAValue) -> list[int]:
+        axis = self.inner[value]
+        return [a for a in range(len(shape_of(value))) if a != axis] + [axis]
+
+    def _saved(self, nest: GenericOp, product: _Product) -> float:
+        """Seconds that a product with constant panels saves, by how full panels are."""
+        columns = _columns_alone(nest, product)
+        if not columns or self._is_last(nest.res[0], product.column):
+            return 0.0
+        kind = nest.res[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        if not in_vectors(kind):
+            return 0.0
+        bits = kind.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        panel = PANEL_VECTORS * self.target.lanes(bits)
+        line = shape_of(nest.res[0])[-1]
+        steps = prod(nest.extents)
+        full = self.machine.peak_flops * 32 / bits
+        before = IMAGE_PANELS * steps / _filled(line, panel) / full
+        after = steps / _filled(prod(nest.extents[d] for d in columns), panel) / full
+        return before - after
+
+    def _note(self, value: SSAValue) -> None:
+        nest = value.owner
+        assert isinstance(nest, GenericOp)
+        if LAYOUT in nest.attributes or self._is_last(value, self.inner[value]):
+            return
+        if any(
+            self.inner.get(result) != self.inner[value]
+            or len(shape_of(result)) != len(shape_of(value))
+            for result in nest.res
+        ):
+            return
+        nest.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
+
+
+def _filled(columns: int, panel: int) -> float:
+    """The part of the columns of panels that are columns of the result."""
+    return columns / (-(-columns // panel) * panel)
+
+
+def _walked(nest: GenericOp, number: int, *, written: bool = False) -> list[set[int]]:
+    """For each axis of an access, the dimensions of several positions that walk it."""
+    index_map = nest.write_maps[number] if written else nest.read_maps[number]
+    return [{d for d in e.used_dims() if nest.extents[d] > 1} for e in index_map.results]
+
+
+def _accesses(nest: GenericOp) -> list[tuple[SSAValue, list[set[int]]]]:
+    reads = [(value, _walked(nest, number)) for number, value in enumerate(nest.inputs)]
+    return reads + [(v, _walked(nest, n, written=True)) for n, v in enumerate(nest.res)]
+
+
+def _columns_alone(nest: GenericOp, product: _Product) -> set[int]:
+    """Dimensions of a product's columns that its image does not walk: none in depthwise ones."""
+    column = _walked(nest, 0, written=True)[product.column]
+    return column - set().union(*_walked(nest, product.image))
+
+
+def _product(nest: GenericOp, invariants: Collection[SSAValue]) -> _Product | None:
+    """What a sum of products by a constant is, if one axis of its result is the constant's."""
+    if not is_contraction(nest) or 0 in nest.extents:
+        return None
+    constant = [is_constant(value, invariants) for value in nest.inputs]
+    if constant[0] == constant[1]:
+        return None
+    image = constant.index(False)
+    written = _walked(nest, 0, written=True)
+    kept = set().union(*written)
+    own = set().union(*_walked(nest, 1 - image)) & kept
+    columns = [axis for axis, dims in enumerate(written) if dims and dims <= own]
+    if len(columns) != 1:
+        return None
+    read = _walked(nest, image)
+    groups = [axis for axis, dims in enumerate(read) if dims & own]
+    sums = [
+        (prod(nest.extents[d] for d in dims), axis)
+        for axis, dims in enumerate(read)
+        if dims and not dims & kept
+    ]
+    channel = None
+    if len(groups) == 1:
+        channel = groups[0]
+    elif not groups and sums:
+        channel = max(sums)[1]
+    return _Product(columns[0], image, channel)
+
+
+__all__ = ["ChooseLayoutsPass"]

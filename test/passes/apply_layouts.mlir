@@ -1,0 +1,63 @@
+// RUN: lamina-opt %s -p apply-layouts --split-input-file | filecheck %s
+
+// Readers' index maps are composed with the order, and domains follow memory: window, then channels.
+func.func @readers(%x: tensor<8x6x6xf32>, %w: tensor<4x8x3x3xf32>) -> tensor<4xf32> {
+  %e = loop.generic (c, y, x) in [8, 6, 6] reads(%x[c, y, x] : tensor<8x6x6xf32>) writes([c, y, x] store : tensor<8x6x6xf32>) attributes {lamina.layout = array<i64: 1, 2, 0>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (o, y, x, c, j, i) in [4, 4, 4, 8, 3, 3] reads(%e[c, y + j, x + i] : tensor<8x6x6xf32>, %w[o, c, j, i] : tensor<4x8x3x3xf32>) writes([o, y, x] add : tensor<4x4x4xf32>) attributes {lamina.layout = array<i64: 1, 2, 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, y, x) in [4, 4, 4] reads(%r[o, y, x] : tensor<4x4x4xf32>) writes([o] add : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+// CHECK-LABEL: @readers
+// CHECK-NEXT:    [[E:%\S+]] = loop.generic (d0, d1, d2) in [6, 6, 8] reads(%x[d2, d0, d1] : tensor<8x6x6xf32>) writes([d0, d1, d2] store : tensor<6x6x8xf32>)
+// CHECK:         [[R:%\S+]] = loop.generic (d0, d1, d2, d3, d4, d5) in [4, 4, 4, 3, 3, 8] reads([[E]][d0 + d3, d1 + d4, d5] : tensor<6x6x8xf32>, %w[d2, d5, d3, d4] : tensor<4x8x3x3xf32>) writes([d0, d1, d2] add : tensor<4x4x4xf32>)
+// CHECK:         loop.generic {{.*}} reads([[R]][d1, d2, d0] : tensor<4x4x4xf32>) writes([d0] add : tensor<4xf32>)
+
+// -----
+
+// What leaves the program is copied back; where only an axis of one element moves, it is a reshape.
+func.func @ends(%x: tensor<2x3xf32>, %y: tensor<3x1xf32>) -> (tensor<2x3xf32>, tensor<3x1xf32>) {
+  %e = loop.generic (i, j) in [2, 3] reads(%x[i, j] : tensor<2x3xf32>) writes([i, j] store : tensor<2x3xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %f = loop.generic (i, j) in [3, 1] reads(%y[i, j] : tensor<3x1xf32>) writes([i, j] store : tensor<3x1xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  func.return %e, %f : tensor<2x3xf32>, tensor<3x1xf32>
+}
+// CHECK-LABEL: @ends
+// CHECK:         [[E:%\S+]] = loop.generic (d0, d1) in [3, 2] reads(%x[d1, d0] : tensor<2x3xf32>) writes([d0, d1] store : tensor<3x2xf32>)
+// CHECK:         [[C:%\S+]] = loop.generic (d0, d1) in [2, 3] reads([[E]][d1, d0] : tensor<3x2xf32>)
+// CHECK:         [[F:%\S+]] = loop.generic {{.*}} writes([d0, d1] store : tensor<1x3xf32>)
+// CHECK:         [[G:%\S+]] = loop.reshape [[F]] : tensor<1x3xf32>
+// CHECK:         func.return [[C]], [[G]]
+
+// -----
+
+// Bodies keep seeing the positions that they saw.
+func.func @positions(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %e = loop.generic (i, j) in [2, 3] reads(%x[i, j] : tensor<2x3xf32>) writes([i, j] store : tensor<2x3xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32):
+    %p = loop.index 1 : index
+    %q = arith.index_cast %p : index to i64
+    %v = arith.sitofp %q : i64 to f32
+    loop.yield %v : f32
+  }
+  func.return %e : tensor<2x3xf32>
+}
+// CHECK-LABEL: @positions
+// CHECK:         loop.index 0 : index
