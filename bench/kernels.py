@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from importlib.util import find_spec
-from math import exp, log
+from statistics import geometric_mean
 from typing import Any
 
 import torch
@@ -174,7 +174,7 @@ def print_summary(results: Sequence[Result]) -> None:
     for title, table in (("kernels", KERNELS), ("kernels of networks", NETWORK_KERNELS)):
         ratios = [result.ratio for result in results if result.kernel in table]
         if ratios:
-            mean = exp(sum(map(log, ratios)) / len(ratios))
+            mean = geometric_mean(ratios)
             print(f"geometric mean over {len(ratios)} {title}, fastest peer over ours: {mean:.2f}")
     losses = sorted((r for r in results if r.ratio < 1), key=lambda result: result.ratio)
     print(f"losses: {len(losses)}")

@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from math import exp, log
+from statistics import geometric_mean
 
 import torch
 
@@ -63,7 +63,7 @@ def main(given: Sequence[str] | None = None) -> None:
         print(f"{ratio:6.3f}  {kernel.name}", *lines, sep="\n        ", flush=True)
     if not ratios:
         parser.error(f"no kernel is called {' or '.join(options.patterns)}")
-    mean = exp(sum(map(log, ratios)) / len(ratios))
+    mean = geometric_mean(ratios)
     print(f"\n{len(ratios)} kernels: chosen over tuned {mean:.3f} in geometric mean")
 
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.codegen.object_file import undefined_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
 from lamina.runtime.compile import bind_constants, compiling, lower_to_scheduled
@@ -22,12 +22,9 @@ from lamina.runtime.layers import layer_of
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.runtime.program_entries import split_entries
 
-WEIGHTS = ("parameter", "buffer", "constant")
-"""Kinds of slots whose elements are known when the object file is made."""
-
 EMBEDDED_BYTES = 1 << 20
 """Weights up to that size are data of the object file; larger ones are a file of their own, since
-LLVM reads data as text, at some 30 MB a second."""
+LLVM reads data as text, at some 30 MB a second on a Sapphire Rapids."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ def _check_callable(entries: Mapping[str, Entry]) -> None:
                 "an object file cannot call an extern kernel, which is a function of Python",
                 nearest="Compiled.save",
             )
-        if slot.kind in WEIGHTS and slot.name in written:
+        if slot.kind in CONSTANT_KINDS and slot.name in written:
             raise InputError(
                 f"'{slot.name}' is written by the program: it is no constant of an object file; "
                 "leave it unbound, and callers pass it"
@@ -154,7 +151,7 @@ def _weights(
     parts: list[bytes] = []
     end = 0
     for slot in (slot for entry in entries.values() for slot in entry.slots):
-        if slot.kind in WEIGHTS and slot.name not in places:
+        if slot.kind in CONSTANT_KINDS and slot.name not in places:
             places[slot.name] = end
             data = _bytes_of(slot, bound)
             parts.append(data.ljust(rounded(len(data), ALIGNMENT), b"\0"))

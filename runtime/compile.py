@@ -17,7 +17,7 @@ from lamina.dialects.forks import forks_wait
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
 from lamina.lowering.custom_pipeline import Pipeline
-from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
@@ -32,9 +32,6 @@ from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.program import Program
 from lamina.runtime.program_entries import split_entries
 from lamina.runtime.random_state import SeedSource
-
-BOUND_KINDS = ("parameter", "buffer", "constant")
-"""Kinds of arguments that are bound when a program is compiled, not passed in each call."""
 
 
 def compile_module(
@@ -269,7 +266,7 @@ def as_target(target: Target | str | None) -> Target:
 
 def _check_constants(slots: list[Slot], bound: Mapping[str, Any]) -> None:
     """Raises ArgumentError for unknown names and for arrays that do not fit."""
-    by_name = {slot.name: slot for slot in slots if slot.kind in BOUND_KINDS}
+    by_name = {slot.name: slot for slot in slots if slot.kind in CONSTANT_KINDS}
     for name, value in bound.items():
         slot = by_name.get(name)
         if slot is None:
@@ -293,7 +290,7 @@ def open_unbound_arguments(main: FuncOp, slots: list[Slot], bound: Mapping[str, 
     """
     if main.arg_attrs is None:
         return
-    opened = [slot.kind in BOUND_KINDS and slot.name not in bound for slot in slots]
+    opened = [slot.kind in CONSTANT_KINDS and slot.name not in bound for slot in slots]
     if not any(opened):
         return
     entries = [

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import (
     Structure,
     array_kind,
@@ -20,7 +21,7 @@ from lamina.runtime.entry import OUTPUT_KINDS, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
 from lamina.runtime.overlap import check_bound
-from lamina.runtime.program import NativeCode, Program
+from lamina.runtime.program import MachineCode, Program
 from lamina.runtime.random_state import DrawnState, SeedSource, State, make_state, shared_state
 
 
@@ -202,7 +203,7 @@ class Compiled:
         return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.kernels)} kernels>"
 
     def _bind(
-        self, code: NativeCode, constants: Mapping[str, Any], structure: Structure
+        self, code: MachineCode, constants: Mapping[str, Any], structure: Structure
     ) -> Callable[..., Any]:
         drawn = self._drawn
         self._bound = bind(self.program, code, constants, drawn and drawn.state)
@@ -239,7 +240,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 
 def bind(
     program: Program,
-    code: NativeCode,
+    code: MachineCode,
     constants: Mapping[str, Any],
     random_state: State | None = None,
 ) -> BoundProgram:
@@ -254,7 +255,7 @@ def bind(
     slots = program.main.slots
     pointers = [0] * len(slots)
     for index, slot in enumerate(slots):
-        if slot.kind in ("parameter", "buffer", "constant"):
+        if slot.kind in CONSTANT_KINDS:
             pointers[index] = _hold(slot, constants, held, kept)
         elif slot.kind == "prepared":
             pointers[index] = prepared[slot.name]
@@ -288,7 +289,7 @@ def bind(
 
 def _run_setup(
     program: Program,
-    code: NativeCode,
+    code: MachineCode,
     constants: Mapping[str, Any],
     held: dict[str, int],
     kept: list[object],

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.buffers import ALIGNMENT, rounded
 from lamina.runtime.entry import OUTPUT_KINDS, Slot
 
@@ -59,5 +60,5 @@ def memory_use(slots: Sequence[Slot]) -> MemoryUse:
         outputs=total(*OUTPUT_KINDS),
         mutations=total("mutation"),
         prepared=total("prepared"),
-        held=total("parameter", "buffer", "constant"),
+        held=total(*CONSTANT_KINDS),
     )

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from lamina.dialects.errors import ArgumentError
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import describe
 from lamina.runtime.entry import Slot
-
-_BOUND = ("parameter", "buffer", "constant")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def watched_ranges(slots: Sequence[Slot], written: set[int]) -> list[Range]:
     read can meet inputs that are written.
     """
     kinds = {slots[index].kind for index in written}
-    read = ("input", *_BOUND) if "input" in kinds else ("input",) if kinds else ()
+    read = ("input", *CONSTANT_KINDS) if "input" in kinds else ("input",) if kinds else ()
     return [
         Range(index, slot.size, index in written)
         for index, slot in enumerate(slots)
@@ -132,7 +131,7 @@ def _is_distinct(array: np.ndarray) -> bool:
 
 def check_bound(slots: Sequence[Slot], written: set[int], addresses: Sequence[int | None]) -> None:
     """As `check_overlap`, for what is bound once: parameters, buffers and constants."""
-    held = [index for index, slot in enumerate(slots) if slot.kind in _BOUND and slot.size]
+    held = [index for index, slot in enumerate(slots) if slot.kind in CONSTANT_KINDS and slot.size]
     ranges = [Range(index, slots[index].size, index in written) for index in held]
     if any(r.written for r in ranges):
         check_overlap(slots, ranges, addresses)

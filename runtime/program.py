@@ -14,7 +14,7 @@ _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
 give it up and take it again may cost more than they do."""
 
 
-class NativeCode(Protocol):
+class MachineCode(Protocol):
     """Loaded machine code, such as `Executable`."""
 
     def call(self, entry: str, pointers: Sequence[int]) -> None:
@@ -38,7 +38,7 @@ class Program:
     `setup` would make, where they come from a file.
     """
 
-    code: NativeCode | None
+    code: MachineCode | None
     main: Entry
     setup: Entry | None
     kernels: Kernels

@@ -23,8 +23,9 @@ import numpy as np
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, InputError
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import Structure
-from lamina.runtime.buffers import AlignedMemory, rounded
+from lamina.runtime.buffers import ALIGNMENT, AlignedMemory, rounded
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_object, offer_native_object
 from lamina.runtime.entry import Entry, Slot
@@ -37,8 +38,7 @@ VERSION = 1
 """The form of files, and what saved code and the run time say to each other."""
 
 _PREFIX = struct.Struct(f"<{len(MAGIC)}sIQ32s")
-_ALIGNMENT = 64
-_HELD = ("parameter", "buffer", "constant", "prepared")
+_HELD = (*CONSTANT_KINDS, "prepared")
 """Kinds of slots whose elements are saved."""
 
 
@@ -69,7 +69,7 @@ class _Written:
         digest = hashlib.sha256(view).hexdigest()
         self.places.append({"at": self.end, "bytes": view.nbytes, "sha256": digest})
         self.sources.append(view)
-        self.end = rounded(self.end + view.nbytes, _ALIGNMENT)
+        self.end = rounded(self.end + view.nbytes, ALIGNMENT)
         return len(self.places) - 1
 
 
@@ -112,7 +112,7 @@ def save(entries: Mapping[str, Saved], path: str | os.PathLike[str]) -> None:
 
 
 def _write_blocks(file: BinaryIO, blocks: _Written) -> None:
-    start = rounded(file.tell(), _ALIGNMENT)
+    start = rounded(file.tell(), ALIGNMENT)
     for place, source in zip(blocks.places, blocks.sources, strict=True):
         file.write(bytes(start + place["at"] - file.tell()))
         file.write(source)
@@ -187,7 +187,7 @@ class _Reader:
         if len(text) != length or hashlib.sha256(text).digest() != digest:
             raise self._damaged("its head is not what was written")
         self.head: dict[str, Any] = json.loads(text)
-        self._start = rounded(_PREFIX.size + length, _ALIGNMENT)
+        self._start = rounded(_PREFIX.size + length, ALIGNMENT)
         ends = [self._start + place["at"] + place["bytes"] for place in self.head["blocks"]]
         if size < max(ends, default=0):
             raise self._damaged(f"it has {size} bytes of {max(ends)}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from lamina.runtime.ahead_of_time import WEIGHTS, ObjectProgram
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
+from lamina.runtime.ahead_of_time import ObjectProgram
 from lamina.runtime.buffers import ALIGNMENT, rounded
 from lamina.runtime.entry import Entry, Slot
 
@@ -35,7 +36,7 @@ _KEYWORDS = frozenset(
 """Words of C and C++, and names that the functions of a header have already."""
 
 
-_PLACED = (*WEIGHTS, "prepared", "arena", "mutation")
+_PLACED = (*CONSTANT_KINDS, "prepared", "arena", "mutation")
 """Kinds of slots that lie in blocks of memory, see `Memory`."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_entries import place_in
+from lamina.tools.reporting import run_tool
 
 if TYPE_CHECKING:
     from lamina.runtime.extension import Extension
@@ -27,6 +28,16 @@ def add_load_argument(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         help="use the extensions that a file makes with lamina.extend; may be given again",
     )
+
+
+def run_extended(program: str, arguments: Sequence[str] | None, body: Callable[[], None]) -> int:
+    """`run_tool` of a tool that takes `--load`: its extensions are active while `body` runs."""
+
+    def run() -> None:
+        with loaded_extensions(arguments):
+            body()
+
+    return run_tool(program, run)
 
 
 @contextmanager

@@ -18,10 +18,9 @@ from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.layers import parse
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.tools.c_header import Memory, all_messages, c_names, header, parameters
-from lamina.tools.extension_files import add_load_argument, loaded_extensions
+from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.lamina_run import loaded_arrays
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.reporting import run_tool
 
 MANIFEST = 1
 """The version of the manifest's form."""
@@ -31,12 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit code, 1 for bad input."""
-
-    def run() -> None:
-        with loaded_extensions(arguments):
-            _run(_parser().parse_args(arguments))
-
-    return run_tool("lamina-compile", run)
+    return run_extended("lamina-compile", arguments, lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:

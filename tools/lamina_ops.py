@@ -20,11 +20,10 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
 from lamina.dialects.source import nearest
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-from lamina.tools.extension_files import add_load_argument, loaded_extensions
+from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.op_trials import DTYPES, Trial, example, try_example
 from lamina.tools.other_names import what_becomes_of
 from lamina.tools.program_check import blockers
-from lamina.tools.reporting import run_tool
 from lamina.tools.tolerant_parser import parse_tolerantly
 
 LAYERS = ("aten", "core_aten", "prims")
@@ -35,12 +34,7 @@ _IMPORTED = ".pt2"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `lamina-ops` command; 1 for bad input and for a program with blockers."""
-
-    def run() -> None:
-        with loaded_extensions(arguments):
-            _run(_parser().parse_args(arguments))
-
-    return run_tool("lamina-ops", run)
+    return run_extended("lamina-ops", arguments, lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -31,11 +31,10 @@ from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
-from lamina.tools.extension_files import add_load_argument, loaded_extensions
+from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.listings import ListOps, ListPasses, options_of
 from lamina.tools.pass_observers import PassObserver, add_observer_arguments, reproduced_passes
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.reporting import run_tool
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
 
@@ -370,12 +369,7 @@ def _check_options(kind: type[ModulePass] | type[Target], spec: ArgSpec, what: s
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `lamina-opt` command; the result is its exit code."""
-
-    def run() -> None:
-        with loaded_extensions(arguments):
-            LaminaOptMain(arguments).run()
-
-    return run_tool("lamina-opt", run)
+    return run_extended("lamina-opt", arguments, lambda: LaminaOptMain(arguments).run())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
-from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
@@ -22,11 +22,9 @@ from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.literals import given_literals
 from lamina.runtime.program_entries import only_entry, split_entries
-from lamina.tools.extension_files import add_load_argument, loaded_extensions
+from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.reporting import run_tool
 
-_BOUND_KINDS = ("parameter", "buffer", "constant")
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
     "f16": (1e-3, 1e-2),
@@ -43,12 +41,7 @@ largest element are tolerated, too."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit code, 1 for bad input or a failed check."""
-
-    def run() -> None:
-        with loaded_extensions(arguments):
-            _run(_parser().parse_args(arguments))
-
-    return run_tool("lamina-run", run)
+    return run_extended("lamina-run", arguments, lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,8 +81,8 @@ def _run(options: argparse.Namespace) -> None:
     split_entries(module)
     slots = given_slots(module, options.file)
     arrays = arguments_of(slots, options.inputs, options.seed)
-    bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in _BOUND_KINDS}
-    inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in _BOUND_KINDS]
+    bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in CONSTANT_KINDS}
+    inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in CONSTANT_KINDS]
     compiled = compile_module(
         module.clone(),
         target=options.target,
@@ -168,7 +161,7 @@ def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict
         expected = ", ".join(f"{slot.name}: {slot.type_text}" for slot in slots[:8])
         raise ArgumentError(f"no argument is named '{unknown[0]}'; the arguments are: {expected}")
     open_inputs = [slot for slot in slots if slot.name not in named]
-    open_inputs.sort(key=lambda slot: slot.kind in _BOUND_KINDS)
+    open_inputs.sort(key=lambda slot: slot.kind in CONSTANT_KINDS)
     if len(listed) > len(open_inputs):
         raise ArgumentError(f"{len(listed)} .npy files for {len(open_inputs)} arguments")
     for slot, array in zip(open_inputs, listed, strict=False):

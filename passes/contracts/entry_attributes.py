@@ -94,8 +94,9 @@ KINDS = {
 }
 """What `lamina.kind` may say. Results of `@setup` are of kind `prepared`, and no other."""
 
-SETUP_ARGUMENTS = ("parameter", "buffer", "constant")
-SETUP_MEMORY = (*SETUP_ARGUMENTS, "prepared", "arena", "extern")
+CONSTANT_KINDS = ("parameter", "buffer", "constant")
+"""Kinds of arguments that are bound when a program is compiled, and which `@setup` takes."""
+SETUP_MEMORY = (*CONSTANT_KINDS, "prepared", "arena", "extern")
 
 _MADE = frozenset({"output", "size", "check", "mutation"})
 """Kinds of what a program makes; all others name something that it takes."""
@@ -236,7 +237,7 @@ def _verify_kind(declared: Declared, layer: str) -> None:
         elif LAYERS.index(layer) < LAYERS.index("loop"):
             allowed = _allowed(place, layer)
         else:
-            allowed = ["prepared"] if place == RESULT else list(SETUP_ARGUMENTS)
+            allowed = ["prepared"] if place == RESULT else list(CONSTANT_KINDS)
     else:
         allowed = _allowed(place, layer)
     if kind is None or declared.kind not in allowed:
@@ -260,7 +261,7 @@ def _verify_kind(declared: Declared, layer: str) -> None:
 
 
 def _verify_value(declared: Declared, value: Attribute) -> None:
-    if declared.kind not in SETUP_ARGUMENTS:
+    if declared.kind not in CONSTANT_KINDS:
         raise declared.refuse(f"of kind {declared.kind} it cannot have {VALUE}")
     kind = declared.type
     if not isinstance(kind, TensorType | MemRefType):
@@ -319,7 +320,7 @@ def _verify_setup(main: FuncOp, setup: FuncOp | None) -> None:
     own = arguments_of(main)
     around = [*arguments_of(setup), *results_of(setup)] if setup is not None else []
     made = {one.name: one for one in around if one.kind == "prepared"}
-    taken = {one.name: one for one in around if one.kind in SETUP_ARGUMENTS}
+    taken = {one.name: one for one in around if one.kind in CONSTANT_KINDS}
     for argument in own:
         there = (made if argument.kind == "prepared" else taken).get(argument.name)
         if there is None:

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, UnitAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.packing import copy_nest
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,11 @@ def _restored(before: SSAValue, after: SSAValue, order: Sequence[int]) -> Operat
     shape = shape_of(before)
     if moves_nothing(shape, order):
         return ReshapeOp(after, before.type)
-    body = Block(arg_types=[before.type.element_type])
-    body.add_op(YieldOp([body.args[0]]))
-    rank = len(shape)
-    read = AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in order))
-    copy = GenericOp(
-        shape, [after], [read], [AffineMap.identity(rank)], ["store"], [before.type], Region(body)
-    )
-    copy.attributes["lamina.op"] = StringAttr("layout")
-    if not is_product(after.owner):
+    maker = after.owner
+    assert isinstance(maker, GenericOp)
+    read = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(axis) for axis in order))
+    copy = copy_nest(maker, "layout", after, read, shape, None)
+    if not is_product(maker):
         copy.attributes[MATERIALIZED] = UnitAttr()
     return copy
 

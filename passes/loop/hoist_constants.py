@@ -26,11 +26,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.passes.contracts.entry_attributes import arguments_of
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, arguments_of
 from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
-CONSTANT_KINDS = ("parameter", "buffer", "constant")
 EXPANSION_LIMIT = 4
 """A constant result this many times larger than what it is made from is made each call instead."""
 PREPARED_ELEMENTS = 1 << 20

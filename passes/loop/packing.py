@@ -1,4 +1,4 @@
-"""Copies of the operands of products: what packing them in panels and in pairs share."""
+"""Copies of tensors in another order: what packing operands and storing results share."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -52,10 +53,11 @@ def correlate(
         np.split(view, groups, axis=1), np.split(weight, groups, axis=0), strict=True
     ):
         inner = [1, *range(2 + dims, 2 + 2 * dims)]
-        if 1 in (part.size, kernel.size):  # BLAS leaves zeros out, whatever they are multiplied by
-            piece = (part * kernel[0]).sum(tuple(inner))[..., None]
-        else:
-            piece = np.tensordot(part, kernel, axes=(inner, list(range(1, kernel.ndim))))
+        # np.tensordot takes one element for a factor, and leaves zeros out: 0 times NaN is 0 there.
+        rows = np.moveaxis(part, inner, range(-len(inner), 0))
+        shape = rows.shape[: -len(inner)]
+        columns = kernel.reshape(len(kernel), -1).T
+        piece = (rows.reshape(prod(shape), len(columns)) @ columns).reshape(*shape, len(kernel))
         pieces.append(np.moveaxis(piece, -1, 1))
     return np.concatenate(pieces, axis=1)
 
