@@ -1,7 +1,6 @@
 """`lamina.compile`: any kind of program to a `Compiled` object."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
+from lamina.frontends.file_formats import read_program
+from lamina.frontends.source_program import SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.compile import compile_module, compiling
 from lamina.runtime.compiled import Compiled
@@ -20,6 +21,7 @@ from lamina.runtime.layers import DEFAULT, parse
 def compile(  # noqa: A001 - used as lamina.compile
     program: object,
     *,
+    example_inputs: Sequence[Any] | None = None,
     target: Target | str | None = None,
     constants: Mapping[str, Any] | None = None,
     cache: bool = True,
@@ -30,9 +32,13 @@ def compile(  # noqa: A001 - used as lamina.compile
 ) -> Compiled:
     """Compiles a program to native code.
 
-    `program` is textual IR (str, or bytes in UTF-8), the path of a file of it, an xDSL ModuleOp, at
-    any layer, or a `torch.export.ExportedProgram`. The function `main` is what runs; other public
+    `program` is textual IR (str, or bytes in UTF-8) or an xDSL ModuleOp, at any layer; the path of
+    a file (`FILE_FORMATS` says which are more than textual IR); a `torch.export.ExportedProgram`,
+    a graph that make_fx has traced, or an `nn.Module` with `example_inputs`, which torch.export
+    exports as it is now, in training mode or not. The function `main` is what runs; other public
     functions are `Compiled.entries`. A module that is passed in stays as it is.
+
+    `example_inputs` are the positional arguments of a torch module, of the shapes it is to have.
 
     `target` is a Target or a name for `Target.parse`; the machine at hand by default.
     `constants` binds arrays or tensors to arguments of kind parameter, buffer and constant by
@@ -50,70 +56,45 @@ def compile(  # noqa: A001 - used as lamina.compile
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
     """
-    options = _Options(target, cache, rounding, schedules, tune, pipeline or DEFAULT)
+    if example_inputs is not None and not _is_of_torch(program):
+        kind = type(program).__name__
+        raise InputError(f"example_inputs are for torch modules, not for a {kind}")
+    source = _read(program, example_inputs)
+    return compile_module(
+        source.module,
+        constants={**source.constants, **(constants or {})},
+        structure=source.structure,
+        seeds=source.seeds,
+        target=target,
+        cache=cache,
+        rounding=rounding,
+        schedules=schedules,
+        tune=tune,
+        pipeline=pipeline or DEFAULT,
+    )
+
+
+def _read(program: object, example_inputs: Sequence[Any] | None) -> SourceProgram:
     if isinstance(program, ModuleOp):
         verify_module(program)
-        return _compile_module(program.clone(), constants, options)
+        return SourceProgram(program.clone())
     if isinstance(program, str | bytes):
-        return _compile_module(parse(program), constants, options)
+        return SourceProgram(parse(program))
     if isinstance(program, Path):
-        module = parse(program.read_bytes(), name=str(program))
-        return _compile_module(module, constants, options)
-    if type(program).__module__.partition(".")[0] == "torch":
-        return _compile_torch(program, constants, options)
+        with compiling():
+            return read_program(program)
+    if _is_of_torch(program):
+        from lamina.frontends.torch_programs import read_torch
+
+        return read_torch(program, example_inputs)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
-        "or what torch.export.export(module, example_inputs) gives"
+        "a torch module with example_inputs, or what torch.export.export(module, example_inputs) "
+        "gives"
     )
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How to compile, whatever the program is."""
-
-    target: Target | str | None
-    cache: bool
-    rounding: str
-    schedules: Mapping[str, str] | None
-    tune: float
-    pipeline: Pipeline
-
-
-def _compile_module(
-    module: ModuleOp, constants: Mapping[str, Any] | None, options: _Options, **others: Any
-) -> Compiled:
-    return compile_module(
-        module,
-        target=options.target,
-        constants=constants,
-        cache=options.cache,
-        rounding=options.rounding,
-        schedules=options.schedules,
-        tune=options.tune,
-        pipeline=options.pipeline,
-        **others,
-    )
-
-
-def _compile_torch(
-    program: object, constants: Mapping[str, Any] | None, options: _Options
-) -> Compiled:
-    from torch.export import ExportedProgram
-
-    from lamina.frontends.exported_program import import_exported_program
-    from lamina.frontends.torch_seeds import TORCH_SEEDS
-
-    if not isinstance(program, ExportedProgram):
-        raise InputError(
-            f"cannot compile a {type(program).__qualname__}: "
-            "export it first with torch.export.export(module, example_inputs)"
-        )
-    with compiling():
-        imported = import_exported_program(program)
-    return _compile_module(
-        imported.module,
-        {**imported.constants, **(constants or {})},
-        options,
-        structure=imported.structure,
-        seeds=TORCH_SEEDS,
-    )
+def _is_of_torch(program: object) -> bool:
+    """Whether a class of torch's made it, or one below; asked without importing torch."""
+    kinds = type(program).__mro__
+    return any(kind.__module__.partition(".")[0] == "torch" for kind in kinds)

@@ -28,8 +28,10 @@ from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.recurrent_composites import take_apart
+from lamina.frontends.source_program import SourceProgram
 from lamina.frontends.storage_offsets import counted_from_arguments
 from lamina.frontends.strided_reshapes import with_copies_settled
+from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
 _BOUND_KINDS: dict[InputKind, str] = {
@@ -44,16 +46,7 @@ _MUTATIONS = (
 )
 
 
-@dataclass(frozen=True)
-class ImportedProgram:
-    """An `aten` module, the tensors bound to its non-input arguments, and the user's structure."""
-
-    module: ModuleOp
-    constants: dict[str, torch.Tensor]
-    structure: TorchStructure
-
-
-def import_exported_program(program: ExportedProgram) -> ImportedProgram:
+def import_exported_program(program: ExportedProgram) -> SourceProgram:
     """Imports `program` as an `aten` module; see the module's own text for its form.
 
     Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
@@ -117,7 +110,7 @@ class _ProgramImporter:
     _by_storage: dict[object, SSAValue] = field(default_factory=dict)
     _name_of_node: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> ImportedProgram:
+    def run(self) -> SourceProgram:
         signature = self.program.graph_signature
         stand_in = None if self.blockers is None else self._stand_in
         self.importer = GraphImporter(self.block, Locations(), self._bind_attribute, stand_in)
@@ -127,7 +120,7 @@ class _ProgramImporter:
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
         module = main_module(self.block, self.argument_names, kept, attributes)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)
-        return ImportedProgram(module, self.constants, structure)
+        return SourceProgram(module, self.constants, structure, TORCH_SEEDS)
 
     # Arguments
 

@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.frontends.source_program import SourceProgram
 
 
 def import_saved(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
@@ -18,16 +19,26 @@ def import_saved(path: Path) -> tuple[ModuleOp, list[UnsupportedError]]:
 
     Raises InputError for other files, OSError for files that cannot be read.
     """
-    with path.open("rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise InputError(f"{path}: not what torch.export.save writes: no zip archive")
     from lamina.frontends.exported_program import import_with_blockers
 
     return import_with_blockers(_load(path))
 
 
+def read_saved(path: Path) -> SourceProgram:
+    """The program of a .pt2 file. Raises as `import_saved`, UnsupportedError for what is no op."""
+    from lamina.frontends.exported_program import import_exported_program
+
+    return import_exported_program(_load(path))
+
+
 def _load(path: Path) -> Any:
-    import torch
+    with path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise InputError(f"{path}: not what torch.export.save writes: no zip archive")
+    try:
+        import torch
+    except ImportError:
+        raise InputError(f"{path}: error: install lamina[torch], which reads it") from None
 
     with _quiet_torch():
         try:

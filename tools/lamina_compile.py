@@ -15,12 +15,12 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.runtime.ahead_of_time import ObjectProgram, object_programs
 from lamina.runtime.entry import Entry, Slot
-from lamina.runtime.layers import parse
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.tools.c_header import Memory, all_messages, c_names, header, parameters
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.lamina_run import loaded_arrays
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
+from lamina.tools.source_files import FILES, read_source
 
 MANIFEST = 1
 """The version of the manifest's form."""
@@ -36,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lamina-compile",
-        description="Compile textual IR of any layer to an object file that needs no Lamina.",
+        description=f"Compile {FILES} to an object file that needs no Lamina.",
         epilog="DIR gets NAME.o, NAME.h, NAME.json and, for weights of more than a megabyte, "
         "NAME.weights; each public function besides main gets files called NAME_function.",
     )
     add = parser.add_argument
-    add("file", help="textual IR; - for standard input")
+    add("file", help="the program; - for textual IR from standard input")
     add("-o", "--output", required=True, metavar="DIR", help="folder of the files, made if need be")
     add("--prefix", metavar="NAME", help="what files and symbols are called (default: as FILE)")
     add("--constants", nargs="+", default=[], metavar="FILE.npz", help="arrays by lamina.name")
@@ -61,12 +61,12 @@ def _run(options: argparse.Namespace) -> None:
     constants, listed = loaded_arrays(options.constants)
     if listed:
         raise InputError("--constants: error: arrays are bound by name: pass .npz files")
-    text = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
+    source = read_source(options.file)
     made = object_programs(
-        parse(text, name="<stdin>" if options.file == "-" else options.file),
+        source.module,
         Target.host() if options.target is None else Target.parse(options.target),
         prefix,
-        constants=constants,
+        constants={**source.constants, **constants},
         openmp=not options.no_openmp,
         options=LoweringOptions("kernel", {}, pipeline_of(options)),
     )

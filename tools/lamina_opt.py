@@ -26,6 +26,7 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_tables import extended, extended_names
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
+from lamina.frontends.file_formats import FILE_FORMATS, read_program
 from lamina.lowering.custom_pipeline import between
 from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
@@ -40,7 +41,7 @@ from lamina.tools.universe import UNIVERSE
 
 USAGE = """lamina-opt [options] [FILE.mlir]
 
-  lamina-opt FILE                              parse, verify and print
+  lamina-opt FILE                              parse, verify and print; FILE may be a .pt2
   lamina-opt FILE -p 'functionalize,cse'       run passes; options as pass{option=value}
   lamina-opt FILE --to loop                    the compiler's own passes down to a layer
   lamina-opt FILE --to loop --drop NAME        these passes with changes, see `lamina.Pipeline`
@@ -113,8 +114,10 @@ class LaminaOptMain(xDSLOptMain):
         self.available_targets.update(target_factories())
 
     def register_all_frontends(self) -> None:
-        """Textual IR under any extension that no other front end claims."""
+        """Textual IR under any extension but those of other programs' files."""
         self.available_frontends["mlir"] = self._parse_text
+        for suffix in FILE_FORMATS:
+            self.available_frontends[suffix.removeprefix(".")] = self._read_file
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """xDSL's arguments, those of layers and their passes, `--list-passes`, `--list-ops`."""
@@ -180,6 +183,10 @@ class LaminaOptMain(xDSLOptMain):
         name = self.get_input_name()
         parser = SourceParser(self.ctx, decode_source(stream.read(), name), name, self._line_offset)
         return parser.parse_module(not self.args.no_implicit_module)
+
+    def _read_file(self, stream: IO[bytes]) -> ModuleOp:
+        """The module of a program of another framework; what it binds become arguments."""
+        return read_program(Path(self.get_input_name())).module
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text, or the bytes as text, that the target makes of the module."""

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
-from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
+from lamina.runtime.layers import LAYERS, check_layer, layer_of
 from lamina.runtime.literals import given_literals
 from lamina.runtime.program_entries import only_entry, split_entries
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
+from lamina.tools.source_files import FILES, arrays_of, read_source
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
@@ -47,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lamina-run",
-        description="Compile textual IR of any layer and run its function main.",
+        description=f"Compile {FILES} and run its function main.",
         epilog="Arguments are taken by lamina.name from .npz files, .npy files fill the rest in "
         "order, and what remains is seeded random.",
     )
     add = parser.add_argument
-    add("file", help="textual IR; - for standard input")
+    add("file", help="the program; - for textual IR from standard input")
     add("--inputs", nargs="+", default=[], metavar="FILE", help=".npy and .npz files")
     add("--entry", default="main", metavar="NAME", help="the public function to run (main)")
     add("--seed", type=int, default=0, help="of the random arguments (default 0)")
@@ -75,12 +76,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     _check_options(options)
-    module = _read(options.file)
+    source = read_source(options.file)
+    module = source.module
+    verify_entries(module, layer_of(module))
     if options.entry != "main":
         module = only_entry(module, options.entry)
     split_entries(module)
     slots = given_slots(module, options.file)
-    arrays = arguments_of(slots, options.inputs, options.seed)
+    arrays = arguments_of(slots, options.inputs, options.seed, arrays_of(source, slots))
     bound = {slot.name: arrays[slot.name] for slot in slots if slot.kind in CONSTANT_KINDS}
     inputs = [arrays[slot.name].copy() for slot in slots if slot.kind not in CONSTANT_KINDS]
     compiled = compile_module(
@@ -133,13 +136,6 @@ def _check_options(options: argparse.Namespace) -> None:
         check_layer(options.print_ir)
 
 
-def _read(file: str) -> ModuleOp:
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    module = parse(data, name="<stdin>" if file == "-" else file)
-    verify_entries(module, layer_of(module))
-    return module
-
-
 # Arguments
 
 
@@ -153,9 +149,15 @@ def given_slots(module: ModuleOp, file: str) -> list[Slot]:
     return [s for s in slots if s.kind not in MADE_KINDS and s.name not in left_out]
 
 
-def arguments_of(slots: Sequence[Slot], files: Sequence[str], seed: int) -> dict[str, np.ndarray]:
-    """An array for each argument: by name from .npz, in order from .npy, else random."""
+def arguments_of(
+    slots: Sequence[Slot],
+    files: Sequence[str],
+    seed: int,
+    bound: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """An array for each argument: by name from .npz or `bound`, in order from .npy, else random."""
     named, listed = loaded_arrays(files)
+    named = {**(bound or {}), **named}
     unknown = [name for name in named if name not in {slot.name for slot in slots}]
     if unknown:
         expected = ", ".join(f"{slot.name}: {slot.type_text}" for slot in slots[:8])

@@ -10,33 +10,34 @@ from xdsl.ir import Operation
 from lamina.dialects.context import Context
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.source import parse_module
-from lamina.frontends.exported_program import ImportedProgram, import_exported_program
+from lamina.frontends.exported_program import import_exported_program
+from lamina.frontends.source_program import SourceProgram
 from lamina.runtime.entry import Slot, argument_slots, function_named, result_slots
 
 
-def imported(module: torch.nn.Module, *args: Any, **options: Any) -> ImportedProgram:
+def imported(module: torch.nn.Module, *args: Any, **options: Any) -> SourceProgram:
     program = import_exported_program(torch.export.export(module, args, **options))
     program.module.verify()
     return program
 
 
-def ops_of(program: ImportedProgram) -> list[Operation]:
+def ops_of(program: SourceProgram) -> list[Operation]:
     main = function_named(program.module, "main")
     assert main is not None
     return list(main.body.block.ops)
 
 
-def names_of(program: ImportedProgram) -> list[str]:
+def names_of(program: SourceProgram) -> list[str]:
     return [op.name for op in ops_of(program)][:-1]
 
 
-def arguments_of(program: ImportedProgram) -> list[Slot]:
+def arguments_of(program: SourceProgram) -> list[Slot]:
     main = function_named(program.module, "main")
     assert main is not None
     return argument_slots(main)
 
 
-def results_of(program: ImportedProgram) -> list[Slot]:
+def results_of(program: SourceProgram) -> list[Slot]:
     main = function_named(program.module, "main")
     assert main is not None
     return result_slots(main)

@@ -1,0 +1,54 @@
+"""Files that hold programs, by their suffix: textual IR, and what other frameworks write.
+
+A new kind of file is a row of `FILE_FORMATS` and a reader; `lamina.compile`, `lamina-opt`,
+`lamina-run` and `lamina-compile` take it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamina.dialects.errors import InputError
+from lamina.frontends.source_program import SourceProgram
+from lamina.runtime.layers import parse
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A kind of file, and what reads it; readers raise InputError for what is not of the kind."""
+
+    written_by: str
+    read: Callable[[Path], SourceProgram]
+
+
+def _read_exported(path: Path) -> SourceProgram:
+    from lamina.frontends.saved_program import read_saved
+
+    return read_saved(path)
+
+
+def _read_torch_script(path: Path) -> SourceProgram:
+    raise InputError(
+        f"{path}: error: programs of torch.jit, and pickled modules, are not read: export the "
+        "module they were made from, torch.export.save(torch.export.export(module, "
+        "example_inputs), 'program.pt2')"
+    )
+
+
+FILE_FORMATS: dict[str, FileFormat] = {
+    ".pt2": FileFormat("torch.export.save", _read_exported),
+    ".pt": FileFormat("torch.jit.save, torch.save", _read_torch_script),
+    ".pth": FileFormat("torch.jit.save, torch.save", _read_torch_script),
+}
+"""By suffix. Any other file is textual IR."""
+
+
+def read_program(path: Path) -> SourceProgram:
+    """The program in a file. Raises InputError for bad ones, OSError where it cannot be read."""
+    known = FILE_FORMATS.get(path.suffix.lower())
+    if known is None:
+        return SourceProgram(parse(path.read_bytes(), name=str(path)))
+    with path.open("rb"):
+        return known.read(path)

@@ -1,0 +1,28 @@
+"""What every front end gives: a module, what is bound to its arguments, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+if TYPE_CHECKING:
+    from lamina.runtime.arguments import Structure
+    from lamina.runtime.random_state import SeedSource
+
+
+@dataclass(frozen=True)
+class SourceProgram:
+    """A program as its front end reads it.
+
+    `constants` are arrays or tensors by the `lamina.name` of arguments of kind parameter, buffer or
+    constant. `structure` nests the arguments and results of a call; without one they are flat.
+    `seeds` gives the seeds of random ops.
+    """
+
+    module: ModuleOp
+    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    structure: Structure | None = None
+    seeds: SeedSource | None = None

@@ -1,0 +1,87 @@
+"""Files of other programs in `lamina.compile` and the tools."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import lamina
+from lamina.tools import lamina_compile, lamina_opt, lamina_run
+
+
+class Mixed(torch.nn.Module):
+    """Weights in bf16, and a buffer that is not row-major."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 4).bfloat16()
+        self.register_buffer("scale", torch.randn(4, 3).t())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x.bfloat16()).relu() * self.scale
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, torch.Tensor, torch.Tensor]:
+    module, x = Mixed(), torch.randn(3, 8)
+    path = tmp_path / "program.pt2"
+    torch.export.save(torch.export.export(module, (x,)), path)
+    with torch.no_grad():
+        return path, x, module(x)
+
+
+def test_compile_takes_a_path(saved: tuple[Path, torch.Tensor, torch.Tensor]) -> None:
+    path, x, wanted = saved
+    torch.testing.assert_close(lamina.compile(path)(x), wanted, rtol=2e-2, atol=2e-2)
+
+
+def test_run_binds_its_weights(
+    saved: tuple[Path, torch.Tensor, torch.Tensor], tmp_path: Path
+) -> None:
+    path, x, wanted = saved
+    inputs, output = tmp_path / "x.npz", tmp_path / "out.npz"
+    np.savez(inputs, x=x.numpy())
+    given = [str(path), "--inputs", str(inputs), "--save", str(output)]
+    assert lamina_run.main(given) == 0
+    result = torch.from_numpy(np.load(output)["out0"])
+    torch.testing.assert_close(result, wanted, rtol=2e-2, atol=2e-2)
+
+
+def test_opt_shows_the_module(
+    saved: tuple[Path, torch.Tensor, torch.Tensor], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert lamina_opt.main([str(saved[0]), "--to", "prims"]) == 0
+    text = capfd.readouterr().out
+    assert 'lamina.name = "linear.weight"' in text and "prims." in text
+
+
+def test_object_files_hold_the_weights(
+    saved: tuple[Path, torch.Tensor, torch.Tensor], tmp_path: Path
+) -> None:
+    assert lamina_compile.main([str(saved[0]), "-o", str(tmp_path), "--prefix", "mixed"]) == 0
+    assert "linear.weight" not in (tmp_path / "mixed.h").read_text()
+    assert (tmp_path / "mixed.o").stat().st_size > 0
+
+
+@pytest.mark.parametrize("main", [lamina_opt.main, lamina_run.main])
+def test_torch_script_says_how_to_export(
+    main: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "module.pt"
+    torch.jit.save(torch.jit.trace(Mixed(), torch.randn(3, 8)), path)
+    assert main([str(path)]) == 1  # pyright: ignore[reportCallIssue]
+    said = capfd.readouterr().err
+    assert str(path) in said and "torch.export.save" in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("main", [lamina_opt.main, lamina_run.main])
+def test_a_file_that_is_none(
+    main: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "program.pt2"
+    path.write_bytes(b"PK\x03\x04 not an archive")
+    assert main([str(path)]) == 1  # pyright: ignore[reportCallIssue]
+    assert str(path) in capfd.readouterr().err
+    assert main([str(tmp_path / "none.pt2")]) == 1  # pyright: ignore[reportCallIssue]
+    assert "No such file" in capfd.readouterr().err
