@@ -61,6 +61,16 @@ def test_lost_digits_are_no_mistake() -> None:
     assert oracle.complaint([torch.tensor(1000.0), *kept]) is not None
 
 
+def test_a_pole_may_be_anything() -> None:
+    """sqrt(2) squared is 2 but for its last digit, which decides size and sign of 1 / 0."""
+    lines = _lines("torch.sqrt({})", "torch.square({})", "1 / ({} - 2)")
+    program = Program({"x": torch.full((2,), 2.0)}, lines, ["v2"])
+    oracle = Oracle(program)
+    kept = program.tensors()
+    assert oracle.complaint([torch.full((2,), -1e25), *kept]) is None
+    assert oracle.complaint([torch.full((2,), torch.nan), *kept]) is not None
+
+
 def test_failures_become_small() -> None:
     lines = _lines("{} + 1", "torch.exp({})", "{}.t()", "torch.sinh({})", "{} * 3")
     program = Program({"x": torch.randn(3, 4)}, lines, ["v4", "v1"])

@@ -59,12 +59,16 @@ def relu(a: Call) -> Array:
 @interprets("clamp", "clamp.Tensor", "clamp_min", "clamp_max", "clamp_min.Tensor")
 @interprets("clamp_max.Tensor", "hardtanh")
 def clamp(a: Call) -> Array:
-    """min(max(x, low), high)."""
+    """min(max(x, low), high); a zero of x stays as it is, where np.maximum may give the bound's."""
     x = a.cast("self")
     low, high = ("min_val", "max_val") if a.has("min_val") else ("min", "max")
     if a.get(low) is not None:
-        x = np.maximum(x, a.cast(low))
-    return x if a.get(high) is None else np.minimum(x, a.cast(high))
+        least = a.cast(low)
+        x = np.where((x < least) | np.isnan(least), least, x)
+    if a.get(high) is not None:
+        most = a.cast(high)
+        x = np.where((x > most) | np.isnan(most), most, x)
+    return x
 
 
 @interprets("gelu")
@@ -87,7 +91,8 @@ def silu(a: Call) -> Array:
 def elu(a: Call) -> Array:
     """scale * (x, or alpha * expm1(input_scale * x) below 0)."""
     x = a.cast("self")
-    low = a["alpha"] * np.expm1(np.minimum(x, 0) * a["input_scale"])
+    below = np.where(x <= 0, x, x.dtype.type(0))  # np.minimum may lose the sign of -0.0
+    low = a["alpha"] * np.expm1(below * a["input_scale"])
     return a["scale"] * np.where(x <= 0, low, x)
 
 
