@@ -8,9 +8,9 @@ place, in some runs by the definition of ops with which eager mode is at odds wi
 floats some times with part of the results rounded, as those that leave a kernel are. Each element
 then has to lie between the least and the largest of these, give or take the tolerance and their
 distance (where eager mode errs to one side of the truth, others may err to the other); one that
-comes out the same each time has to be that, and one at a pole may be anything. An integer has to be one of these, unless there are
-several: the place of the least of values without digits, or that of such a value between borders,
-may be anywhere between.
+comes out the same each time has to be that, and one at a pole may be anything. An integer has to be
+one of these, unless there are several: the place of the least of values without digits, or that of
+such a value between borders, may be anywhere between.
 """
 
 from __future__ import annotations
