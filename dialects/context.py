@@ -19,10 +19,17 @@ DIALECTS: dict[str, str] = {
 }
 """Lamina's dialects: name to `module:object`."""
 
+UPSTREAM: dict[str, str] = {
+    "linalg": "lamina.dialects.linalg:Linalg",
+    "tensor": "lamina.dialects.linalg:Tensor",
+    "arith": "lamina.dialects.linalg:Arith",
+}
+"""MLIR's dialects that stand in the place of xDSL's: they read more of what MLIR prints."""
+
 
 def load_dialect(name: str) -> Dialect:
     """The dialect object of that name."""
-    module, _, attribute = DIALECTS[name].partition(":")
+    module, _, attribute = (DIALECTS | UPSTREAM)[name].partition(":")
     return getattr(import_module(module), attribute)
 
 
@@ -35,8 +42,9 @@ class Context(XdslContext):
     def __init__(self, allow_unregistered: bool = False) -> None:
         super().__init__(allow_unregistered)
         for name, factory in get_all_dialects().items():
-            self.register_dialect(name, factory)
-        for name in DIALECTS:
+            if name not in UPSTREAM:
+                self.register_dialect(name, factory)
+        for name in (*DIALECTS, *UPSTREAM):
             self.register_dialect(name, lambda name=name: load_dialect(name))
         for name, entry in extended_names("dialect").items():
             self._registered_dialects[name] = entry.value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
@@ -17,6 +18,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
+from lamina.dialects.linalg.source_ops import marks_linalg
 from lamina.dialects.source import nearest
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program
@@ -137,6 +139,35 @@ STAGES: tuple[Stage, ...] = (
 LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
 """The layers of IR from the top to what `codegen` takes."""
 
+
+@dataclass(frozen=True)
+class SourceLayer:
+    """Dialects of other compilers in which a program may enter, beside the layers.
+
+    `passes` take it to the layer that it joins, whose contract follows. A program whose highest op
+    `marks` stands there.
+    """
+
+    joins: str
+    passes: tuple[str, ...]
+    marks: Callable[[Operation], bool]
+
+
+def _behind(layer: str, conversion: str) -> tuple[str, ...]:
+    """The passes of a layer that follow the conversion to it, without its contract."""
+    passes = next(stage.passes for stage in STAGES if stage.layer == layer)
+    return passes[passes.index(conversion) + 1 : -1]
+
+
+SOURCE_LAYERS: dict[str, SourceLayer] = {
+    "linalg": SourceLayer(
+        joins="loop",
+        passes=("convert-linalg-to-loop", *_behind("loop", "convert-prims-to-loop")),
+        marks=marks_linalg,
+    ),
+}
+"""By name. Where a program enters at one, it stands in it as a whole."""
+
 CONTRACTS: dict[str, str] = {
     "aten": "verify-aten",
     "functional": "verify-functional",
@@ -153,6 +184,7 @@ CONTRACTS: dict[str, str] = {
 ENTERING: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(LAYERS[: LAYERS.index("fused")], ("inline-calls",)),
     "aten": ("inline-calls", "number-arguments"),
+    "linalg": ("inline-calls", "linalg-number-arguments"),
 }
 """What is done with a program that enters at a tensor layer, in front of the contract."""
 
@@ -174,14 +206,22 @@ def pipeline(
     that does not exist, and for a `stop` above `start`.
     """
     for layer in (start, stop):
-        if layer not in LAYERS:
-            raise InputError(f"no layer is called '{layer}'; the layers are {', '.join(LAYERS)}")
-    if LAYERS.index(stop) < LAYERS.index(start):
+        if layer not in LAYERS and layer not in SOURCE_LAYERS:
+            known = ", ".join((*LAYERS, *SOURCE_LAYERS))
+            raise InputError(f"no layer is called '{layer}'; the layers are {known}")
+    source = SOURCE_LAYERS.get(start)
+    joined = start if source is None else source.joins
+    if stop == start and source is not None:
+        return ENTERING.get(start, ()) if enters else ()
+    if stop in SOURCE_LAYERS or LAYERS.index(stop) < LAYERS.index(joined):
         raise InputError(f"layer '{stop}' stands above '{start}': programs only go down")
     if rounding not in ROUNDINGS:
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
-    first, last = LAYERS.index(start), LAYERS.index(stop)
-    names = [*ENTERING.get(start, ()), CONTRACTS[start]] if enters else []
+    first, last = LAYERS.index(joined), LAYERS.index(stop)
+    entering = [*ENTERING.get(start, ())] if enters else []
+    names = [*entering, *([] if source is None else source.passes)]
+    if enters or source is not None:
+        names.append(CONTRACTS[joined])
     if start == "bufferized" and enters:
         names.append("choose-schedule")  # what a text leaves open is chosen
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]

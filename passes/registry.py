@@ -31,6 +31,10 @@ PASSES: dict[str, str] = {
         "lamina.passes.numerics.materialize_random_state:MaterializeRandomStatePass"
     ),
     "split-complex": "lamina.lowering.split_complex:SplitComplexPass",
+    "linalg-number-arguments": (
+        "lamina.lowering.linalg_to_loop.linalg_number_arguments:LinalgNumberArgumentsPass"
+    ),
+    "convert-linalg-to-loop": "lamina.lowering.linalg_to_loop:ConvertLinalgToLoopPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
     "outline-literals": "lamina.lowering.outline_literals:OutlineLiteralsPass",
     "outline-regions": "lamina.passes.regions.outline_regions:OutlineRegionsPass",

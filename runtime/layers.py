@@ -16,7 +16,7 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
-from lamina.lowering.pipeline import Pass, pipeline, run_pipeline
+from lamina.lowering.pipeline import SOURCE_LAYERS, Pass, pipeline, run_pipeline
 from lamina.passes.contracts.contracts import allowed_ops, is_named
 from lamina.passes.contracts.verify_program import verify_program
 
@@ -44,6 +44,8 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 def layer_of(module: ModuleOp) -> str:
     """The highest layer that an op of `module` belongs to; `aten` for a program without such ops.
 
+    Source layers, of other compilers' dialects, come before the layers.
+
     Ops that `lamina.allow` names do not count; one that an active extension lowers counts as being
     of the layer from which it goes down.
 
@@ -59,7 +61,10 @@ def layer_of(module: ModuleOp) -> str:
     if kernels:
         return "fused"
     allowed = allowed_ops(module)
-    ops = (op for op in module.walk() if not isinstance(op, FuncOp) and not is_named(op, allowed))
+    ops = [op for op in module.walk() if not isinstance(op, FuncOp) and not is_named(op, allowed)]
+    for name, source in SOURCE_LAYERS.items():
+        if any(source.marks(op) for op in ops):
+            return name
     found = {_layer_of_op(op.name) for op in ops}
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
 
@@ -135,7 +140,10 @@ def render(
     Raises InputError for an unknown layer and for one above the layer of the module.
     """
     start = layer_of(module)
-    if LAYERS.index(check_layer(layer)) < LAYERS.index(start):
+    if check_layer(layer) == start and layer in SOURCE_LAYERS:
+        return str(module)
+    joined = SOURCE_LAYERS[start].joins if start in SOURCE_LAYERS else start
+    if layer in SOURCE_LAYERS or LAYERS.index(layer) < LAYERS.index(joined):
         raise InputError(f"the program came in at layer {start}; there is no {layer} above it")
     lowered = module.clone()
     stop = layer if layer in MODULE_LAYERS else "scheduled"
@@ -149,6 +157,7 @@ def render(
 
 def check_layer(layer: str) -> str:
     """`layer` itself; InputError for a name that is no layer."""
-    if layer not in LAYERS:
-        raise InputError(f"unknown layer '{layer}'; the layers are: {', '.join(LAYERS)}")
+    if layer not in LAYERS and layer not in SOURCE_LAYERS:
+        known = ", ".join((*LAYERS, *SOURCE_LAYERS))
+        raise InputError(f"unknown layer '{layer}'; the layers are: {known}")
     return layer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from lamina.dialects.errors import InputError
+from lamina.lowering.linalg_to_loop.linalg_number_arguments import held_numbers
 from lamina.lowering.pipeline import ENTERING
 from lamina.passes.functionalize.inline_calls import (
     inline_calls,
@@ -30,6 +31,8 @@ def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
     inline_calls(module)
     if layer == "aten":
         numbers_as_tensors(module)
+    elif layer == "linalg":
+        held_numbers(module)
     others = {name: only_entry(module.clone(), name) for name in names}
     _leave_only(module, MAIN)
     return others

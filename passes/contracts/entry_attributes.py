@@ -175,6 +175,7 @@ def verify_entries(module: ModuleOp, layer: str) -> None:
     Functions are told apart by what they take: over memory they are of the last layer. Raises
     `InputError` with the place of the function, the argument or result, and what is allowed.
     """
+    layer = layer if layer in LAYERS else LAYERS[0]  # source layers stand beside the first
     named: dict[str, FuncOp] = {}
     for function in module.body.block.ops:
         if not isinstance(function, FuncOp):

@@ -11,14 +11,16 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 
+from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import argument_slots, result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
-from lamina.runtime.layers import layer_of
+from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
 
@@ -56,6 +58,10 @@ def run_module(
         with _errors(), np.errstate(all="ignore"):
             return run_lowered(module, interpreter_for(module), args, seed)
     count = len(_entry(module, entry).function_type.outputs)
+    layer = layer_of(module)
+    if layer in SOURCE_LAYERS:  # what they mean is said by the layer that they join
+        module = module.clone()
+        lower(module, layer, SOURCE_LAYERS[layer].joins, Target.host())
     module = _functional(module)
     function = _entry(module, entry)
     types = function.function_type.inputs.data

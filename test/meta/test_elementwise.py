@@ -122,6 +122,9 @@ MOST = 7
 """So many names of functions may stand in a literal: more are a table."""
 
 NOT_NAMES: dict[str, str] = {
+    "dialects/linalg/named_ops_table.py": "which ops MLIR's linalg has",
+    "lowering/linalg_to_loop/elementwise.py": "what MLIR's named ops are",
+    "lowering/linalg_to_loop/folds.py": "ops of bodies that are combiners",
     "lowering/prims_to_loop/pointwise.py": "bodies of several ops",
     "passes/numerics/widen_half_floats.py": "what is exact in any float type, functions or not",
     "runtime/interpreters/array_functions.py": "what NumPy lacks",

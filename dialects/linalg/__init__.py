@@ -1,0 +1,49 @@
+"""MLIR's `linalg` and `tensor` dialects, as far as programs on tensors of static shape use them.
+
+They stand in the place of xDSL's, whose ops read less of the text that MLIR prints.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.ir import Dialect
+from xdsl.irdl import irdl_op_definition
+
+from lamina.dialects.linalg.elementwise_bools import PLAIN, CmpfOp, CmpiOp, SelectOp
+from lamina.dialects.linalg.generate import BitcastOp, GenerateOp
+from lamina.dialects.linalg.named_ops_table import NAMED
+from lamina.dialects.linalg.structured import (
+    ElementwiseKindAttr,
+    GenericOp,
+    IndexOp,
+    StructuredOp,
+    TypeFnAttr,
+    YieldOp,
+)
+
+
+def _named(name: str) -> type[StructuredOp]:
+    members = {"name": f"linalg.{name}", "__module__": __name__}
+    members["__doc__"] = f"MLIR's `linalg.{name}`."
+    return irdl_op_definition(type(f"{name.title().replace('_', '')}Op", (StructuredOp,), members))
+
+
+NAMED_OPS: dict[str, type[StructuredOp]] = {name: _named(name) for name in NAMED}
+"""Classes of the named ops, by name."""
+
+Linalg = Dialect(
+    "linalg",
+    [GenericOp, YieldOp, IndexOp, *NAMED_OPS.values()],
+    [IteratorTypeAttr, TypeFnAttr, ElementwiseKindAttr],
+)
+
+Tensor = Dialect(
+    "tensor", [*tensor.Tensor.operations, GenerateOp, BitcastOp], list(tensor.Tensor.attributes)
+)
+
+Arith = Dialect(
+    "arith",
+    [*(op for op in arith.Arith.operations if op.name not in PLAIN), CmpfOp, CmpiOp, SelectOp],
+    list(arith.Arith.attributes),
+)
