@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from io import StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 
@@ -17,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -32,10 +34,18 @@ from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
+from lamina.tools.expected_diagnostics import ExpectedDiagnostics, is_annotated
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.listings import ListOps, ListPasses, options_of
-from lamina.tools.pass_observers import PassObserver, add_observer_arguments, reproduced_passes
-from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
+from lamina.tools.output_file import OutputFile
+from lamina.tools.pass_observers import (
+    PassObserver,
+    add_observer_arguments,
+    explained,
+    reproduced_passes,
+)
+from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
+from lamina.tools.reporting import describe
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
 
@@ -52,41 +62,14 @@ USAGE = """lamina-opt [options] [FILE.mlir]
 """
 
 
-class _AppendPasses(argparse.Action):
-    """Another `-p` goes on where the one before it ends."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, f"{before},{values}" if before else values)
-
-
-class _OutputFile(StringIO):
-    """Collects what is written; the file appears when a chunk is complete, so no failure cuts it.
-
-    Text is encoded as UTF-8, the object target's characters as the bytes they stand for.
-    """
-
-    def __init__(self, path: str, encoding: str) -> None:
-        super().__init__()
-        self._path = Path(path)
-        self._text_encoding = encoding
-
-    def flush(self) -> None:
-        """Write everything so far."""
-        self._path.write_bytes(self.getvalue().encode(self._text_encoding))
-
-
 class LaminaOptMain(xDSLOptMain):
     """xDSL's opt tool with Lamina's universe, source locations and one-screen messages."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self._line_offset = 0
+        self._is_annotated = False
+        self._expected: ExpectedDiagnostics | None = None
+        self._has_ended = False
         self._stage = "reading the arguments"
         self._foreign_pass: str | None = None
         super().__init__(description="Lamina's modular optimizer driver", args=args)
@@ -125,7 +108,7 @@ class LaminaOptMain(xDSLOptMain):
         arg_parser.prog = "lamina-opt"
         for action in arg_parser._actions:  # xDSL's own -p keeps only the last one given
             if action.dest == "passes":
-                action.__class__ = _AppendPasses
+                action.__class__ = AppendPasses
         arg_parser.usage = USAGE
         arg_parser.add_argument(
             "--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first"
@@ -177,7 +160,27 @@ class LaminaOptMain(xDSLOptMain):
     ) -> ModuleOp | None:
         """Parse one piece of the input; `start_offset` lines of the file stand before it."""
         self._line_offset = start_offset
-        return super().parse_chunk(chunk, file_extension, start_offset)
+        self._expected, self._has_ended = None, False
+        if self._is_annotated:
+            text = chunk.read().decode("utf-8", "replace")
+            chunk.seek(0)
+            self._expected = ExpectedDiagnostics.of(text, self.get_input_name(), start_offset)
+        with self._diagnosed():
+            return super().parse_chunk(chunk, file_extension, start_offset)
+
+    @contextmanager
+    def _diagnosed(self) -> Iterator[None]:
+        """Code whose error must be what a comment of the piece expects; the piece ends with it."""
+        try:
+            yield
+        except (DiagnosticException, ParseError) as error:
+            if self._expected is None:
+                raise
+            if isinstance(error, ParseError):
+                error.span = replace(error.span, line_offset=self._line_offset)
+            expected, self._expected = self._expected, None
+            self._has_ended = True
+            expected.check(describe("lamina-opt", error))
 
     def _parse_text(self, stream: IO[bytes]) -> ModuleOp:
         name = self.get_input_name()
@@ -190,6 +193,15 @@ class LaminaOptMain(xDSLOptMain):
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text, or the bytes as text, that the target makes of the module."""
+        made = ""
+        if not self._has_ended:
+            with self._diagnosed():
+                made = self._emitted(prog)
+        if self._expected is not None:
+            self._expected.check(None)
+        return made
+
+    def _emitted(self, prog: ModuleOp) -> str:
         self._check_target()
         name = parse_spec(self.args.target).name
         try:
@@ -216,7 +228,14 @@ class LaminaOptMain(xDSLOptMain):
         if self.args.input_file == "-":
             self.args.input_file = None
         stream, extension = super().get_input_stream()
-        return stream, extension if extension in self.available_frontends else "mlir"
+        if extension not in self.available_frontends:
+            extension = "mlir"
+        if self.args.verify_diagnostics and extension == "mlir":
+            with stream:
+                text = stream.read()
+            self._is_annotated = is_annotated(text.decode("utf-8", "replace"))
+            stream = BytesIO(text)
+        return stream, extension
 
     def prepare_output(self) -> IO[str]:
         """Standard output, or the file of `-o`, which is written only when there is a result."""
@@ -229,7 +248,7 @@ class LaminaOptMain(xDSLOptMain):
         path = Path(self.args.output_file)
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise InputError(f"lamina-opt: error: cannot write '{path}': no such folder or no file")
-        return _OutputFile(self.args.output_file, "latin-1" if is_object else "utf-8")
+        return OutputFile(self.args.output_file, "latin-1" if is_object else "utf-8")
 
     def setup_pipeline(self) -> None:
         """The pipeline of `--to` and `-p`, with messages that name the pass at fault."""
@@ -242,7 +261,7 @@ class LaminaOptMain(xDSLOptMain):
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
         self.args.passes = quoted_names(self.args.passes)
         if self.args.explain:
-            self.args.passes = self._explained(self.args.passes)
+            self.args.passes = explained(self.args.passes)
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()
@@ -286,24 +305,12 @@ class LaminaOptMain(xDSLOptMain):
         coming = between(changed, self.args.since, self.args.until)
         return tuple(str(spec) for spec in coming)
 
-    def _explained(self, passes: str) -> str:
-        """The passes, with one behind each choice of schedules that explains it."""
-        specs = list(parse_pipeline(passes))
-        if not any(spec.name == "choose-schedule" for spec in specs):
-            raise InputError(
-                "lamina-opt: error: --explain: no pass chooses schedules; --to bufferized or "
-                "-p choose-schedule does"
-            )
-        chosen = [
-            (spec, ArgSpec("explain-schedule", spec.parameters))
-            if spec.name == "choose-schedule"
-            else (spec,)
-            for spec in specs
-        ]
-        return ",".join(str(spec) for pair in chosen for spec in pair)
-
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
+        with self._diagnosed():
+            self._apply_observed(prog)
+
+    def _apply_observed(self, prog: ModuleOp) -> None:
         try:
             self._apply_passes(prog)
         except Exception as error:
@@ -315,12 +322,17 @@ class LaminaOptMain(xDSLOptMain):
 
             print(report(prog) or "no kernel has a schedule", file=sys.stderr)
 
+    @property
+    def _prints_diagnostics(self) -> bool:
+        """Whether xDSL prints errors, its own as they are, and goes on with the next piece."""
+        return self.args.verify_diagnostics and not self._is_annotated
+
     def _apply_passes(self, prog: ModuleOp) -> None:
         self._check_layer(prog)
         try:
             super().apply_passes(prog)
         except VerifyException as error:
-            if self.args.verify_diagnostics or not self._stage.startswith("verifying"):
+            if self._prints_diagnostics or not self._stage.startswith("verifying"):
                 raise
             raise InputError(f"{describe_invalid(prog, error)}\n  while {self._stage}") from error
         except LaminaError:

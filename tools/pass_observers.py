@@ -15,6 +15,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
@@ -57,6 +58,23 @@ def reproduced_passes(text: bytes, name: str) -> str:
             f"{name}: error: no reproducer, whose first line is // configuration: --passes='...'"
         )
     return found[1]
+
+
+def explained(passes: str) -> str:
+    """These passes, with one behind each choice of schedules that explains it; `--explain`."""
+    specs = list(parse_pipeline(passes))
+    if not any(spec.name == "choose-schedule" for spec in specs):
+        raise InputError(
+            "lamina-opt: error: --explain: no pass chooses schedules; --to bufferized or "
+            "-p choose-schedule does"
+        )
+    chosen = [
+        (spec, ArgSpec("explain-schedule", spec.parameters))
+        if spec.name == "choose-schedule"
+        else (spec,)
+        for spec in specs
+    ]
+    return ",".join(str(spec) for pair in chosen for spec in pair)
 
 
 class PassObserver:

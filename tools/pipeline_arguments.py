@@ -12,6 +12,20 @@ from lamina.lowering.custom_pipeline import Pipeline
 from lamina.lowering.pipeline import quoted_names
 
 
+class AppendPasses(argparse.Action):
+    """Another `-p` goes on where the one before it ends."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
 class _Edit(argparse.Action):
     """A change of the pipeline; they apply in the order in which they are given."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -46,7 +47,9 @@ def _centered(
     differences = b("sub", x, b.keep_dims(first, shape, dims))
     lost = b.mean(differences, dims)
     squares = b.mean(b("mul", differences, differences), dims)
-    variance = b("sub", squares, b("mul", lost, lost))
+    share = b("sub", squares, b("mul", lost, lost))
+    # Squares that overflow may leave a share that does, too; 1 / sqrt(inf) is 0.
+    variance = b.where(b.with_number("eq", squares, inf), squares, share)
     mean = b("add", first, lost)
     centered = b("sub", x, b.keep_dims(mean, shape, dims))
     return centered, mean, b("rsqrt", b.with_number("add", variance, eps))

@@ -71,6 +71,17 @@ def test_a_pole_may_be_anything() -> None:
     assert oracle.complaint([torch.full((2,), torch.nan), *kept]) is not None
 
 
+def test_neighbours_may_be_equal() -> None:
+    """exp of numbers that are a unit apart: their deviation is about a unit, or nothing."""
+    x = torch.full((8,), 0.7)
+    x[3] = torch.nextafter(x[3], torch.tensor(1.0))
+    program = Program({"x": x}, _lines("torch.exp({})", "{}.std()", "v1 / {}"), ["v2"])
+    oracle = Oracle(program)
+    kept = program.tensors()
+    assert oracle.complaint([torch.tensor(torch.nan), *kept]) is None
+    assert oracle.complaint([torch.tensor(2.0), *kept]) is not None
+
+
 def test_failures_become_small() -> None:
     lines = _lines("{} + 1", "torch.exp({})", "{}.t()", "torch.sinh({})", "{} * 3")
     program = Program({"x": torch.randn(3, 4)}, lines, ["v4", "v1"])

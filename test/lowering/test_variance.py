@@ -149,3 +149,18 @@ def test_norms_of_one_element() -> None:
     module = Norms()
     got = lamina.compile(torch.export.export(module, (x,)))(x)
     torch.testing.assert_close(got, module(x), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_norms_of_a_largest_element(dtype: torch.dtype) -> None:
+    """What rounding takes from the mean overflows when squared; one element over an inf is 0."""
+
+    class Norm(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return F.layer_norm(x, [x.shape[-1]])
+
+    x = torch.linspace(-1, 1, 15, dtype=dtype).repeat(5, 1)
+    x[2, 7] = torch.finfo(dtype).max
+    compiled = lamina.compile(Norm(), example_inputs=(x,))
+    torch.testing.assert_close(compiled(x), Norm()(x))
+    assert bool((compiled(x)[2] == 0).all())

@@ -4,13 +4,14 @@ A random program may lose all its digits on the way, and then eager mode's resul
 where a result differs from eager mode's by more than torch's tolerance for its dtype, the program
 is run again in eager mode many times, each op's results moved by at most one unit in the last
 place, in some runs by the definition of ops with which eager mode is at odds with itself
-(`definitions`), and in each wider precision, once as it is, some times moved there, and for half
-floats some times with part of the results rounded, as those that leave a kernel are. Each element
-then has to lie between the least and the largest of these, give or take the tolerance and their
-distance (where eager mode errs to one side of the truth, others may err to the other); one that
-comes out the same each time has to be that, and one at a pole may be anything. An integer has to be
-one of these, unless there are several: the place of the least of values without digits, or that of
-such a value between borders, may be anywhere between.
+(`definitions`), in two with neighbouring numbers made equal, and in each wider precision, once as
+it is, some times moved there, and for half floats some times with part of the results rounded, as
+those that leave a kernel are. Each element then has to lie between the least and the largest of
+these, give or take the tolerance and their distance (where eager mode errs to one side of the
+truth, others may err to the other); one that comes out the same each time has to be that, and one
+at a pole may be anything. An integer has to be one of these, unless there are several: the place of
+the least of values without digits, or that of such a value between borders, may be anywhere
+between.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
-from fuzzing.nudging import Nudging, Rounding, Widening
+from fuzzing.nudging import Joining, Nudging, Rounding, Widening
 from fuzzing.program import Program
 from fuzzing.values import COMPLEX, FLOATS
 from torch.testing._comparison import default_tolerances
@@ -112,6 +113,9 @@ class Oracle:
             tensors = self.program.tensors()
             with Nudging(seed, defines=seed >= DRAWS):
                 found.append(run(self.program, tensors))
+        for up in (False, True):
+            with Joining(up=up):
+                found.append(run(self.program, self.program.tensors()))
         seeds = (None, *range(0, 2 * DRAWS_WIDER, 2))  # even: each element its own way
         for wider in (torch.float32, torch.float64):
             try:
