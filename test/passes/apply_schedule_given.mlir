@@ -116,9 +116,9 @@ func.func private @streams(%x: memref<10x45xf32>, %y: memref<10xf32>) attributes
 
 // -----
 
-func.func private @turned(%x: memref<30x20xf32>, %y: memref<30x20xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0, 1]>]} {
+func.func private @turned(%x: memref<30x20xf32>, %y: memref<30x20xf32>) attributes {lamina.kernel} {
   // expected-error@below {{transpose: no read is contiguous along d0 alone}}
-  loop.generic (i, j) in [30, 20] reads(%x[i, j] : memref<30x20xf32>) writes([i, j] store into %y : memref<30x20xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.schedule = #loop.schedule<vectorize = d1 x 8, transpose = d0>} {
+  loop.generic (i, j) in [30, 20] reads(%x[i, j] : memref<30x20xf32>) writes([i, j] store into %y : memref<30x20xf32>) attributes {lamina.schedule = #loop.schedule<vectorize = d1 x 8, transpose = d0>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -112,7 +112,7 @@ func.func private @kernel(memref<45xf32>) attributes {lamina.kernel}
 
 // -----
 
-// CHECK: func.func: @blocks has 2 blocks; nests of a kernel stand in one
+// expected-error@below {{@blocks has 2 blocks; nests of a kernel stand in one}}
 func.func private @blocks(%x: memref<4xf32>, %y: memref<4xf32>) attributes {lamina.kernel} {
   loop.generic (i) in [4] reads(%x[i] : memref<4xf32>) writes([i] store into %y : memref<4xf32>) {
   ^bb0(%v: f32):
