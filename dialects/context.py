@@ -16,6 +16,10 @@ DIALECTS: dict[str, str] = {
     "prims": "lamina.dialects.prims:Prims",
     "loop": "lamina.dialects.loop:Loop",
     "control": "lamina.dialects.control:Control",
+    "stablehlo": "lamina.dialects.stablehlo.all_ops:StableHLO",
+    "chlo": "lamina.dialects.stablehlo.all_ops:Chlo",
+    "mhlo": "lamina.dialects.stablehlo.all_ops:Mhlo",
+    "sdy": "lamina.dialects.stablehlo.all_ops:Sdy",
 }
 """Lamina's dialects: name to `module:object`."""
 

@@ -7,10 +7,26 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.parser import AttrParser, Parser
 
 _MOST_SPLAT_ELEMENTS = 1 << 24
 """Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
+
+
+class _Bits(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A hexadecimal element of a literal."""
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:  # noqa: A002 - as xDSL calls it
+        """The float with these bits, or the integer."""
+        if not isinstance(type, AnyFloat) or not isinstance(self.value, int):
+            return super().to_type(parser, type)
+        size = type.compile_time_size
+        try:
+            (value,) = type.unpack(self.value.to_bytes(size, "little"), 1)
+        except OverflowError:
+            parser.raise_error(f"{self.span.text} has more bits than {type}", self.span)
+        return value
 
 
 class LiteralParser(Parser):
@@ -32,6 +48,12 @@ class LiteralParser(Parser):
             key = self._keys[dialect_name, name] = interface.declare_resource(name)
             self.dialect_resources.add((dialect_name, key))
         return self._keys[dialect_name, name]
+
+    def _parse_tensor_literal_element(self) -> Any:
+        """An element; a hexadecimal one is the bits of a float, if the tensor is of floats."""
+        text = self._current_token.text
+        made = super()._parse_tensor_literal_element()
+        return _Bits(made.is_negative, made.value, made.span) if text[:2] == "0x" else made
 
     def _parse_dense_literal_type(self) -> Any:
         """The type of a `dense<...>`, checked before its elements are made."""

@@ -30,6 +30,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
 from lamina.passes.refusal import invalid, unsupported
 
@@ -55,11 +56,24 @@ class OutlineLiteralsPass(ModulePass):
                 _make_argument(literal, value)
 
 
-def literals(module: ModuleOp) -> Iterator[arith.ConstantOp]:
+Literal = arith.ConstantOp | HloOp
+"""A tensor that a program writes out, of `arith`, or of StableHLO before it is lowered."""
+
+
+def literals(module: ModuleOp) -> Iterator[Literal]:
     """The constants of a program that are tensors."""
     for op in module.walk():
-        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, TensorType):
+        is_literal = isinstance(op, arith.ConstantOp) or op.name == "stablehlo.constant"
+        if is_literal and isinstance(op.results[0].type, TensorType):
+            assert isinstance(op, arith.ConstantOp | HloOp)
             yield op
+
+
+def _written(literal: Literal) -> Attribute:
+    value = literal.properties.get("value", literal.attributes.get("value"))
+    if value is None:
+        raise invalid(literal, "has no value")
+    return value
 
 
 def name_literals(module: ModuleOp) -> dict[str, DenseIntOrFPElementsAttr]:
@@ -88,14 +102,14 @@ def name_literals(module: ModuleOp) -> dict[str, DenseIntOrFPElementsAttr]:
     return found
 
 
-def value_of(literal: arith.ConstantOp) -> DenseIntOrFPElementsAttr:
+def value_of(literal: Literal) -> DenseIntOrFPElementsAttr:
     """The elements of a literal; InputError for one that has none."""
-    value: Attribute = literal.value
+    value = _written(literal)
     if isinstance(value, DenseIntOrFPElementsAttr):
         return value
     if not isinstance(value, DenseResourceAttr):
         raise invalid(literal, f"{value} is no literal of a tensor")
-    kind = literal.result.type
+    kind = literal.results[0].type
     assert isinstance(kind, TensorType)
     storage = Builtin.get_interface(OpAsmDialectInterface)
     handle = value.resource_handle.data
@@ -111,13 +125,13 @@ def value_of(literal: arith.ConstantOp) -> DenseIntOrFPElementsAttr:
     return made
 
 
-def _is_nest(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> bool:
-    if isinstance(literal.value, DenseResourceAttr) or not len(value):
+def _is_nest(literal: Literal, value: DenseIntOrFPElementsAttr) -> bool:
+    if isinstance(_written(literal), DenseResourceAttr) or not len(value):
         return False
     return not isinstance(value.get_element_type(), ComplexType) and value.is_splat()
 
 
-def _make_nest(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> None:
+def _make_nest(literal: Literal, value: DenseIntOrFPElementsAttr) -> None:
     from lamina.lowering.prims_to_loop.table import LoopBuilder
 
     element, shape = value.get_element_type(), list(value.get_shape())
@@ -125,11 +139,11 @@ def _make_nest(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> No
     first = next(iter(value.iter_values()))
     assert isinstance(first, int | float)
     made = b.pointwise([], element, lambda body, _: body.constant(first, element), shape)
-    made.name_hint = literal.result.name_hint
+    made.name_hint = literal.results[0].name_hint
     Rewriter.replace_op(literal, [], [made])
 
 
-def _make_argument(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -> None:
+def _make_argument(literal: Literal, value: DenseIntOrFPElementsAttr) -> None:
     function = literal.parent_op()
     if not isinstance(function, func.FuncOp) or _is_private(function):
         raise unsupported(
@@ -146,8 +160,8 @@ def _make_argument(literal: arith.ConstantOp, value: DenseIntOrFPElementsAttr) -
             {"lamina.kind": StringAttr("constant"), NAME: literal.attributes[NAME], VALUE: value}
         ),
     )
-    argument = function.body.block.insert_arg(literal.result.type, place)
-    argument.name_hint = literal.result.name_hint or _text(literal.attributes[NAME])
+    argument = function.body.block.insert_arg(literal.results[0].type, place)
+    argument.name_hint = literal.results[0].name_hint or _text(literal.attributes[NAME])
     Rewriter.replace_op(literal, [], [argument])
     function.properties["arg_attrs"] = ArrayAttr(entries)
     function.update_function_type()

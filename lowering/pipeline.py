@@ -20,6 +20,7 @@ from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
 from lamina.dialects.linalg.source_ops import marks_linalg
 from lamina.dialects.source import nearest
+from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program
 from lamina.passes.registry import PASSES, load_pass
@@ -165,6 +166,11 @@ SOURCE_LAYERS: dict[str, SourceLayer] = {
         passes=("convert-linalg-to-loop", *_behind("loop", "convert-prims-to-loop")),
         marks=marks_linalg,
     ),
+    "stablehlo": SourceLayer(
+        joins="prims",
+        passes=("convert-stablehlo-to-prims",),
+        marks=marks_stablehlo,
+    ),
 }
 """By name. Where a program enters at one, it stands in it as a whole."""
 
@@ -185,6 +191,7 @@ ENTERING: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(LAYERS[: LAYERS.index("fused")], ("inline-calls",)),
     "aten": ("inline-calls", "number-arguments"),
     "linalg": ("inline-calls", "linalg-number-arguments"),
+    "stablehlo": ("inline-calls", "verify-stablehlo"),
 }
 """What is done with a program that enters at a tensor layer, in front of the contract."""
 

@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 PASSES: dict[str, str] = {
     # contracts
+    "verify-stablehlo": "lamina.passes.contracts.verify_stablehlo:VerifyStableHLOPass",
     "verify-aten": "lamina.passes.contracts.verify_aten:VerifyAtenPass",
     "verify-functional": "lamina.passes.contracts.verify_functional:VerifyFunctionalPass",
     "verify-core-aten": "lamina.passes.contracts.verify_core_aten:VerifyCoreAtenPass",
@@ -25,6 +26,9 @@ PASSES: dict[str, str] = {
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",
+    "convert-stablehlo-to-prims": (
+        "lamina.lowering.stablehlo_to_prims:ConvertStableHLOToPrimsPass"
+    ),
     "convert-aten-to-core-aten": "lamina.lowering.aten_to_core_aten:ConvertAtenToCoreAtenPass",
     "convert-core-aten-to-prims": "lamina.lowering.core_aten_to_prims:ConvertCoreAtenToPrimsPass",
     "materialize-random-state": (

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.entry_attributes import results_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.refusal import invalid, unsupported
@@ -44,6 +45,7 @@ def inline_calls(module: ModuleOp) -> None:
     Calls of what has no body here are left for contracts to refuse. Raises InputError for calls
     whose types do not fit, UnsupportedError for recursion.
     """
+    _call_decompositions(module)
     functions = inlined_functions(module)
     called = {name for function in functions.values() for name in _callees(function, functions)}
     if not called:
@@ -57,6 +59,21 @@ def inline_calls(module: ModuleOp) -> None:
         if visibility is not None and visibility.data == "private":
             function.detach()
             function.erase()
+
+
+def _call_decompositions(module: ModuleOp) -> None:
+    """Composites of StableHLO are calls of the functions that say what they are."""
+    for op in list(module.walk()):
+        if op.name != "stablehlo.composite" or not isinstance(op, HloOp):
+            continue
+        named = op.attr("decomposition")
+        if not isinstance(named, SymbolRefAttr):
+            name = op.attr("name")
+            shown = name.data if isinstance(name, StringAttr) else "of no name"
+            raise unsupported(op, f"composite {shown} without a decomposition")
+        call = func.CallOp(named, list(op.operands), [result.type for result in op.results])
+        call.location = op.location
+        Rewriter.replace_op(op, call)
 
 
 def public_functions(module: ModuleOp) -> list[str]:
