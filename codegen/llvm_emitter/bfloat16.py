@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter.float16 import truncate_in_steps
 from lamina.codegen.llvm_emitter.writer import FunctionWriter, unsupported
 from lamina.dialects.loop import vector_arith
 from lamina.dialects.loop.rounding import FLUSHED
@@ -53,6 +54,8 @@ def truncate(w: FunctionWriter, op: arith.TruncFOp) -> None:
     """A float to the nearest narrower one; of f32 that are bf16 already, the upper half."""
     source = op.input
     if not isinstance(types.element_of(op.result.type), BFloat16Type):
+        if truncate_in_steps(w, op):
+            return
         w.assign(op.result, f"fptrunc {w.typed(source)} to {w.type(op.result)}")
         return
     if not isinstance(types.element_of(source.type), Float32Type):
