@@ -18,8 +18,8 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
-from lamina.dialects.linalg.source_ops import marks_linalg
 from lamina.dialects.source import nearest
+from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program

@@ -39,6 +39,8 @@ PASSES: dict[str, str] = {
         "lamina.lowering.linalg_to_loop.linalg_number_arguments:LinalgNumberArgumentsPass"
     ),
     "convert-linalg-to-loop": "lamina.lowering.linalg_to_loop:ConvertLinalgToLoopPass",
+    "convert-scheduled-to-mlir": "lamina.lowering.scheduled_to_mlir:ConvertScheduledToMlirPass",
+    "convert-loop-to-linalg": "lamina.lowering.loop_to_linalg:ConvertLoopToLinalgPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
     "outline-literals": "lamina.lowering.outline_literals:OutlineLiteralsPass",
     "outline-regions": "lamina.passes.regions.outline_regions:OutlineRegionsPass",

@@ -94,6 +94,57 @@ class LedgerTarget(Target):
         output.write(f"{kernels}\n{kernels.explain()}\n{kernels.schedules()}\n")
 
 
+@dataclass(frozen=True)
+class LinalgTarget(Target):
+    """Text of MLIR's own `linalg`, `tensor`, `arith`, `math` and `func`, for any MLIR tool."""
+
+    name = "mlir-linalg"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Lower a copy of the module to `loop` if it stands higher, convert it, and write it."""
+        from lamina.codegen.target import Target as Machine
+        from lamina.lowering.loop_to_linalg.programs import convert
+        from lamina.lowering.upstream_text import verify_pure
+        from lamina.runtime.layers import layer_of, lower
+
+        lowered = module.clone()
+        layer = layer_of(lowered)
+        if layer in ("bufferized", "scheduled"):
+            raise InputError(
+                f"-t {self.name}: error: the program is on buffers by now; -t mlir-llvm is for it"
+            )
+        if layer not in ("loop", "fused"):
+            lower(lowered, layer, "loop", Machine.host())
+        convert(lowered)
+        verify_pure(lowered)
+        lowered.verify()
+        TextTarget().emit(ctx, lowered, output)
+
+
+@dataclass(frozen=True)
+class MlirTarget(Target):
+    """Text of MLIR's own `scf`, `memref`, `vector`, `arith`, `math` and `func`."""
+
+    name = "mlir-llvm"
+
+    cpu: str = "host"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Lower a copy of the module to `scheduled` if it stands higher, convert and write it."""
+        from lamina.codegen.target import Target as Machine
+        from lamina.lowering.scheduled_to_mlir.table import convert
+        from lamina.lowering.upstream_text import verify_pure
+        from lamina.runtime.layers import layer_of, lower
+
+        lowered = module.clone()
+        layer = layer_of(lowered)
+        if layer != "scheduled":
+            lower(lowered, layer, "scheduled", Machine.parse(self.cpu))
+        convert(lowered)
+        verify_pure(lowered)
+        TextTarget().emit(ctx, lowered, output)
+
+
 def check_scheduled(module: ModuleOp, target: str) -> None:
     """`InputError` for a module without an entry point of scheduled IR."""
     if not any("lamina.entry" in function.attributes for function in module.ops):
@@ -109,6 +160,8 @@ TARGETS: tuple[type[Target], ...] = (
     AsmTarget,
     ObjectTarget,
     LedgerTarget,
+    LinalgTarget,
+    MlirTarget,
 )
 """What `-t NAME{option=value}` offers on top of xDSL's targets, or in place of them."""
 

@@ -11,7 +11,6 @@ from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition
 
 from lamina.dialects.linalg.elementwise_bools import PLAIN, CmpfOp, CmpiOp, SelectOp
-from lamina.dialects.linalg.generate import BitcastOp, GenerateOp
 from lamina.dialects.linalg.named_ops_table import NAMED
 from lamina.dialects.linalg.structured import (
     ElementwiseKindAttr,
@@ -20,6 +19,13 @@ from lamina.dialects.linalg.structured import (
     StructuredOp,
     TypeFnAttr,
     YieldOp,
+)
+from lamina.dialects.linalg.tensor_ops import (
+    BitcastOp,
+    CollapseShapeOp,
+    ExpandShapeOp,
+    GenerateOp,
+    RemFOp,
 )
 
 
@@ -38,12 +44,14 @@ Linalg = Dialect(
     [IteratorTypeAttr, TypeFnAttr, ElementwiseKindAttr],
 )
 
-Tensor = Dialect(
-    "tensor", [*tensor.Tensor.operations, GenerateOp, BitcastOp], list(tensor.Tensor.attributes)
-)
+_OWN_TENSORS = (GenerateOp, BitcastOp, CollapseShapeOp, ExpandShapeOp)
+_REPLACED = {op.name for op in _OWN_TENSORS}
+_TENSORS = [op for op in tensor.Tensor.operations if op.name not in _REPLACED]
+
+Tensor = Dialect("tensor", [*_TENSORS, *_OWN_TENSORS], list(tensor.Tensor.attributes))
+
+_NUMBERS = [op for op in arith.Arith.operations if op.name not in PLAIN]
 
 Arith = Dialect(
-    "arith",
-    [*(op for op in arith.Arith.operations if op.name not in PLAIN), CmpfOp, CmpiOp, SelectOp],
-    list(arith.Arith.attributes),
+    "arith", [*_NUMBERS, CmpfOp, CmpiOp, SelectOp, RemFOp], list(arith.Arith.attributes)
 )

@@ -72,6 +72,10 @@ def needed_for(block: Block, values: Iterable[SSAValue]) -> list[Operation]:
 def scalar_op(inner: Body, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """An op of arith or math on these numbers; functions of half floats are computed in f32."""
     kinds = [element_of(result.type) for result in op.results]
+    if op.name == "arith.remf":
+        wide_operands = [scalar.widen(inner, operand) for operand in operands]
+        rest = scalar.truncated_remainder(inner, *wide_operands)
+        return [scalar.narrow(inner, rest, kinds[0])]
     if op.name.startswith("math.") and any(map(is_half, kinds)):
         operands = [scalar.widen(inner, operand) for operand in operands]
         wide = [f32 if is_half(kind) else kind for kind in kinds]

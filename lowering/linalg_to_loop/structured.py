@@ -59,10 +59,11 @@ class Structured:
         for number in range(len(self.outputs)):
             used = self.out_map(number).used_dims()
             self._check_out_map(number)
-            left = [dim for dim in range(len(self.extents)) if dim not in used]
+            extents = enumerate(self.extents)
+            left = [dim for dim, extent in extents if dim not in used and extent != 1]
             if not left:
                 stored.append(number)
-            elif any(dim not in reduced and self.extents[dim] != 1 for dim in left):
+            elif any(dim not in reduced for dim in left):
                 raise self.b.refuse("a parallel dimension is not in the map of every result")
             elif (fold := self._fold(number)) is not None:
                 folded[number] = fold

@@ -19,9 +19,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.dialects.linalg.source_ops import is_source_op
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.body_ops import yielded_by
+from lamina.dialects.source_layers import is_source_op
 from lamina.lowering.conversion import Conversion, Lowering
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import held_numbers
 from lamina.lowering.prims_to_loop.table import LoopBuilder

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IndexType, TensorType, UnrealizedConversionCas
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from lamina.dialects.linalg.generate import BitcastOp, GenerateOp
+from lamina.dialects.linalg.tensor_ops import BitcastOp, GenerateOp
 from lamina.lowering import scalar
 from lamina.lowering.linalg_to_loop.bodies import BodyCopy, captured_by
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind

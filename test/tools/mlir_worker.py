@@ -1,6 +1,6 @@
 """Runs a program on tensors with MLIR's own passes and execution engine, in a process of its own.
 
-python upstream_worker.py PROGRAM.mlir ARGUMENTS.npz RESULTS.npz
+python mlir_worker.py PROGRAM.mlir ARGUMENTS.npz RESULTS.npz
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mlir.execution_engine import ExecutionEngine  # pyright: ignore
 from mlir.passmanager import PassManager  # pyright: ignore
 
 TENSORS = """
-    eliminate-empty-tensors, empty-tensor-to-alloc-tensor,
+    func.func(linalg-fuse-elementwise-ops), eliminate-empty-tensors, empty-tensor-to-alloc-tensor,
     one-shot-bufferize{bufferize-function-boundaries=1
         function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=1},
     func.func(convert-linalg-to-loops),"""
@@ -53,6 +53,7 @@ def _descriptor(array: np.ndarray[Any, Any]) -> ctypes.Structure:
 def main() -> None:
     """Results are named `0`, `1`, ...; the last given arrays are where they go."""
     text = Path(sys.argv[1]).read_text()
+    library = str(Path(ir.__file__).parent / "lib" / "libmlir_c_runner_utils.so")
     given = np.load(sys.argv[2])
     count = int(given["results"])
     arrays = [np.array(given[f"a{n}"], order="C", copy=True) for n in range(len(given.files) - 1)]
@@ -72,7 +73,7 @@ def main() -> None:
             if "main" in str(function.attributes["sym_name"]):
                 function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         PassManager.parse(" ".join(pipeline.split())).run(module.operation)
-        engine = ExecutionEngine(module, opt_level=1)
+        engine = ExecutionEngine(module, opt_level=1, shared_libs=[library])
         held = [_descriptor(array) for array in arrays]
         pointers = [ctypes.pointer(ctypes.pointer(one)) for one in held]
         engine.invoke("main", *pointers)
