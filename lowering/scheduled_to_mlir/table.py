@@ -13,6 +13,7 @@ from lamina.dialects.linalg import RemFOp
 from lamina.dialects.linalg.elementwise_bools import CmpfOp, CmpiOp, SelectOp
 from lamina.dialects.linalg.vector_ops import VECTOR_CASTS, GatherOp
 from lamina.dialects.loop.special import SpecialOp
+from lamina.lowering.scheduled_to_mlir.bool_memory import bools_as_bytes
 from lamina.lowering.upstream_text import OWN, drop_own_attributes, make_signless
 from lamina.passes.refusal import unsupported
 
@@ -51,6 +52,7 @@ def convert(module: ModuleOp) -> None:
         op.erase()
     drop_own_attributes(module)
     make_signless(module)
+    bools_as_bytes(module)
 
 
 def _missing(op: Operation) -> Exception:

@@ -26,7 +26,7 @@ LOOPS = """
     expand-strided-metadata, lower-affine, convert-vector-to-scf, convert-scf-to-cf,
     expand-strided-metadata, lower-affine, math-expand-ops{ops=rsqrt},
     func.func(arith-expand{include-bf16=true}), convert-vector-to-llvm, convert-math-to-llvm,
-    convert-math-to-libm,
+    convert-math-to-libm, convert-vector-to-llvm,
     expand-strided-metadata, lower-affine, convert-arith-to-llvm, finalize-memref-to-llvm,
     convert-func-to-llvm, convert-cf-to-llvm, convert-index-to-llvm, reconcile-unrealized-casts"""
 """From loops to LLVM's dialect."""

@@ -1,4 +1,4 @@
-"""`-t mlir-linalg`: the text compiles to the same results, here and by MLIR's own tools.
+"""`-t mlir-linalg`, `-t mlir-llvm`: the text gives the same results, here and by MLIR's own tools.
 
 MLIR's tools come from wheels of the extra `mlir`; without them only the first half is run.
 """
@@ -20,7 +20,7 @@ import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.runtime.layers import lower
-from lamina.tools.targets import LinalgTarget
+from lamina.tools.targets import LinalgTarget, MlirTarget
 
 Array = np.ndarray[Any, Any]
 WORKER = Path(__file__).with_name("mlir_worker.py")
@@ -102,19 +102,36 @@ PROGRAMS: dict[str, tuple[str, list[str], str]] = {
         [t(2, 3, 7, 8)] * 3,
         t(2, 3, 7, 8),
     ),
+    "choice": (
+        "where.self(%a0, %a1, %a2)",
+        [t(3, 70, kind="i1"), t(3, 70), t(3, 70)],
+        t(3, 70),
+    ),
     "any": ("any.dim(%a0, dim = 1)", [t(3, 7, kind="i1")], t(3, kind="i1")),
 }
 """Calls of aten on arguments, and the type of the result."""
 
+ORDERED: dict[str, tuple[str, list[str], str]] = {
+    "running sums": ("cumsum.default(%a0, dim = 1)", [t(4, 5)], t(4, 5)),
+    "scatter": (
+        "scatter.src(%a0, dim = 1, %a1, %a2)",
+        [t(4, 5), t(4, 2, kind="i64"), t(4, 2)],
+        t(4, 5),
+    ),
+    "order": ("median.default(%a0)", [t(41)], t()),
+}
+"""Programs whose points depend on one another."""
+
 NOT_RUN = {
     "any": "MLIR has no code for memory of i1",
+    "choice": "MLIR has no code for memory of i1",
     "bytes": None,
 }
 
 
 def source(name: str) -> str:
     """A program of one op."""
-    call, given, result = PROGRAMS[name]
+    call, given, result = (PROGRAMS | ORDERED)[name]
     taken = ", ".join(f"%a{n}: {kind}" for n, kind in enumerate(given))
     return f"""func.func @main({taken}) -> {result} {{
       %r = aten.{call} : ({", ".join(given)}) -> {result}
@@ -150,6 +167,12 @@ def signless(array: Array) -> Array:
     return array.view(np.int8) if array.dtype == np.uint8 else array
 
 
+def skip_without_mlir() -> None:
+    """Skip what MLIR's own tools are needed for, where they are not installed."""
+    if find_spec("mlir") is None or find_spec("mlir.execution_engine") is None:
+        pytest.skip("MLIR's tools are not installed: the extra `mlir`")
+
+
 @pytest.mark.parametrize("layer", ["loop", "fused"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_round_trip(name: str, layer: str, tmp_path: Path) -> None:
@@ -162,8 +185,7 @@ def test_round_trip(name: str, layer: str, tmp_path: Path) -> None:
     made = np.asarray(lamina.compile(text)(*map(signless, arrays))).view(wanted.dtype)
     tolerance = 2e-3 if wanted.dtype == np.float16 else 1e-5
     np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=1e-6)
-    if find_spec("mlir") is None or find_spec("mlir.execution_engine") is None:
-        pytest.skip("MLIR's tools are not installed: the extra `mlir`")
+    skip_without_mlir()
     if NOT_RUN.get(name):
         pytest.skip(str(NOT_RUN[name]))
     theirs = run_by_mlir(text, arrays, [empty(result)], tmp_path)
@@ -171,6 +193,31 @@ def test_round_trip(name: str, layer: str, tmp_path: Path) -> None:
         assert layer == "fused" and "getWidth() >= 8" in theirs, theirs  # bools between kernels
         pytest.skip(str(NOT_RUN["any"]))
     np.testing.assert_allclose(theirs[0], wanted, rtol=tolerance, atol=1e-6)
+
+
+def in_memory(array: Array) -> Array:
+    """Bools are bytes."""
+    return array.view(np.int8) if array.dtype == np.bool_ else array
+
+
+@pytest.mark.parametrize("name", PROGRAMS | ORDERED)
+def test_scheduled_programs(name: str, tmp_path: Path) -> None:
+    program = source(name)
+    _, given, result = (PROGRAMS | ORDERED)[name]
+    arrays = [sample(kind, n) for n, kind in enumerate(given)]
+    wanted = np.asarray(lamina.compile(program)(*arrays))
+    written = io.StringIO()
+    MlirTarget(cpu="x86-64-v3").emit(Context(), lamina.parse(program), written)
+    text = written.getvalue()
+    assert not re.search(r"lamina|loop\.|aten\.|prims\.", text)
+    skip_without_mlir()
+    arena = re.search(r"memref<(\d+)xi8>\) \{", text)
+    assert arena is not None
+    held = [empty(result), np.zeros(int(arena[1]), np.int8)]
+    made = run_by_mlir(text, [*map(in_memory, arrays)], [*map(in_memory, held)], tmp_path)
+    assert not isinstance(made, str), made
+    tolerance = 2e-3 if wanted.dtype == np.float16 else 1e-5
+    np.testing.assert_allclose(made[0], in_memory(wanted), rtol=tolerance, atol=1e-6)
 
 
 def run_by_mlir(
