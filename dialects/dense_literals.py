@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from math import prod
 from typing import Any
 
@@ -9,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.parser import AttrParser, Parser
+from xdsl.utils.lexer import Span
 
 _MOST_SPLAT_ELEMENTS = 1 << 24
 """Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
@@ -54,6 +56,32 @@ class LiteralParser(Parser):
         text = self._current_token.text
         made = super()._parse_tensor_literal_element()
         return _Bits(made.is_negative, made.value, made.span) if text[:2] == "0x" else made
+
+    def _parse_optional_complex(self) -> Any:
+        """`(re, im)`; parts that are bits are floats of f32 or f64, as many as their digits say."""
+        if self._current_token.text != "(":
+            return None
+        start = self._current_token.span.start
+        self.parse_punctuation("(")
+        parts = [self._complex_part()]
+        self.parse_punctuation(",")
+        parts.append(self._complex_part())
+        end = self._current_token.span.end
+        self.parse_punctuation(")")
+        if any(isinstance(part, float) for part in parts):
+            parts = [float(part) for part in parts]
+        return (parts[0], parts[1]), Span(start, end, self.lexer.input)
+
+    def _complex_part(self) -> int | float:
+        text = self._current_token.text
+        value = self.parse_number(allow_boolean=False)
+        digits = len(text) - len("0x")
+        if text[:2] != "0x" or digits not in (8, 16):
+            return value
+        (number,) = struct.unpack(
+            "<f" if digits == 8 else "<d", int(value).to_bytes(digits // 2, "little")
+        )
+        return number
 
     def _parse_dense_literal_type(self) -> Any:
         """The type of a `dense<...>`, checked before its elements are made."""

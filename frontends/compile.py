@@ -11,6 +11,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
 from lamina.frontends.file_formats import read_program
+from lamina.frontends.jax_programs import is_of_jax, read_jax
 from lamina.frontends.source_program import SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.compile import compile_module, compiling
@@ -35,8 +36,9 @@ def compile(  # noqa: A001 - used as lamina.compile
     `program` is textual IR (str, or bytes in UTF-8) or an xDSL ModuleOp, at any layer; the path of
     a file (`FILE_FORMATS` says which are more than textual IR); a `torch.export.ExportedProgram`,
     a graph that make_fx has traced, or an `nn.Module` with `example_inputs`, which torch.export
-    exports as it is now, in training mode or not. The function `main` is what runs; other public
-    functions are `Compiled.entries`. A module that is passed in stays as it is.
+    exports as it is now, in training mode or not; what `jax.jit(f).lower(*arguments)` or
+    `jax.export.export` gives, whose calls nest as those of `f`. The function `main` is what runs;
+    other public functions are `Compiled.entries`. A module that is passed in stays as it is.
 
     `example_inputs` are the positional arguments of a torch module, of the shapes it is to have.
 
@@ -87,6 +89,9 @@ def _read(program: object, example_inputs: Sequence[Any] | None) -> SourceProgra
         from lamina.frontends.torch_programs import read_torch
 
         return read_torch(program, example_inputs)
+    if is_of_jax(program):
+        with compiling():
+            return read_jax(program)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
         "a torch module with example_inputs, or what torch.export.export(module, example_inputs) "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.stablehlo.attributes import word
@@ -72,7 +72,12 @@ def _option(op: HloOp, name: str) -> str:
 
 def _potrf(op: HloOp, b: HloBuilder) -> Sequence[SSAValue]:
     upper = _option(op, "uplo") == "U"
-    factor, info = b.core("linalg_cholesky_ex.default", op.operands[0], upper=upper)
+    x = op.operands[0]
+    factor, info = b.core("linalg_cholesky_ex.default", x, upper=upper)
+    # The other triangle stays as it is.
+    shape, rank = shape_of(x), rank_of(x)
+    row, column = (b.along(b.iota(shape[d], i64), shape, d) for d in (rank - 2, rank - 1))
+    factor = b.where(b("le" if upper else "ge", row, column), factor, x)
     return [factor, b.convert(info, result_element(op, 1))]
 
 

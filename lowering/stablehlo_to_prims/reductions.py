@@ -111,7 +111,9 @@ def _by_combiner(b: HloBuilder, combiner: str, x: SSAValue, dims: list[int]) -> 
         return b.with_number("ne", odd, 0)
     if element == i1:
         return b("amax" if combiner == "or" else "amin", x, dims)
-    return b.loop.reduce(x, dims, combiner, element)
+    signless = IntegerType(width_of(element))  # as combiners of bits want them
+    made = b.loop.reduce(b.convert(x, signless), dims, combiner, signless)
+    return b.convert(made, element)
 
 
 def identities(op: HloOp, b: HloBuilder, starts: Sequence[SSAValue]) -> list[Attribute]:

@@ -13,6 +13,16 @@ from lamina.lowering.stablehlo_to_prims.table import HloBuilder, lowers
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 
+@lowers("digamma")
+def digamma(op: HloOp, b: HloBuilder) -> SSAValue:
+    """prims.digamma, but for its poles, which are NaN."""
+    x = op.operands[0]
+    shape, element = shape_of(x), element_of(x)
+    whole = b("eq", x, b("floor", x))
+    pole = b("bitwise_and", whole, b.with_number("le", x, 0))
+    return b.where(pole, b.full(shape, float("nan"), element), b("digamma", x))
+
+
 @lowers("polygamma")
 def polygamma(op: HloOp, b: HloBuilder) -> SSAValue:
     """(-1)^(n + 1) n! zeta(n + 1, x); digamma for n = 0."""
