@@ -20,6 +20,7 @@ from torch._guards import TracingContext
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
+from lamina.dialects.logs import topic
 from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
@@ -143,6 +144,7 @@ def _compile_graph(
     metadata = context.fw_metadata if context is not None else None
     static = set(metadata.static_input_indices) if metadata is not None else set()
     bindable = static if weights != "passed" else set[int]()
+    topic("torch").info("a graph of %d nodes", len(graph.graph.nodes))
     with compiling():
         imported = import_dynamo_graph(graph, bindable, _regenerated(graph, metadata))
         program = native_program(imported.module, target, cache=cache, options=lowering)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,9 +19,11 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
+from lamina.dialects.logs import is_told, topic
 from lamina.dialects.source import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
+from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program
 from lamina.passes.registry import PASSES, load_pass
@@ -252,15 +255,30 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
     """Run passes on a module in place; behind one that is not Lamina's, verify the program.
 
     Raises InputError for an unknown pass, for options that it does not have, and for a pass that
-    is not for a program in this state.
+    is not for a program in this state. Where the environment asks for crash reproducers, one is
+    written for whatever a pass raises; the error's notes say how to run it.
     """
-    for spec in specs:
+    log, file = topic("passes"), wanted_file()
+    is_logged = is_told(log)
+    for number, spec in enumerate(specs):
         let_fork()
         coming = pass_of(spec)
-        verify_state(module, coming.name)
-        coming.apply(context, module)
-        if not type(coming).__module__.startswith("lamina."):
-            _verify_behind(coming, module)
+        before = None if file is None else str(module)
+        begin = time.perf_counter() if is_logged else 0.0
+        try:
+            verify_state(module, coming.name)
+            coming.apply(context, module)
+            if not type(coming).__module__.startswith("lamina."):
+                _verify_behind(coming, module)
+        except Exception as error:
+            if file is not None and before is not None:
+                passes = [str(pass_of(one).pipeline_pass_spec()) for one in specs[number:]]
+                error.add_note(written(file, reproducer(before, passes, error)))
+            raise
+        if is_logged:
+            spent = 1e3 * (time.perf_counter() - begin)
+            count = sum(1 for _ in module.walk())
+            log.info("%s: %.2f ms, %d ops", coming.name, spent, count)
 
 
 def _verify_behind(foreign: ModulePass, module: ModuleOp) -> None:

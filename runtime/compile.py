@@ -1,6 +1,7 @@
 """From a module at any layer to a `Compiled` object, through the disk cache."""
 
 import gc
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,6 +15,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.forks import forks_wait
+from lamina.dialects.logs import topic
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
 from lamina.lowering.custom_pipeline import Pipeline
@@ -175,12 +177,17 @@ def _cached(
     parts = f"{CODEGEN_VERSION} {default_options()} {lowering}"
     places = MessagePlaces.of(module)
     key = cache_key(str(module), places.pattern, target.key(), parts)
+    log = topic("cache")
     found = disk.get(key)
     if found is not None:
         with suppress(ValueError, TypeError, LookupError):  # metadata of another making
-            return found[0], places.placed(ProgramMetadata.from_json(found[1]))
+            made = found[0], places.placed(ProgramMetadata.from_json(found[1]))
+            log.info("%s: found, %d bytes of code", key[:12], len(found[0]))
+            return made
+    log.info("%s: not in %s", key[:12], disk.folder)
     code, metadata = _compile(module, target, options)
-    disk.put(key, code, places.numbered(metadata).to_json())
+    is_kept = disk.put(key, code, places.numbered(metadata).to_json())
+    log.info("%s: %s, %d bytes of code", key[:12], "kept" if is_kept else "not kept", len(code))
     return code, metadata
 
 
@@ -191,6 +198,7 @@ def _compile(
     from lamina.codegen.jit import compile_object, default_options
     from lamina.codegen.llvm_emitter import emit_module
 
+    begin = time.perf_counter()
     lowered = module.clone()
     kernels = lower_to_scheduled(lowered, target, options)
     emitted = emit_module(lowered, target, default_options())
@@ -200,7 +208,10 @@ def _compile(
         needs_openmp=emitted.needs_openmp,
         ledger=kernels.to_json(),
     )
-    return compile_object(emitted.text, target), metadata
+    code = compile_object(emitted.text, target)
+    spent = 1e3 * (time.perf_counter() - begin)
+    topic("compile").info("%s: %d kernels, %.1f ms", target.spelled, len(kernels), spent)
+    return code, metadata
 
 
 def lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptions) -> Kernels:

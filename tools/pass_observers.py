@@ -19,6 +19,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
+from lamina.lowering.crash_reproducer import reproducer, written
 
 _ALL = "all"
 _CONFIGURATION = re.compile(r"// configuration: --passes='([^']*)'\n")
@@ -111,14 +112,8 @@ class PassObserver:
         path = self._options.crash_reproducer
         if path is None or self._text is None:
             return None
-        passes = ",".join(str(one.pipeline_pass_spec()) for one in self._passes[self._at :])
-        said = "\n".join(f"// {line}" for line in str(error).splitlines()[:10])
-        text = f"// configuration: --passes='{passes}'\n{said}\n{self._text}\n"
-        try:
-            Path(path).write_text(text)
-        except OSError as fault:
-            return f"the reproducer '{path}' cannot be written: {fault.strerror}"
-        return f"to run it again: lamina-opt {path} --run-reproducer"
+        passes = [str(one.pipeline_pass_spec()) for one in self._passes[self._at :]]
+        return written(Path(path), reproducer(self._text, passes, error))
 
     @property
     def _is_looking(self) -> bool:
