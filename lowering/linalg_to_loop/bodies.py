@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import affine, arith, tensor
-from xdsl.dialects.builtin import IndexType, TensorType, f32
+from xdsl.dialects.builtin import IndexType, TensorType, f32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -67,6 +67,13 @@ def needed_for(block: Block, values: Iterable[SSAValue]) -> list[Operation]:
             needed.append(op)
             wanted.update(operand.owner for operand in op.operands)
     return needed[::-1]
+
+
+def held_number(inner: Body, value: SSAValue) -> SSAValue:
+    """A number as tensors hold it: positions are i64."""
+    if isinstance(value.type, IndexType):
+        return inner.add(arith.IndexCastOp(value, i64))
+    return value
 
 
 def scalar_op(inner: Body, op: Operation, operands: Sequence[SSAValue]) -> list[SSAValue]:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from lamina.dialects.linalg import StructuredOp, YieldOp
 from lamina.dialects.linalg.named_ops_table import BINARY, UNARY
 from lamina.lowering import scalar
-from lamina.lowering.linalg_to_loop.bodies import scalar_op
+from lamina.lowering.linalg_to_loop.bodies import held_number, scalar_op
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind
 from lamina.lowering.linalg_to_loop.products import cast
 from lamina.lowering.linalg_to_loop.structured import Structured
@@ -191,7 +191,7 @@ def _scalars(op: Operation, b: LinalgBuilder) -> list[SSAValue]:
                 operands.append(inner.as_index(given) if is_index else given)
             else:
                 operands.append(inner.add(slot.clone()))
-        return [_held(inner, value) for value in scalar_op(inner, op, operands)]
+        return [held_number(inner, value) for value in scalar_op(inner, op, operands)]
 
     writes = [(None, "store", shape, i64 if isinstance(k, IndexType) else k) for k in kinds]
     made = b.generic(shape, reads, writes, body).res
@@ -202,10 +202,3 @@ def _scalars(op: Operation, b: LinalgBuilder) -> list[SSAValue]:
 
 def _scalar(kind: Attribute) -> Attribute:
     return kind.element_type if isinstance(kind, TensorType) else kind
-
-
-def _held(inner: Body, value: SSAValue) -> SSAValue:
-    """Positions are kept as i64."""
-    if isinstance(value.type, IndexType):
-        return inner.add(arith.IndexCastOp(value, i64))
-    return value

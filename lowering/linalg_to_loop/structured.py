@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from lamina.dialects.linalg import GenericOp as LinalgGenericOp
+from lamina.dialects.linalg import IndexOp
 from lamina.dialects.loop.rounding import is_half
 from lamina.lowering import scalar
 from lamina.lowering.linalg_to_loop.bodies import BodyCopy, Captured, captured_by, needed_for
@@ -48,6 +49,9 @@ class Structured:
     def lowered(self) -> list[SSAValue]:
         """Nests in front of the op; the values of its results."""
         self.extents = self._extents()
+        for op in self.block.ops:
+            if isinstance(op, IndexOp) and not 0 <= op.dim.value.data < len(self.extents):
+                raise self.b.refuse(f"linalg.index {op.dim.value.data} of {len(self.extents)}")
         self.captured = captured_by(self.b, self.block)
         end = self.block.last_op
         assert end is not None

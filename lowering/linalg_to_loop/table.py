@@ -18,11 +18,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.body_ops import yielded_by
 from lamina.dialects.source_layers import is_source_op
 from lamina.lowering.conversion import Conversion, Lowering
+from lamina.lowering.linalg_to_loop.control_flow import structure_control
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import held_numbers
 from lamina.lowering.prims_to_loop.table import LoopBuilder
 from lamina.passes.refusal import unsupported
@@ -89,6 +91,7 @@ class LinalgConversion(Conversion):
         for function in list(root.walk()):
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 for block in function.body.blocks:
+                    structure_control(block)
                     self.convert_block(block)
                 function.update_function_type()
         if isinstance(root, ModuleOp):
@@ -99,6 +102,9 @@ class LinalgConversion(Conversion):
         for op in list(block.ops):
             if is_source_op(op):
                 self.apply(op)
+            elif isinstance(op, RegionOp):
+                for region in op.regions:
+                    self.convert_block(region.block)
         for op in reversed(list(block.ops)):
             if any(result.uses for result in op.results) or op.has_trait(IsTerminator):
                 continue

@@ -9,7 +9,7 @@ from xdsl.ir.affine import AffineExpr
 
 from lamina.dialects.linalg.tensor_ops import BitcastOp, GenerateOp
 from lamina.lowering import scalar
-from lamina.lowering.linalg_to_loop.bodies import BodyCopy, captured_by
+from lamina.lowering.linalg_to_loop.bodies import BodyCopy, captured_by, held_number
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind
 from lamina.lowering.linalg_to_loop.table import LinalgBuilder, lowers
 from lamina.lowering.prims_to_loop.table import Body, Map
@@ -82,6 +82,7 @@ def _of_numbers(b: LinalgBuilder, numbers: list[SSAValue], result: SSAValue) -> 
 
     def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         values = [args[s] if isinstance(s, int) else inner.add(s.clone()) for s in slots]
+        values = [held_number(inner, value) for value in values]
         if len(values) == 1:
             return values
         place = _flat_place(inner, shape)
