@@ -10,7 +10,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
-from lamina.frontends.file_formats import read_program
+from lamina.frontends.file_formats import read_onnx_model, read_program
 from lamina.frontends.jax_programs import is_of_jax, read_jax
 from lamina.frontends.source_program import SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
@@ -61,7 +61,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     if example_inputs is not None and not _is_of_torch(program):
         kind = type(program).__name__
         raise InputError(f"example_inputs are for torch modules, not for a {kind}")
-    source = _read(program, example_inputs)
+    source = _read(program, example_inputs, constants or {})
     return compile_module(
         source.module,
         constants={**source.constants, **(constants or {})},
@@ -76,7 +76,9 @@ def compile(  # noqa: A001 - used as lamina.compile
     )
 
 
-def _read(program: object, example_inputs: Sequence[Any] | None) -> SourceProgram:
+def _read(
+    program: object, example_inputs: Sequence[Any] | None, constants: Mapping[str, Any]
+) -> SourceProgram:
     if isinstance(program, ModuleOp):
         verify_module(program)
         return SourceProgram(program.clone())
@@ -84,7 +86,9 @@ def _read(program: object, example_inputs: Sequence[Any] | None) -> SourceProgra
         return SourceProgram(parse(program))
     if isinstance(program, Path):
         with compiling():
-            return read_program(program)
+            return read_program(program, constants)
+    if type(program).__module__.partition(".")[0] == "onnx":
+        return read_onnx_model(program, constants)
     if _is_of_torch(program):
         from lamina.frontends.torch_programs import read_torch
 
@@ -94,7 +98,7 @@ def _read(program: object, example_inputs: Sequence[Any] | None) -> SourceProgra
             return read_jax(program)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
-        "a torch module with example_inputs, or what torch.export.export(module, example_inputs) "
+        "an onnx.ModelProto, a torch module with example_inputs, or what torch.export.export(module, example_inputs) "
         "gives"
     )
 

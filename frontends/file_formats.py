@@ -6,9 +6,11 @@ A new kind of file is a row of `FILE_FORMATS` and a reader; `lamina.compile`, `l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from lamina.dialects.errors import InputError
 from lamina.frontends.source_program import SourceProgram
@@ -20,16 +22,17 @@ class FileFormat:
     """A kind of file, and what reads it; readers raise InputError for what is not of the kind."""
 
     written_by: str
-    read: Callable[[Path], SourceProgram]
+    read: Callable[[Path, Mapping[str, Any]], SourceProgram]
+    """Takes what the caller binds to arguments, which sizes may depend on."""
 
 
-def _read_exported(path: Path) -> SourceProgram:
+def _read_exported(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
     from lamina.frontends.saved_program import read_saved
 
     return read_saved(path)
 
 
-def _read_torch_script(path: Path) -> SourceProgram:
+def _read_torch_script(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
     raise InputError(
         f"{path}: error: programs of torch.jit, and pickled modules, are not read: export the "
         "module they were made from, torch.export.save(torch.export.export(module, "
@@ -37,18 +40,38 @@ def _read_torch_script(path: Path) -> SourceProgram:
     )
 
 
+def _read_onnx(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
+    _need_onnx(str(path))
+    from lamina.frontends.onnx.read import read_onnx
+
+    return read_onnx(path, constants)
+
+
+def _need_onnx(what: str) -> None:
+    if find_spec("onnx") is None:
+        raise InputError(f"{what}: error: ONNX models need a package: pip install 'lamina[onnx]'")
+
+
+def read_onnx_model(model: object, constants: Mapping[str, Any]) -> SourceProgram:
+    """The program of an `onnx.ModelProto`. Raises InputError for other objects of ONNX's."""
+    from lamina.frontends.onnx.read import read_model
+
+    return read_model(model, constants)
+
+
 FILE_FORMATS: dict[str, FileFormat] = {
     ".pt2": FileFormat("torch.export.save", _read_exported),
+    ".onnx": FileFormat("ONNX", _read_onnx),
     ".pt": FileFormat("torch.jit.save, torch.save", _read_torch_script),
     ".pth": FileFormat("torch.jit.save, torch.save", _read_torch_script),
 }
 """By suffix. Any other file is textual IR."""
 
 
-def read_program(path: Path) -> SourceProgram:
+def read_program(path: Path, constants: Mapping[str, Any] | None = None) -> SourceProgram:
     """The program in a file. Raises InputError for bad ones, OSError where it cannot be read."""
     known = FILE_FORMATS.get(path.suffix.lower())
     if known is None:
         return SourceProgram(parse(path.read_bytes(), name=str(path)))
     with path.open("rb"):
-        return known.read(path)
+        return known.read(path, constants or {})
