@@ -98,8 +98,8 @@ def _read(
             return read_jax(program)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
-        "an onnx.ModelProto, a torch module with example_inputs, or what torch.export.export(module, example_inputs) "
-        "gives"
+        "an onnx.ModelProto, a torch module with example_inputs, or what "
+        "torch.export.export(module, example_inputs) gives"
     )
 
 

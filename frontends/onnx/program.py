@@ -285,7 +285,7 @@ class ProgramImporter:
         if function is None:
             raise node.refuse("this op is not imported")
         defaults = default_attributes(node.proto.op_type, domain, opset)
-        return self._expand(node, function, {"": opset}, defaults)
+        return self._expand(node, function, {domain: opset}, defaults)
 
     def _expand(
         self,
@@ -297,7 +297,7 @@ class ProgramImporter:
         """The nodes of a function's body in the place of a node that calls it."""
         given = [*node.inputs, *[None] * len(function.input)]
         scope: Scope = dict(zip(function.input, given, strict=False))
-        own = {e.domain: e.version for e in function.opset_import} or dict(opsets)
+        own = {**node.opsets, **opsets, **{e.domain: e.version for e in function.opset_import}}
         body = with_attributes(function, node.proto, defaults)
         within = node.place.removeprefix(self.file).partition(" (")[0]
         self.nodes(body, scope, own, f"{within} ({node.proto.op_type})")

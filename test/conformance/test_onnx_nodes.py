@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("onnx")
 sys.path.append(str(Path(__file__).parent))
-import onnx_nodes  # noqa: E402
+import onnx_nodes
 
 
 def test_a_sample_of_node_tests() -> None:
