@@ -43,6 +43,7 @@ from lamina.tools.pass_observers import (
     add_observer_arguments,
     explained,
     reproduced_passes,
+    semantics_observer,
 )
 from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
 from lamina.tools.reporting import describe
@@ -267,6 +268,7 @@ class LaminaOptMain(xDSLOptMain):
         super().setup_pipeline()
         checks = self.pipeline.callback
         self._observer = PassObserver(self.args, self.pipeline.passes)
+        semantics = semantics_observer(self.args, self.get_input_name())
 
         def between(ran: ModulePass | None, module: ModuleOp, coming: ModulePass | None) -> None:
             self._stage = f"verifying what pass '{ran.name}' left" if ran else "verifying the input"
@@ -275,6 +277,8 @@ class LaminaOptMain(xDSLOptMain):
             if not self.args.disable_verify:
                 verify_between_ops(module)
             self._observer.between(ran, module, coming)
+            if semantics is not None:
+                semantics.between(ran, module)
             self._stage = f"running pass '{coming.name}'" if coming else "writing the output"
             if coming is not None:
                 verify_state(module, coming.name)

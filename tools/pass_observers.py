@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -20,6 +21,9 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import nearest
 from lamina.lowering.crash_reproducer import reproducer, written
+
+if TYPE_CHECKING:
+    from lamina.tools.semantics import SemanticsObserver
 
 _ALL = "all"
 _CONFIGURATION = re.compile(r"// configuration: --passes='([^']*)'\n")
@@ -45,10 +49,24 @@ def add_observer_arguments(parser: argparse.ArgumentParser) -> None:
         help="Where a pass fails, write the program in front of it, and the passes to come",
     )
     parser.add_argument(
+        "--verify-semantics",
+        action="store_true",
+        help="Run the program behind each pass; say what changes, and fail where it matters",
+    )
+    parser.add_argument(
         "--run-reproducer",
         action="store_true",
         help="Run the passes that a file of --crash-reproducer names",
     )
+
+
+def semantics_observer(options: argparse.Namespace, name: str) -> SemanticsObserver | None:
+    """What runs the program of a file between passes, if that is asked for."""
+    if not options.verify_semantics:
+        return None
+    from lamina.tools.semantics import SemanticsObserver  # NumPy, and the interpreters
+
+    return SemanticsObserver(name)
 
 
 def reproduced_passes(text: bytes, name: str) -> str:
