@@ -115,8 +115,19 @@ def _syevd(op: HloOp, b: HloBuilder) -> Sequence[SSAValue]:
     return [vectors, values, b.full(shape, 0, result_element(op, 2))]
 
 
+def _gesdd(op: HloOp, b: HloBuilder) -> Sequence[SSAValue]:
+    """What was the matrix, singular values, vectors on both sides, and that all went well."""
+    x = op.operands[0]
+    left, values, right = b.core("linalg_svd.default", x, _option(op, "mode") == "A")
+    info = b.full(shape_of(op.results[4]), 0, result_element(op, 4))
+    if _option(op, "mode") == "N":  # vectors are not looked at, in whatever shape
+        left, right = (b.full(shape_of(op.results[n]), 0, element_of(x)) for n in (2, 3))
+    return [x, values, left, right, info]
+
+
 FACTORIZATIONS: dict[str, Callable[[HloOp, HloBuilder], Sequence[SSAValue]]] = {
     "geqrf": _geqrf,
+    "gesdd": _gesdd,
     "getrf": _getrf,
     "heevd": _syevd,
     "orgqr": _orgqr,
