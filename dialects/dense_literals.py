@@ -1,7 +1,9 @@
-"""Reading tensors that a text writes out, `dense<...>`, or names, `dense_resource<...>`."""
+"""Reading tensors that a text writes out, `dense<...>`, or names, `dense_resource<...>`; and their
+types, each of which is read once."""
 
 from __future__ import annotations
 
+import re
 import struct
 from math import prod
 from typing import Any
@@ -9,11 +11,16 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.lexer import Span
 
 _MOST_SPLAT_ELEMENTS = 1 << 24
 """Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
+
+
+_TENSOR = re.compile(r"tensor<(?:\d+x)*(?:[a-z]+\d+|complex<f\d+>)>")
+"""A tensor of static shape, whose elements are of a type with a name of its own."""
 
 
 class _Bits(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -40,7 +47,26 @@ class LiteralParser(Parser):
 
     def __init__(self, ctx: Context, text: str, name: str) -> None:
         super().__init__(ctx, text, name)
+        self._tensors: dict[str, TypeAttribute] = {}
         self._keys: dict[tuple[str, str], str] = {}
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """A type; tensors that the text had before are not read again, token by token."""
+        token = self._current_token
+        if token.text != "tensor":
+            return super().parse_optional_type()
+        content, start = str(self.lexer.input.content), token.span.start
+        found = _TENSOR.match(content, start)
+        if found is None:
+            return super().parse_optional_type()
+        known = self._tensors.get(found[0])
+        if known is None:
+            known = super().parse_optional_type()
+            if known is not None and content[found.end() - 1] == ">":
+                self._tensors[found[0]] = known
+            return known
+        self._resume_from(found.end())
+        return known
 
     def _parse_dialect_resource_handle(
         self, dialect_name: str, interface: OpAsmDialectInterface

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.parser import ParserState
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
@@ -42,10 +42,6 @@ ops raise, they raise by accident on malformed text: it is reported at the place
 
 _PREDICATES = {"arith.cmpi": 10, "arith.cmpf": 16, "loop.cmpi": 10, "loop.cmpf": 16}
 """How many comparisons there are; their verifiers take any number, and printing it fails."""
-
-
-_TENSOR = re.compile(r"tensor<(?:\d+x)*(?:[a-z]+\d+|complex<f\d+>)>")
-"""A tensor of static shape, whose elements are of a type with a name of its own."""
 
 
 class SourceLexer(MLIRLexer):
@@ -74,7 +70,6 @@ class SourceParser(LiteralParser):
         self._parser_state = ParserState(SourceLexer(Input(text, name)))
         self._file = StringAttr(name)
         self._line_offset = line_offset
-        self._tensors: dict[str, TypeAttribute] = {}
         self._line_starts = [0]
         position = text.find("\n")
         while position >= 0:
@@ -121,24 +116,6 @@ class SourceParser(LiteralParser):
         if isinstance(operation.location, UnknownLoc):
             operation.location = self._location_at(start.start)
         return operation
-
-    def parse_optional_type(self) -> TypeAttribute | None:
-        """A type; tensors that the text had before are not read again, token by token."""
-        token = self._current_token
-        if token.text != "tensor":
-            return super().parse_optional_type()
-        content, start = str(self.lexer.input.content), token.span.start
-        found = _TENSOR.match(content, start)
-        if found is None:
-            return super().parse_optional_type()
-        known = self._tensors.get(found[0])
-        if known is None:
-            known = super().parse_optional_type()
-            if known is not None and content[found.end() - 1] == ">":
-                self._tensors[found[0]] = known
-            return known
-        self._resume_from(found.end())
-        return known
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         """An extent, or `?`; larger ones than an i64 would turn into others."""
