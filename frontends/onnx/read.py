@@ -22,6 +22,7 @@ from lamina.frontends.onnx import (  # noqa: F401 - they fill the table
     quantization,
     recurrent,
     reductions,
+    resizing,
     shapes,
     sorting,
 )

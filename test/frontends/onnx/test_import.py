@@ -115,6 +115,15 @@ def test_sizes_are_computed_at_import() -> None:
     assert len(lamina.compile(model).inputs) == 1
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("scale", [0.6, 1.0, 2.5])
+def test_resizing(mode: str, scale: float) -> None:
+    inputs = {"x": floats(1, 2, 5, 7)}
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode=mode)
+    known = {"s": np.array([1, 1, scale, 1.5], np.float32)}
+    check(model_of([node], inputs, **known), inputs, rtol=1e-4)
+
+
 def test_quantized_product() -> None:
     inputs = {"x": floats(4, 8)}
     nodes = [
