@@ -153,7 +153,8 @@ def _vectors(sweep: Sweep, target: Target) -> None:
     order, extents = sweep.order[stage], sweep.extents
     given = stage.schedule.vectorize
     place = vector_place(sweep) if given is None else order.index(given.dim)
-    if len(order) == 2 and place == 1 and all(s.is_pointwise for s in sweep.stages):
+    stores = all(s.is_pointwise and not s.totals for s in sweep.stages)
+    if len(order) == 2 and place == 1 and stores:
         lanes = target.lanes(widest_bits(sweep.stages))
         decide(stage, transpose=transposed_dim(stage, order[:1], order[1], lanes))
     lanes = lanes_of(sweep.stages, extents[place], target)
@@ -165,8 +166,11 @@ def _vectors(sweep: Sweep, target: Target) -> None:
 def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:
     """The dimension to tile together with `along`, or None if no read gains from it.
 
-    Both must fill at least half a tile: a smaller one leaves most of each register empty.
+    Both must fill at least half a tile: a smaller one leaves most of each register empty. Tiles
+    are stored, and so no part of a sum over rows.
     """
+    if stage.totals:
+        return None
     if 2 * stage.extents[along] < lanes or lanes < 2:
         return None
     for dim in dims:

@@ -39,7 +39,7 @@ def _names(dims: list[int]) -> str:
 def _verify_transpose(sweep: Sweep) -> None:
     stage, schedule = sweep.stages[0], sweep.schedule
     order = sweep.order[stage]
-    if len(order) != 2 or not all(s.is_pointwise for s in sweep.stages):
+    if len(order) != 2 or not all(s.is_pointwise and not s.totals for s in sweep.stages):
         raise _refuse(sweep, "transpose: it needs a pointwise nest of two loops in a task")
     if sweep.place != 1 or schedule.transpose != order[0]:
         raise _refuse(sweep, f"transpose: here d{order[0]}, with vectors along d{order[1]}")

@@ -73,6 +73,25 @@ func.func private @turned(%x: memref<300x200xf32>, %y: memref<200x300xf32>) attr
 
 // -----
 
+// Of an extreme over rows, turned tiles would be stored over those of the rows before.
+func.func private @turned_extreme(%x: memref<7x1x7x9xi16>, %y: memref<9x7x1xi16>, %z: memref<7x9x7x1xi64>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([j, k, 0] min into %y : memref<9x7x1xi16>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: i16):
+    loop.yield %v : i16
+  }
+  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([i, j, k, 0] store into %z : memref<7x9x7x1xi64>) attributes {lamina.rows = array<i64: 0>} {
+  ^bb0(%v: i16):
+    %w = arith.extsi %v : i16 to i64
+    loop.yield %w : i64
+  }
+  func.return
+}
+// CHECK-LABEL: @turned_extreme
+// CHECK-NOT:     transpose
+// CHECK:         func.return
+
+// -----
+
 // The exponentials and their sum share their loop; what is computed once a row has no loops.
 func.func private @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<64xf32>
