@@ -1,8 +1,8 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products and `gelu` it counts only where eager mode's result or the definition's is infinite
-or no number:
+norms, products, `gelu` and `log_softmax` it counts only where eager mode's result or the
+definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
   zero is not a number. Kernels of eager mode that copy the border have that, those that clip the
@@ -22,6 +22,8 @@ or no number:
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
   finite. These are taken in f64.
+- `log_softmax`: the logarithm of a total that begins with 1 is off by a unit of 1, which may be all
+  digits of a result near 0. Totals are moved by a unit, either way.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, v
     meant = define(given, first, variant)
     if meant is None:
         return None
-    if define not in (_gelu, _norm, _product):
+    if define not in (_gelu, _log_softmax, _norm, _product):
         odd = ~(_is_finite(meant) & _is_finite(first))
         meant = torch.where(odd, meant, first)
     return (meant, *made[1:]) if isinstance(made, tuple | list) else meant
@@ -244,6 +246,17 @@ def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return define
 
 
+def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    x, dim = a["self"], a["dim"]
+    if x.dtype not in FLOATS or x.dim() == 0:
+        return None
+    wide = torch.float32 if x.dtype.itemsize == 2 else x.dtype
+    shifted = x.to(wide) - x.to(wide).amax(dim, keepdim=True)
+    total = shifted.exp().sum(dim, keepdim=True)
+    end = torch.tensor(torch.inf if variant % 2 else 1.0, dtype=wide)
+    return (shifted - torch.nextafter(total, end).log()).to(made.dtype)
+
+
 _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
     "bmm": _product,
@@ -256,6 +269,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "add": _added(1),
     "cosh": _widely(torch.cosh),
     "gelu": _gelu,
+    "_log_softmax": _log_softmax,
     "sinh": _widely(torch.sinh),
     "sub": _added(-1),
     "native_group_norm": _norm,
