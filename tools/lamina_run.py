@@ -170,7 +170,7 @@ def arguments_of(
         named[slot.name] = array
     generator = np.random.default_rng(seed)
     return {
-        slot.name: np.ascontiguousarray(named[slot.name])
+        slot.name: np.asarray(named[slot.name], order="C")
         if slot.name in named
         else _random(slot, generator)
         for slot in slots

@@ -100,7 +100,7 @@ def units_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _ordered(a: np.ndarray) -> np.ndarray:
     """The place of each float among those of its type, 0.0 and -0.0 at 0."""
-    bits = np.ascontiguousarray(a).view(_BITS[a.dtype.itemsize])
+    bits = np.asarray(a, order="C").view(_BITS[a.dtype.itemsize])
     least = np.iinfo(bits.dtype).min
     turned = np.where(bits < 0, least - bits, bits)
     return turned.astype(np.longdouble) if a.dtype.itemsize == 8 else turned.astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lamina.tools.lamina_opt import main
-from lamina.tools.semantics import units_apart
+from lamina.tools.semantics import difference, units_apart
 
 PROGRAM = """
 func.func @main(%x: tensor<33x7xf32>, %y: tensor<33x7xf32>) -> (tensor<33x7xf32>, tensor<33xf32>) {
@@ -79,6 +79,15 @@ def test_units_in_the_last_place(dtype: type) -> None:
     assert units_apart(one, other).tolist() == [1, 0, 0, 0, np.inf, 0]
     tiny = np.array([np.nextafter(dtype(0), dtype(1))], dtype)
     assert units_apart(tiny, -tiny).tolist() == [2]
+
+
+def test_units_of_what_has_no_dimensions() -> None:
+    one, two = np.array(1.0, np.float32), np.array(1.5, np.float32)
+    assert units_apart(one, two).shape == () and difference(one, one) is None
+    assert (
+        difference(one, two)
+        == "[] by 4194304 units in the last place (1.0 to 1.5), and 1 of 1 elements"
+    )
 
 
 def test_units_of_integers_and_complex_numbers() -> None:

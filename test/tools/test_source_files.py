@@ -1,5 +1,6 @@
 """Files of other programs in `lamina.compile` and the tools."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,16 @@ from lamina.tools import lamina_compile, lamina_opt, lamina_run
 
 
 class Mixed(torch.nn.Module):
-    """Weights in bf16, and a buffer that is not row-major."""
+    """Weights in bf16, a buffer that is not row-major, and one without dimensions."""
 
     def __init__(self) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(8, 4).bfloat16()
         self.register_buffer("scale", torch.randn(4, 3).t())
+        self.register_buffer("offset", torch.tensor(0.5))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(x.bfloat16()).relu() * self.scale
+        return self.linear(x.bfloat16()).relu() * self.scale + self.offset
 
 
 @pytest.fixture
@@ -85,3 +87,48 @@ def test_a_file_that_is_none(
     assert str(path) in capfd.readouterr().err
     assert main([str(tmp_path / "none.pt2")]) == 1  # pyright: ignore[reportCallIssue]
     assert "No such file" in capfd.readouterr().err
+
+
+@pytest.fixture
+def onnx_file(tmp_path: Path) -> Path:
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    helper = onnx.helper
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "one"], ["s"]), helper.make_node("Relu", ["s"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", kind, [3, 5])],
+        [helper.make_tensor_value_info("y", kind, [3, 5])],
+        [onnx.numpy_helper.from_array(np.array(1.0, np.float32), "one")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_tools_take_onnx_files(
+    onnx_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    x = np.linspace(-3, 3, 15, dtype=np.float32).reshape(3, 5)
+    np.save(tmp_path / "x.npy", x)
+    run = [str(onnx_file), "--inputs", str(tmp_path / "x.npy"), "--check"]
+    assert lamina_run.main([*run, "--save", str(tmp_path / "y.npz")]) == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["out0"], np.maximum(x + 1, 0))
+    capfd.readouterr()
+    assert lamina_opt.main([str(onnx_file)]) == 0
+    assert "aten.relu.default" in capfd.readouterr().out
+    assert lamina_compile.main([str(onnx_file), "-o", str(tmp_path / "built")]) == 0
+    assert (tmp_path / "built" / "model.o").stat().st_size > 0
+
+
+def test_onnx_files_without_the_package(
+    onnx_file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "onnx"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.startswith("lamina.frontends.onnx")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert lamina_opt.main([str(onnx_file)]) == 1
+    said = capfd.readouterr().err
+    assert "lamina[onnx]" in said and said.count("\n") == 1
