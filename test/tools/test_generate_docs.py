@@ -61,12 +61,16 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 0
     assert sorted(Path(line).name for line in capsys.readouterr().out.splitlines()) == [
         "aten.md",
+        "chlo.md",
         "constants.md",
         "control.md",
         "core_aten.md",
         "index.md",
         "loop.md",
+        "mhlo.md",
         "passes.md",
         "prims.md",
+        "sdy.md",
+        "stablehlo.md",
     ]
     assert main(["--nonsense"]) == 1
