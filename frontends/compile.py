@@ -34,11 +34,12 @@ def compile(  # noqa: A001 - used as lamina.compile
     """Compiles a program to native code.
 
     `program` is textual IR (str, or bytes in UTF-8) or an xDSL ModuleOp, at any layer; the path of
-    a file (`FILE_FORMATS` says which are more than textual IR); a `torch.export.ExportedProgram`,
-    a graph that make_fx has traced, or an `nn.Module` with `example_inputs`, which torch.export
-    exports as it is now, in training mode or not; what `jax.jit(f).lower(*arguments)` or
-    `jax.export.export` gives, whose calls nest as those of `f`. The function `main` is what runs;
-    other public functions are `Compiled.entries`. A module that is passed in stays as it is.
+    a file (`FILE_FORMATS` says which are more than textual IR); an `onnx.ModelProto`; a
+    `torch.export.ExportedProgram`, a graph that make_fx has traced, or an `nn.Module` with
+    `example_inputs`, which torch.export exports as it is now, in training mode or not; what
+    `jax.jit(f).lower(*arguments)` or `jax.export.export` gives, whose calls nest as those of `f`.
+    The function `main` is what runs; other public functions are `Compiled.entries`. A module that
+    is passed in stays as it is.
 
     `example_inputs` are the positional arguments of a torch module, of the shapes it is to have.
 

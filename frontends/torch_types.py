@@ -4,8 +4,6 @@ import torch
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ComplexType,
-    IntegerType,
-    Signedness,
     TensorType,
     bf16,
     f16,
@@ -20,11 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import UnsupportedError
-
-
-def _unsigned(width: int) -> IntegerType:
-    return IntegerType(width, Signedness.UNSIGNED)
-
+from lamina.dialects.schema.promotion import ui8, ui16, ui32, ui64
 
 ELEMENT_TYPES: dict[torch.dtype, Attribute] = {
     torch.float16: f16,
@@ -36,10 +30,10 @@ ELEMENT_TYPES: dict[torch.dtype, Attribute] = {
     torch.int16: i16,
     torch.int32: i32,
     torch.int64: i64,
-    torch.uint8: _unsigned(8),
-    torch.uint16: _unsigned(16),
-    torch.uint32: _unsigned(32),
-    torch.uint64: _unsigned(64),
+    torch.uint8: ui8,
+    torch.uint16: ui16,
+    torch.uint32: ui32,
+    torch.uint64: ui64,
     torch.complex64: ComplexType(f32),
     torch.complex128: ComplexType(f64),
 }

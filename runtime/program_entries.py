@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from lamina.dialects.errors import InputError
@@ -17,6 +19,12 @@ from lamina.runtime.layers import layer_of
 
 MAIN = "main"
 
+_NUMBERS: dict[str, Callable[[ModuleOp], object]] = {
+    "aten": numbers_as_tensors,
+    "linalg": held_numbers,
+}
+"""By layer, what puts tensors in the place of numbers that public functions take and give."""
+
 
 def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
     """Leaves `@main` and what it calls in a module; gives a module for each other public function.
@@ -29,10 +37,8 @@ def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
         return {}
     names = [name for name in public_functions(module) if name != MAIN]
     inline_calls(module)
-    if layer == "aten":
-        numbers_as_tensors(module)
-    elif layer == "linalg":
-        held_numbers(module)
+    if layer in _NUMBERS:
+        _NUMBERS[layer](module)
     others = {name: only_entry(module.clone(), name) for name in names}
     _leave_only(module, MAIN)
     return others

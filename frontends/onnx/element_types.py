@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import (
-    IntegerType,
-    Signedness,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
-
-def _unsigned(width: int) -> IntegerType:
-    return IntegerType(width, Signedness.UNSIGNED)
+from lamina.dialects.schema.promotion import ui8, ui16, ui32, ui64
+from lamina.runtime.entry import NUMPY_DTYPES
 
 
 def _limits(bits: int, signed: bool) -> tuple[int, int]:
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
 
 
-_ROWS: tuple[tuple[int, np.dtype, Attribute], ...] = (
-    (TensorProto.FLOAT, np.dtype(np.float32), f32),
-    (TensorProto.DOUBLE, np.dtype(np.float64), f64),
-    (TensorProto.FLOAT16, np.dtype(np.float16), f16),
-    (TensorProto.BFLOAT16, np.dtype(ml_dtypes.bfloat16), bf16),
-    (TensorProto.BOOL, np.dtype(np.bool_), i1),
-    (TensorProto.INT8, np.dtype(np.int8), i8),
-    (TensorProto.INT16, np.dtype(np.int16), i16),
-    (TensorProto.INT32, np.dtype(np.int32), i32),
-    (TensorProto.INT64, np.dtype(np.int64), i64),
-    (TensorProto.UINT8, np.dtype(np.uint8), _unsigned(8)),
-    (TensorProto.UINT16, np.dtype(np.uint16), _unsigned(16)),
-    (TensorProto.UINT32, np.dtype(np.uint32), _unsigned(32)),
-    (TensorProto.UINT64, np.dtype(np.uint64), _unsigned(64)),
-)
+_CODES: dict[int, Attribute] = {
+    TensorProto.FLOAT: f32,
+    TensorProto.DOUBLE: f64,
+    TensorProto.FLOAT16: f16,
+    TensorProto.BFLOAT16: bf16,
+    TensorProto.BOOL: i1,
+    TensorProto.INT8: i8,
+    TensorProto.INT16: i16,
+    TensorProto.INT32: i32,
+    TensorProto.INT64: i64,
+    TensorProto.UINT8: ui8,
+    TensorProto.UINT16: ui16,
+    TensorProto.UINT32: ui32,
+    TensorProto.UINT64: ui64,
+}
+_ROWS = [(code, NUMPY_DTYPES[str(element)], element) for code, element in _CODES.items()]
 ELEMENT_TYPES: dict[int, Attribute] = {code: element for code, _, element in _ROWS}
 """By ONNX's code; what is not here (8-bit floats, 4 and 2 bits, strings, complex) is refused."""
 DTYPES: dict[Attribute, np.dtype] = {element: dtype for _, dtype, element in _ROWS}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-pytest.importorskip("onnx")
-sys.path.append(str(Path(__file__).parent))
+pytest.importorskip("onnx", reason="onnx is not installed")
 import onnx_nodes
 
 

@@ -7,40 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-
-import lamina
-
-Array = np.ndarray[Any, Any]
-DTYPES: dict[str, Any] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-    "i8": np.int8,
-    "i32": np.int32,
-    "i64": np.int64,
-}
-
-
-def sample(kind: str, *shape: int, seed: int = 0) -> Array:
-    """Numbers of a type; integers are small."""
-    rng = np.random.default_rng(seed + sum(shape))
-    if kind.startswith("i"):
-        return rng.integers(-9, 9, shape).astype(DTYPES[kind])
-    return rng.standard_normal(shape).astype(DTYPES[kind])
+from linalg_programs import UNITS, Array, run, sample
 
 
 def tensor(kind: str, array: Array) -> str:
     """The type of an array."""
     return f"tensor<{''.join(f'{extent}x' for extent in array.shape)}{kind}>"
-
-
-def run(text: str, *arrays: Array) -> Any:
-    """What the compiled program gives; bf16 goes as torch's."""
-    return lamina.compile(text)(*arrays)
 
 
 def named(op: str, kinds: tuple[str, ...], arrays: tuple[Array, ...], out: Array, kind: str) -> str:
@@ -166,5 +140,5 @@ def test_elementwise(op: str, kind: str) -> None:
     count = 2 if op in ("add", "sub", "mul", "div", "max", "min") else 1
     arrays = tuple(sample(kind, 3, 7, seed=n) for n in range(count))
     text = named(op, (kind,) * count, arrays, arrays[0], kind)
-    tolerance = {"f16": 2e-3, "f32": 1e-6, "f64": 1e-13}[kind]
-    np.testing.assert_allclose(run(text, *arrays, arrays[0]), function(*arrays), rtol=tolerance)
+    made = run(text, *arrays, arrays[0])
+    np.testing.assert_allclose(made, function(*arrays), rtol=4 * UNITS[kind])

@@ -168,7 +168,7 @@ class Nudging(TorchDispatchMode):
     ) -> Any:
         name = func._schema.name.partition("::")[2]
         kwargs = kwargs or {}
-        is_exact = (name in _EXACT and not _is_size(name, args)) or _floors(name, kwargs)
+        is_exact = _is_exact(name, args, kwargs)
         if name in _SUMS or (name in ("add", "sub") and kwargs.get("alpha", 1) != 1):
             args = tree_map(self._moved, args)
         made = func(*args, **kwargs)
@@ -227,6 +227,11 @@ def _units(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
     return max(1, math.ceil(math.log2(max(given, 1) / max(result.numel(), 1) + 1)))
 
 
+def _is_exact(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether an op rounds nothing that decides its result."""
+    return (name in _EXACT and not _is_size(name, args)) or _floors(name, kwargs)
+
+
 def _is_size(name: str, args: Sequence[Any]) -> bool:
     """Whether an op is |z| of complex numbers, which is a root."""
     return name == "abs" and args[0].dtype in COMPLEX
@@ -259,8 +264,9 @@ class Joining(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        made = func(*args, **(kwargs or {}))
-        if func._schema.name.partition("::")[2] not in _EXACT:
+        kwargs = kwargs or {}
+        made = func(*args, **kwargs)
+        if not _is_exact(func._schema.name.partition("::")[2], args, kwargs):
             for value in _computed(func, made):
                 self._join(torch.view_as_real(value) if value.dtype in COMPLEX else value)
         return made

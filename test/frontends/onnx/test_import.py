@@ -12,7 +12,7 @@ import pytest
 import lamina
 from lamina.dialects.errors import InputError, UnsupportedError
 
-onnx = pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
