@@ -5,22 +5,38 @@ from __future__ import annotations
 
 import re
 import struct
+from functools import cache
 from math import prod
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ComplexType,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    RankedStructure,
+)
 from xdsl.ir import TypeAttribute
+from xdsl.irdl import AttrConstraint, base
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRToken, MLIRTokenKind
 
 _MOST_SPLAT_ELEMENTS = 1 << 24
 """Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
 
 
-_TENSOR = re.compile(r"tensor<(?:\d+x)*(?:[a-z]+\d+|complex<f\d+>)>")
+_TENSOR_TEXT = r"tensor<(?:\d+x)*+(?:[a-z]+\d+|complex<f\d+>)>"
+_TENSOR = re.compile(_TENSOR_TEXT)
 """A tensor of static shape, whose elements are of a type with a name of its own."""
+
+_TENSORS_TEXT = rf"\((?:{_TENSOR_TEXT}(?:, {_TENSOR_TEXT})*+)?\)"
+_FUNCTION = re.compile(rf"{_TENSORS_TEXT} -> (?:{_TENSOR_TEXT}|{_TENSORS_TEXT})")
+"""A function of such tensors, spaced as printers do."""
 
 
 class _Bits(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -48,7 +64,24 @@ class LiteralParser(Parser):
     def __init__(self, ctx: Context, text: str, name: str) -> None:
         super().__init__(ctx, text, name)
         self._tensors: dict[str, TypeAttribute] = {}
+        self._literal_types: set[Any] = set()
+        self._functions: dict[str, FunctionType] = {}
         self._keys: dict[tuple[str, str], str] = {}
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
+        """The next token; this is half of what reading costs."""
+        state = self._parser_state
+        token = state.current_token
+        assert expected_kind is None or token.kind is expected_kind, f"{token}: {expected_kind}"
+        state.current_token = state.lexer.lex()
+        return token
+
+    def parse_optional_punctuation(self, punctuation: Any) -> Any:
+        """A piece of punctuation, if it comes next."""
+        if self._parser_state.current_token.kind is not KIND_BY_PUNCTUATION_SPELLING[punctuation]:
+            return None
+        self._consume_token()
+        return punctuation
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """A type; tensors that the text had before are not read again, token by token."""
@@ -64,6 +97,23 @@ class LiteralParser(Parser):
             known = super().parse_optional_type()
             if known is not None and content[found.end() - 1] == ">":
                 self._tensors[found[0]] = known
+            return known
+        self._resume_from(found.end())
+        return known
+
+    def parse_optional_function_type(self) -> FunctionType | None:
+        """A function type; one of tensors that the text had before is not read again."""
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.L_PAREN:
+            return None
+        found = _FUNCTION.match(self.lexer.input.content, token.span.start)
+        if found is None:
+            return super().parse_optional_function_type()
+        known = self._functions.get(found[0])
+        if known is None:
+            known = super().parse_optional_function_type()
+            if known is not None:
+                self._functions[found[0]] = known
             return known
         self._resume_from(found.end())
         return known
@@ -112,7 +162,15 @@ class LiteralParser(Parser):
     def _parse_dense_literal_type(self) -> Any:
         """The type of a `dense<...>`, checked before its elements are made."""
         start = self._current_token.span
-        kind = super()._parse_dense_literal_type()
+        kind: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
+        if kind in self._literal_types:
+            return kind
+        if not _literal_types().verifies(kind):
+            self.raise_error(
+                "Expected memref, vector or tensor type of integer, index, float, or complex type"
+            )
+        if DYNAMIC_INDEX in kind.get_shape():
+            self.raise_error("Dense literal attribute should have a static shape.")
         count = prod(kind.get_shape())
         # An element that is written takes a character; more of them are one value repeated.
         if count > max(_MOST_SPLAT_ELEMENTS, start.start):
@@ -122,4 +180,11 @@ class LiteralParser(Parser):
                 start.start,
                 start.end,
             )
+        self._literal_types.add(kind)
         return kind
+
+
+@cache
+def _literal_types() -> AttrConstraint[Any]:
+    """The types of literals, made once: xDSL makes this constraint for each literal."""
+    return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])

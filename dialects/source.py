@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from xdsl.context import Context
@@ -28,10 +29,11 @@ from xdsl.parser import ParserState
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from lamina.dialects.dense_literals import LiteralParser
 from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.source_lexer import SourceLexer
 
 _SHOWN_COLUMNS = 100
 """How much of a source line a message shows; constants can make lines of many megabytes."""
@@ -42,21 +44,6 @@ ops raise, they raise by accident on malformed text: it is reported at the place
 
 _PREDICATES = {"arith.cmpi": 10, "arith.cmpf": 16, "loop.cmpi": 10, "loop.cmpf": 16}
 """How many comparisons there are; their verifiers take any number, and printing it fails."""
-
-
-class SourceLexer(MLIRLexer):
-    """xDSL's lexer, without its exponential search for the end of a string that has none."""
-
-    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
-
-    def _lex_prefixed_ident(self, start_pos: int) -> MLIRToken:
-        """A name after %, #, ! or ^; without one, an error that says which."""
-        prefix = self.input.at(self.pos - 1)
-        try:
-            return super()._lex_prefixed_ident(start_pos)
-        except ParseError as error:
-            hint = ": this is no textual IR" if start_pos == 0 else ""
-            raise ParseError(error.span, f"expected a name after '{prefix}'{hint}") from error
 
 
 class SourceParser(LiteralParser):
@@ -79,7 +66,17 @@ class SourceParser(LiteralParser):
     def _location_at(self, position: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, position)
         column = position - self._line_starts[line - 1] + 1
-        return FileLineColLoc(self._file, IntAttr(line + self._line_offset), IntAttr(column))
+        return FileLineColLoc(self._file, _number(line + self._line_offset), _number(column))
+
+    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
+        """What an op's results are called; one, as nearly all ops have, without a list of it."""
+        token = self._current_token
+        if token.kind is MLIRTokenKind.PERCENT_IDENT:
+            content = self.lexer.input.content
+            if content.startswith(_EQUALS, token.span.end):  # pyright: ignore[reportArgumentType]
+                self._resume_from(token.span.end + len(_EQUALS))
+                return [(token.span, 1)]
+        return super()._parse_op_result_list()
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole text; undefined values are reported where they are first used."""
@@ -140,6 +137,16 @@ class SourceParser(LiteralParser):
         end = self._current_token.span.start
         start = self.lexer.input.content.rfind(name, 0, end)
         self.raise_error(reason, start, start + len(name))
+
+
+_EQUALS = " = "
+"""Between an op and its result, as printers write it."""
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int) -> IntAttr:
+    """A line or a column."""
+    return IntAttr(value)
 
 
 def _check_numbers(operation: Operation, place: Span[str]) -> None:

@@ -8,19 +8,17 @@ a property of the same name, left out where it equals the schema's default. Text
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, LocationAttr, TensorType, i1
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from lamina.dialects.extension_entries import OWN_DIALECTS
-from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
+from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
 from lamina.dialects.schema.slots import (
     PRESENT_SUFFIX,
@@ -33,7 +31,6 @@ from lamina.dialects.schema.slots import (
 from lamina.dialects.schema.values import (
     DYNAMIC,
     NONE,
-    RuntimeInt,
     decode,
     describe,
     encode,
@@ -190,31 +187,8 @@ class SchemaOp(IRDLOperation):
         Results that are arguments written in place have the types of those. Raises ValueError if
         the rule refuses the arguments.
         """
-        cls = type(self)
-        entry = extended_rule(cls.name)
-        if entry is not None:
-            return types_by_extension(entry, self, self._rule_arguments())
-        if "_rule" not in cls.__dict__:
-            found = _find_rule(cls)
-            cls._rule = None if found is None else staticmethod(found)
-        rule = cls._rule
-        if rule is None:
-            return None
-        try:
-            return rule(self._rule_arguments())
-        except (IndexError, ZeroDivisionError) as error:
-            # What rules take for granted: enough dims and list entries, and no zero strides.
-            what = (
-                "too few dims or list entries" if isinstance(error, IndexError) else "a zero size"
-            )
-            given = ", ".join(str(operand.type) for operand in self._operands)
-            raise ValueError(f"{what} in the arguments of {self.name}: {given}") from None
-
-    def _rule_arguments(self) -> dict[str, Any]:
-        return {
-            name: _as_type(value) if isinstance(value, SSAValue | list) else value
-            for name, value in self.args().items()
-        }
+        op: Any = self
+        return infer_result_types(op)
 
     # xDSL's hooks
 
@@ -361,39 +335,6 @@ def _value(op: Operation, slot: Slot, values: Sequence[SSAValue]) -> Any:
         given = iter(values)
         return [next(given) if entry == DYNAMIC else entry for entry in entries]
     return entries
-
-
-def _as_type(value: Any) -> Any:
-    """What a result rule sees: types for tensors, a stand-in of its kind for a run-time number."""
-    if isinstance(value, SSAValue):
-        kind = value.type
-        if isinstance(kind, TensorType):
-            return kind
-        return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(-1)
-    if isinstance(value, list):
-        return [_as_type(entry) for entry in value]
-    return value
-
-
-def _find_rule(cls: type[SchemaOp]) -> ResultRule | None:
-    from lamina.dialects.schema.result_rules import find_rule
-
-    dialect, _, name = cls.name.partition(".")
-    found = find_rule(dialect, name, cls.schema.tags) if dialect in OWN_DIALECTS else None
-    if found is not None:
-        return found
-    written = {a.alias.name: a.name for a in cls.schema.args if a.alias and a.alias.is_write}
-    sources = [written.get(r.alias.name, "") if r.alias else "" for r in cls.schema.results]
-    if all(sources):
-        return lambda args: _flattened(args[source] for source in sources)
-    return None
-
-
-def _flattened(entries: Any) -> list[Attribute]:
-    flat: list[Attribute] = []
-    for entry in entries:
-        flat += entry if isinstance(entry, list) else [entry]
-    return flat
 
 
 __all__ = ["DYNAMIC", "SEGMENTS", "SchemaOp"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute
@@ -24,6 +25,9 @@ from lamina.dialects.stablehlo.op_table import (
 _WORD_ATTRIBUTES = {"compare_type": "stablehlo.comparison_type"}
 """The attributes of words that are not called as the property that holds them."""
 
+_INTS = re.compile(r"\[((?:-?[0-9]+, )*+-?[0-9]+)\]")
+"""Decimal integers in brackets, spaced as printers do."""
+
 _MANTISSA = re.compile(r"e(\d+)m(\d+)")
 
 
@@ -36,7 +40,7 @@ def parse_clause(parser: Parser, clause: Clause, properties: dict[str, Attribute
     """The value of a clause, as properties."""
     kind, name = clause.kind, clause.attribute
     if kind == INTS:
-        properties[name] = DenseArrayBase.from_list(i64, parse_ints(parser))
+        properties[name] = _dense_ints(tuple(parse_ints(parser)))
     elif kind == INT:
         properties[name] = IntegerAttr(parser.parse_integer(), i64)
     elif kind == BOOL:
@@ -59,7 +63,17 @@ def parse_clause(parser: Parser, clause: Clause, properties: dict[str, Attribute
 
 def parse_ints(parser: Parser) -> list[int]:
     """`[1, -2]`."""
-    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    content, start = str(parser.lexer.input.content), parser.pos
+    found = _INTS.match(content, start)
+    if found is None:
+        return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    parser._resume_from(found.end())  # pyright: ignore[reportPrivateUsage]
+    return [int(text) for text in found[1].split(", ")]
+
+
+@lru_cache(maxsize=4096)
+def _dense_ints(numbers: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, numbers)
 
 
 _DOT = "dot_dimension_numbers"

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
 )
+from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
@@ -42,21 +43,39 @@ INDICES = range(-(1 << 63), 1 << 63)
 """What an index can be."""
 
 
+_LONG = (Float80Type, Float128Type)
+
+
 def _refuse_long_numbers(module: ModuleOp) -> None:
     """Nothing computes in long floats, and xDSL cannot print them; an index has 64 bits."""
     for op in module.walk():
-        kinds = [value.type for value in (*op.operands, *op.results)]
-        kinds += [
-            argument.type for region in op.regions for b in region.blocks for argument in b.args
-        ]
-        noted = [*op.properties.values(), *op.attributes.values()]
-        kinds += [a.type for a in noted if isinstance(a, FloatAttr)]
-        kinds += [
-            a.type for n in noted if isinstance(n, ArrayAttr) for a in n if isinstance(a, FloatAttr)
-        ]
-        long = next((kind for kind in kinds if isinstance(kind, Float80Type | Float128Type)), None)
-        if long is not None:
-            raise invalid(op, f"{long} is no type that is computed in; the widest is f64")
-        numbers = (n for n in noted if isinstance(n, IntegerAttr) and isinstance(n.type, IndexType))
-        if (far := next((n for n in numbers if n.value.data not in INDICES), None)) is not None:
-            raise invalid(op, f"{far.value.data} is no index: those have 64 bits")
+        for result in op.results:
+            _refuse_long(op, result.type)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    _refuse_long(op, argument.type)
+        for noted in (op.properties, op.attributes):
+            for attribute in noted.values():
+                _refuse_long_attribute(op, attribute)
+
+
+def _refuse_long_attribute(op: Operation, attribute: Attribute) -> None:
+    if isinstance(attribute, FloatAttr):
+        _refuse_long(op, attribute.type)
+    elif isinstance(attribute, ArrayAttr):
+        for entry in attribute:
+            if isinstance(entry, FloatAttr):
+                _refuse_long(op, entry.type)
+    elif isinstance(attribute, IntegerAttr) and isinstance(attribute.type, IndexType):
+        _refuse_far(op, attribute.value.data)
+
+
+def _refuse_far(op: Operation, index: int) -> None:
+    if index not in INDICES:
+        raise invalid(op, f"{index} is no index: those have 64 bits")
+
+
+def _refuse_long(op: Operation, kind: Attribute) -> None:
+    if type(kind) in _LONG:
+        raise invalid(op, f"{kind} is no type that is computed in; the widest is f64")
