@@ -11,6 +11,8 @@ from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
+from lamina.dialects.loop.kernel_nests import NestAttr
+from lamina.dialects.loop.packing import PackingAttr
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scan import ScanOp
@@ -52,7 +54,7 @@ Loop = Dialect(
         *TILE_OPS,
         *VECTOR_OPS,
     ],
-    [BoundsAttr, StreamAttr, SliceAttr, *SCHEDULES],
+    [BoundsAttr, StreamAttr, SliceAttr, NestAttr, PackingAttr, *SCHEDULES],
 )
 
 UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)

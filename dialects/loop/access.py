@@ -10,16 +10,9 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop.body_ops import YieldOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 
 Forms = tuple[Linear, ...]
-
-PAIRS = "lamina.pairs"
-"""Attribute of a contraction of bf16 in matrix tiles: the number of the read that is packed in
-pairs of summed elements. The other one has these side by side."""
-
-TASK_PACKED = "lamina.task_packed"
-"""Attribute of a contraction whose column operand is read as it stands: each task packs the panels
-that it multiplies, and widens half floats while it does."""
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -121,8 +114,8 @@ def is_copy(op: object) -> bool:
 def is_contraction(op: object) -> bool:
     """Whether a generic is a sum of products of two reads that share the reduced dims.
 
-    In matrix tiles (see `PAIRS`) the reads are half floats, and widened in the body; so may one be
-    that tasks pack (see `TASK_PACKED`).
+    In matrix tiles the reads are half floats, and widened in the body; so may one be that tasks
+    pack (see `packing`).
     """
     if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
         return False
@@ -145,6 +138,6 @@ def is_contraction(op: object) -> bool:
 
 def _widened_reads(op: GenericOp) -> tuple[int, ...]:
     """How many reads a product may widen in its body."""
-    if PAIRS in op.attributes:
+    if in_matrix_tiles(op):
         return (2,)
-    return (0, 1) if TASK_PACKED in op.attributes else (0,)
+    return (0, 1) if is_packed_by_tasks(op) else (0,)

@@ -27,9 +27,9 @@ from lamina.dialects.loop.body_ops import IndexOp
 from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.outside_values import (
     Given,
     Largest,

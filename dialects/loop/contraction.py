@@ -10,17 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from lamina.dialects.loop.access import (
-    PAIRS,
-    TASK_PACKED,
-    forms_of,
-    is_contraction,
-    row_major_strides,
-)
+from lamina.dialects.loop.access import forms_of, is_contraction, row_major_strides
 from lamina.dialects.loop.generic import GenericOp
-
-PANEL = "lamina.panel"
-"""Attribute of a contraction whose `b` operand is packed: the panel width in elements."""
+from lamina.dialects.loop.packing import packing_of
 
 NARROW = 8
 """Neighbouring results that are worth a vector of their own: half of the widest there is."""
@@ -29,9 +21,6 @@ MANY_ROWS = 128
 """Rows that make up for packing an operand of any size."""
 NEAR_ELEMENTS = 1 << 17
 """Elements of an operand that a second-level cache keeps near."""
-
-REPACKED = "lamina.repacked"
-"""Attribute of a contraction whose `b` operand is packed anew in every call."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +52,22 @@ class Contraction:
     @property
     def panel(self) -> int | None:
         """Width of the packed panels of `b`, or None while it is not packed."""
-        attribute = self.op.attributes.get(PANEL)
-        return None if attribute is None else attribute.value.data  # pyright: ignore
+        return packing_of(self.op).panel
 
     @property
     def pairs(self) -> int | None:
         """Which read of a product in matrix tiles is packed in pairs; None for other products."""
-        attribute = self.op.attributes.get(PAIRS)
-        return None if attribute is None else attribute.value.data  # pyright: ignore
+        return packing_of(self.op).pairs
+
+    @property
+    def repacked(self) -> bool:
+        """Whether the panels of `b` are made in every call, by its tasks or in front of them."""
+        return packing_of(self.op).pack_at is not None
 
     @property
     def task_packed(self) -> bool:
         """Whether each task packs the panels of `b` that it multiplies."""
-        return TASK_PACKED in self.op.attributes
+        return packing_of(self.op).pack_at == "task"
 
     @staticmethod
     def of(op: GenericOp) -> Contraction | None:

@@ -1,6 +1,6 @@
 """What the nests of a kernel must agree on, so that they can be run row by row.
 
-Nests of one part share loops over the rows that `lamina.rows` names. So their rows must have the
+Nests of one part share loops over the rows that `#loop.nest` names. So their rows must have the
 same extents, and what one nest writes another may touch at the same row only. Parts run one after
 the other, and hand each other what all threads see: results of the kernel.
 """
@@ -20,11 +20,12 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr
-from lamina.dialects.loop.contraction import PANEL, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_nests import NEST, part_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.streamed_dims import streamed_dim
 
@@ -50,17 +51,18 @@ def verify_kernel(body: Iterable[Operation]) -> None:
         _verify_own_memory(nest)
         written |= dict.fromkeys(_written(nest), nest)
     for nest in nests:
-        if PANEL in nest.attributes and nest.inputs[_packed(nest)] in written:
+        if is_packed(nest) and nest.inputs[_packed(nest)] in written:
             raise KernelFault(nest, "its packed operand is made in the same kernel")
-    first: dict[object, GenericOp] = {}
+    first: dict[int, GenericOp] = {}
+    _verify_parts(nests)
     for nest in nests:
         if 0 in nest.extents:
             continue
-        before = first.setdefault(nest.attributes.get(PART), nest)
+        before = first.setdefault(part_of(nest), nest)
         if _row_extents(nest) != _row_extents(before):
             raise KernelFault(
                 nest,
-                f"its {ROWS} have extents {_row_extents(nest)}, those of the first nest in its "
+                f"its rows have extents {_row_extents(nest)}, those of the first nest in its "
                 f"kernel {_row_extents(before)}",
             )
     for one, other in combinations(nests, 2):
@@ -70,6 +72,17 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_order(nests)
     _verify_bounds(nests)
     _verify_stream(nests)
+
+
+def _verify_parts(nests: Sequence[GenericOp]) -> None:
+    """Parts are numbered from 0 on."""
+    numbers = {part_of(nest) for nest in nests}
+    for nest in nests:
+        before = part_of(nest) - 1
+        if before >= 0 and before not in numbers:
+            raise KernelFault(
+                nest, f"its part = {before + 1} leaves out {before}: parts are numbered from 0 on"
+            )
 
 
 def _verify_bounds(nests: Sequence[GenericOp]) -> None:
@@ -102,16 +115,16 @@ def _verify_stream(nests: Sequence[GenericOp]) -> None:
 
 def _verify_sums(nests: Sequence[GenericOp]) -> None:
     """Sums over rows of one part are over the same ones, the last: a task runs these in turn."""
-    found: dict[object, list[int]] = {}
+    found: dict[int, list[int]] = {}
     for nest in nests:
         if not (summed := summed_rows(nest)):
             continue
         rows = [place for place, extent in enumerate(_row_extents(nest)) if extent != 1]
         turns = [place for place in rows if rows_of(nest)[place] in summed]
         if turns != rows[-len(turns) :]:
-            raise KernelFault(nest, f"it sums over {ROWS} in front of others")
-        if found.setdefault(nest.attributes.get(PART), turns) != turns:
-            raise KernelFault(nest, f"it sums over other {ROWS} than a nest in front of it")
+            raise KernelFault(nest, "it sums over rows in front of others")
+        if found.setdefault(part_of(nest), turns) != turns:
+            raise KernelFault(nest, "it sums over other rows than a nest in front of it")
 
 
 def _written(nest: GenericOp) -> tuple[SSAValue, ...]:
@@ -188,12 +201,12 @@ def _never_equal(left: Linear, right: Linear) -> bool:
 def _verify_shared(one: GenericOp, other: GenericOp, memory: SSAValue) -> None:
     if 0 in one.extents or 0 in other.extents:
         raise KernelFault(other, "it touches what a nest of no points reduces in the same kernel")
-    if one.attributes.get(PART) != other.attributes.get(PART):
+    if part_of(one) != part_of(other):
         if isinstance(memory.owner, memref.AllocOp):
-            raise KernelFault(other, f"it touches what another {PART} keeps to itself")
+            raise KernelFault(other, "it touches what another part keeps to itself")
         return
     if any(summed_rows(nest) and memory in _written(nest) for nest in (one, other)):
-        raise KernelFault(other, f"it touches a sum over {ROWS} before the last row is added")
+        raise KernelFault(other, "it touches a sum over rows before the last row is added")
     for places in _accesses(one, memory):
         for others in _accesses(other, memory):
             _verify_same_row(one, places, other, others)
@@ -225,7 +238,7 @@ def _verify_same_row(
         raise KernelFault(
             other,
             f"it touches other rows (d{same}) of what a nest in front of it touches in the "
-            f"kernel; see {ROWS}",
+            f"kernel; see {NEST}",
         )
 
 
@@ -252,8 +265,8 @@ def _by_row(nest: GenericOp, index_map: AffineMap | None) -> list[_RowIndex]:
 
 def _verify_order(nests: Sequence[GenericOp]) -> None:
     """Parts run in the order of their first nests; nothing may need it otherwise."""
-    order: dict[object, int] = {}
-    places = [order.setdefault(nest.attributes.get(PART), len(order)) for nest in nests]
+    order: dict[int, int] = {}
+    places = [order.setdefault(part_of(nest), len(order)) for nest in nests]
     for (at, one), (later, other) in combinations(zip(places, nests, strict=True), 2):
         if at > later and _shared(one, other):
-            raise KernelFault(other, f"it needs its {PART} to run later than it does")
+            raise KernelFault(other, "it needs its part to run later than it does")

@@ -7,89 +7,50 @@ nest alone can show; what the nests of a kernel must agree on is verified where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float32Type,
     Float64Type,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     Signedness,
     TensorType,
-    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import PAIRS, TASK_PACKED, flatten, forms_of, shape_of
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM, BoundsAttr, StreamAttr
-from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_nests import NEST, rows_of, verify_nest_note
 from lamina.dialects.loop.labels import LABEL, verify_label
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.monoid import COMBINE
+from lamina.dialects.loop.packing import PACKING, PackingAttr
 from lamina.dialects.loop.pairs import is_same, verify_pairs
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.schedules import SCHEDULE, ScheduleAttr
 
-ROWS = "lamina.rows"
-"""Attribute of a nest in a kernel: which of its dimensions are the kernel's rows."""
-
-PART = "lamina.part"
-"""Attribute of a nest that shares its kernel, but no loops, with the nests of other parts."""
-
 LAYOUT = "lamina.layout"
 """Attribute of a nest on tensors: the axes of its results in the order to store them in."""
-
-NOTES = (ROWS, PART, PANEL, REPACKED, PAIRS, TASK_PACKED, BOUNDS, STREAM, SCHEDULE)
-"""The attributes that decide how a nest is scheduled."""
-
-
-def rows_of(nest: GenericOp) -> tuple[int, ...]:
-    """The dimensions of a nest that are its kernel's rows."""
-    rows = nest.attributes.get(ROWS)
-    return tuple(rows.get_values()) if isinstance(rows, DenseArrayBase) else ()  # pyright: ignore
-
-
-def summed_rows(nest: GenericOp) -> tuple[int, ...]:
-    """The rows of a nest over which it sums: a task runs them one after the other."""
-    reduced = set(nest.reduction_dims)
-    return tuple(d for d in rows_of(nest) if d in reduced and nest.extents[d] > 1)
 
 
 def verify_notes(op: GenericOp) -> None:
     """Raises VerifyException for a note that is not true of the nest."""
     if LABEL in op.attributes:
         verify_label(op)
-    if ROWS in op.attributes:
-        _verify_rows(op, op.attributes[ROWS])
+    if NEST in op.attributes:
+        verify_nest_note(op, op.attributes[NEST])
     if LAYOUT in op.attributes:
         _verify_layout(op, op.attributes[LAYOUT])
-    if PART in op.attributes:
-        number = op.attributes[PART]
-        if not isinstance(number, IntegerAttr) or number.type != i64 or number.value.data < 0:
-            raise VerifyException(f"{op.name}: {PART} numbers a part, in an i64: not {number}")
     if SCHEDULE in op.attributes:
         _verify_schedule(op, op.attributes[SCHEDULE])
-    if PAIRS in op.attributes:
-        verify_pairs(op, op.attributes[PAIRS])
-    elif PANEL in op.attributes:
-        _verify_panel(op, op.attributes[PANEL])
-    if REPACKED in op.attributes and (
-        not isinstance(op.attributes[REPACKED], UnitAttr) or PANEL not in op.attributes
-    ):
-        raise VerifyException(f"{op.name}: {REPACKED} stands alone, beside {PANEL}")
-    if TASK_PACKED in op.attributes and (
-        not isinstance(op.attributes[TASK_PACKED], UnitAttr)
-        or REPACKED not in op.attributes
-        or PAIRS in op.attributes
-    ):
-        raise VerifyException(f"{op.name}: {TASK_PACKED} stands alone, beside {REPACKED}")
+    if PACKING in op.attributes:
+        _verify_packing(op, op.attributes[PACKING])
     if BOUNDS in op.attributes:
         _verify_bounds(op, op.attributes[BOUNDS])
     if STREAM in op.attributes:
@@ -111,7 +72,7 @@ def _verify_stream(op: GenericOp, stream: Attribute) -> None:
         raise VerifyException(f"{op.name}: {STREAM} is a #loop.stream, not {stream}")
     dim = stream.dim.value.data
     if dim >= len(op.extents) or dim in rows_of(op):
-        raise VerifyException(f"{op.name}: {STREAM} is of d{dim}, no dimension beside its {ROWS}")
+        raise VerifyException(f"{op.name}: {STREAM} is of d{dim}, no dimension beside its rows")
     if stream.block.value.data < 1:
         raise VerifyException(f"{op.name}: {STREAM} has blocks of no positions")
 
@@ -121,11 +82,11 @@ def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:
         raise VerifyException(f"{op.name}: {BOUNDS} is a #loop.bounds, not {bounds}")
     dim, rows = bounds.dim.value.data, rows_of(op)
     if dim >= len(op.extents) or dim in rows:
-        raise VerifyException(f"{op.name}: {BOUNDS} are of d{dim}, no dimension beside its {ROWS}")
+        raise VerifyException(f"{op.name}: {BOUNDS} are of d{dim}, no dimension beside its rows")
     for bound in bounds.bounds(op.extents):
         others = [d for d, _ in bound.form.terms if d not in rows]
         if others:
-            raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its {ROWS}")
+            raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its rows")
 
 
 def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
@@ -151,54 +112,37 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
             )
 
 
-def _verify_rows(op: GenericOp, rows: Attribute) -> None:
-    rank = len(op.extents)
-    if not isinstance(rows, DenseArrayBase) or rows.elt_type != i64:
-        raise VerifyException(f"{op.name}: {ROWS} is an array<i64> of dimensions, not {rows}")
-    dims: Sequence[int] = list(rows.iter_values())  # pyright: ignore[reportAssignmentType]
-    if len(set(dims)) != len(dims) or any(not 0 <= d < rank for d in dims):
+def _verify_packing(op: GenericOp, packing: Attribute) -> None:
+    if not isinstance(packing, PackingAttr):
         raise VerifyException(
-            f"{op.name}: {ROWS} {dims} are not different dimensions of a domain of {rank}"
+            f"{op.name}: {PACKING} is a #{PackingAttr.name}, such as "
+            f"#{PackingAttr.name}<panel = 16>: not {packing}"
         )
-    reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
-    if reduced.intersection(dims):
-        _verify_summed(op, set(dims), reduced)
+    if packing.data.pairs is not None:
+        verify_pairs(op, packing.data.pairs)
+    elif packing.data.panel is not None:
+        _verify_panel(op, packing.data.panel)
 
 
-def _verify_summed(op: GenericOp, rows: set[int], reduced: set[int]) -> None:
-    """A nest that adds up rows does nothing else: each result is such a sum of the same rows."""
-    wide = {d for d, extent in enumerate(op.extents) if extent > 1}
-    for index_map, combiner in zip(op.write_maps, op.combiner_names, strict=True):
-        if combiner in ("store", COMBINE) or wide - index_map.used_dims() != reduced:
-            raise VerifyException(f"{op.name}: not all its results are sums over its {ROWS}")
-    if not reduced <= rows:
-        raise VerifyException(
-            f"{op.name}: it reduces {sorted(reduced)}, of which only some are among its {ROWS} "
-            f"{sorted(rows)}"
-        )
-
-
-def _verify_panel(op: GenericOp, panel: Attribute) -> None:
-    if not isinstance(panel, IntegerAttr) or panel.type != i64 or not _is_power(panel.value.data):
-        raise VerifyException(f"{op.name}: {PANEL} is a width, an i64, a power of 2: not {panel}")
+def _verify_panel(op: GenericOp, width: int) -> None:
     shape = Contraction.of(op)
     if shape is None:
-        raise VerifyException(f"{op.name}: {PANEL} stands on what is no matrix product")
-    width, kind = panel.value.data, op.inputs[shape.b].type
+        raise VerifyException(f"{op.name}: {PACKING} stands on what is no matrix product")
+    kind = op.inputs[shape.b].type
     assert isinstance(kind, TensorType | MemRefType)
-    if TASK_PACKED in op.attributes:
+    if shape.task_packed:
         _verify_task_packed(shape)
         return
     if not in_vectors(kind.element_type):
-        raise VerifyException(f"{op.name}: {PANEL} of {kind.element_type}, which is not packed")
+        raise VerifyException(f"{op.name}: {PACKING} of {kind.element_type}, which is not packed")
     if op.pad_values != (None, None) or forms_of(op.read_maps[shape.a], op.extents) is None:
-        raise VerifyException(f"{op.name}: {PANEL} needs reads without pads, one of them linear")
+        raise VerifyException(f"{op.name}: {PACKING} needs reads without pads, one of them linear")
     if not _is_packed(shape, width) and not _is_read_in_runs(shape, width):
         extents, wanted = packed_layout(shape, width)
         raise VerifyException(
-            f"{op.name}: {PANEL} is {width}, and read {shape.b} is no operand in such panels: "
-            f"that would be [{', '.join(map(str, wanted))}] of shape {list(extents)}, or whole "
-            "runs of neighbouring elements"
+            f"{op.name}: {PACKING}: panel = {width}, and read {shape.b} is no operand in such "
+            f"panels: that would be [{', '.join(map(str, wanted))}] of shape {list(extents)}, or "
+            "whole runs of neighbouring elements"
         )
 
 
@@ -219,7 +163,7 @@ def _verify_task_packed(shape: Contraction) -> None:
         fault = f"stands on read {shape.b}, which is not in runs of neighbours"
     else:
         return
-    raise VerifyException(f"{op.name}: {TASK_PACKED} {fault}")
+    raise VerifyException(f"{op.name}: {PACKING}: pack_at = task {fault}")
 
 
 def is_in_runs(shape: Contraction, offset: Linear) -> bool:
@@ -249,10 +193,6 @@ def _is_read_in_runs(shape: Contraction, panel: int) -> bool:
     return offset.coefficient(shape.inner_column) == 1 and offset.range(op.extents)[
         1
     ] + room < prod(memory)
-
-
-def _is_power(number: int) -> bool:
-    return number > 0 and number.bit_count() == 1
 
 
 def in_vectors(element: Attribute) -> bool:

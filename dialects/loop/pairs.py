@@ -1,4 +1,4 @@
-"""Products of bf16 in matrix tiles: how their operands lie in memory (see `PAIRS`).
+"""Products of bf16 in matrix tiles: how their operands lie in memory (see `packing`).
 
 Sixteen rows or columns of the packed operand make a tile; in a row of it stand two summed elements
 of each.
@@ -8,36 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, IntegerAttr, MemRefType, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import BFloat16Type, MemRefType, TensorType
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import PAIRS, flatten, forms_of, is_copy, shape_of
-from lamina.dialects.loop.contraction import PANEL, Contraction
+from lamina.dialects.loop.access import flatten, forms_of, is_copy, shape_of
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.packing import PACKING
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 
 TILE_PANEL = 2 * TILE_COLUMNS
 """Columns of a panel of matrix tiles: two by two of them share what they load."""
 
 
-def verify_pairs(op: GenericOp, pairs: Attribute) -> None:
-    """Raises VerifyException where `PAIRS` is not true of a nest."""
-    if not isinstance(pairs, IntegerAttr) or pairs.type != i64 or pairs.value.data not in (0, 1):
-        raise VerifyException(f"{op.name}: {PAIRS} is the number of a read, an i64: not {pairs}")
-    shape, number = Contraction.of(op), pairs.value.data
+def verify_pairs(op: GenericOp, number: int) -> None:
+    """Raises VerifyException where a nest does not read pairs in this operand."""
+    shape = Contraction.of(op)
     if shape is None or shape.panel != TILE_PANEL or not is_tiled(shape, number):
         raise VerifyException(
-            f"{op.name}: {PAIRS} stands, beside {PANEL} = {TILE_PANEL}, on a matrix product of "
-            f"bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, and "
-            f"one dimension of {TILE_TERMS} or more that is summed"
+            f"{op.name}: {PACKING}: pairs stand, beside panel = {TILE_PANEL}, on a matrix product "
+            f"of bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, "
+            f"and one dimension of {TILE_TERMS} or more that is summed"
         )
     if op.pad_values != (None, None) or not sums_neighbours(shape, 1 - number):
         raise VerifyException(
-            f"{op.name}: {PAIRS} needs reads without pads, and neighbours along the sum in read "
-            f"{1 - number}"
+            f"{op.name}: {PACKING}: pairs = {number} needs reads without pads, and neighbours "
+            f"along the sum in read {1 - number}"
         )
     extents, wanted = paired_layout(shape, number)
     found = op.read_maps[number].results
@@ -46,7 +44,7 @@ def verify_pairs(op: GenericOp, pairs: Attribute) -> None:
         or any(not is_same(a, b, op.extents) for a, b in zip(found, wanted, strict=True))
     ):
         raise VerifyException(
-            f"{op.name}: read {number} is not packed in pairs: that would be "
+            f"{op.name}: {PACKING}: read {number} is not packed in pairs: that would be "
             f"[{', '.join(map(str, wanted))}] of shape {list(extents)}, or neighbouring columns"
         )
 

@@ -9,8 +9,8 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from lamina.dialects.loop.access import forms_of, substitute
 from lamina.dialects.loop.body_ops import IndexOp
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import rows_of
 
 
 def is_same_along(nest: GenericOp, value: SSAValue, dim: int | None) -> bool:

@@ -10,17 +10,13 @@ clause; docs/schedules.md is made from them.
 
 from __future__ import annotations
 
-from abc import ABC
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
 
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.schedule_clauses import (
+from lamina.dialects.loop.clauses import (
     BY,
     DIM,
     DIMS,
@@ -31,6 +27,7 @@ from lamina.dialects.loop.schedule_clauses import (
     WORD,
     By,
     Clauses,
+    ClausesAttr,
     clause,
 )
 
@@ -147,7 +144,8 @@ class NestSchedule(Clauses):
 class RowTasks(Clauses):
     """A part without packed products: each task runs every nest for one row, or for part of one.
 
-    Rows are the places of a nest's `lamina.rows`, those that every access walks as one joined.
+    Rows are places among the `rows` of a nest's `#loop.nest`, those that every access walks as one
+    joined.
     """
 
     attribute_name = "loop.rows"
@@ -221,29 +219,8 @@ class UnstructuredTasks(Clauses):
     )
 
 
-ClausesT = TypeVar("ClausesT", bound=Clauses)
-
-
-class _Schedule(Data[ClausesT], ABC):
-    """What all schedules share: printing, reading and verifying clauses."""
-
-    kind: ClassVar[type[Clauses]]
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Any:
-        with parser.in_angle_brackets():
-            return cls.kind(**cls.kind.parsed(parser))
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.text())
-
-    def verify(self) -> None:
-        self.data.verify()
-
-
 @irdl_attr_definition
-class ScheduleAttr(_Schedule[NestSchedule]):
+class ScheduleAttr(ClausesAttr[NestSchedule]):
     """The schedule of one nest."""
 
     name = "loop.schedule"
@@ -251,7 +228,7 @@ class ScheduleAttr(_Schedule[NestSchedule]):
 
 
 @irdl_attr_definition
-class RowTasksAttr(_Schedule[RowTasks]):
+class RowTasksAttr(ClausesAttr[RowTasks]):
     """The schedule of a part without packed products."""
 
     name = "loop.rows"
@@ -259,7 +236,7 @@ class RowTasksAttr(_Schedule[RowTasks]):
 
 
 @irdl_attr_definition
-class ProductTasksAttr(_Schedule[ProductTasks]):
+class ProductTasksAttr(ClausesAttr[ProductTasks]):
     """The schedule of a part around packed products."""
 
     name = "loop.products"
@@ -267,7 +244,7 @@ class ProductTasksAttr(_Schedule[ProductTasks]):
 
 
 @irdl_attr_definition
-class PairTasksAttr(_Schedule[PairTasks]):
+class PairTasksAttr(ClausesAttr[PairTasks]):
     """The schedule of a part that packs pairs."""
 
     name = "loop.pairs"
@@ -275,7 +252,7 @@ class PairTasksAttr(_Schedule[PairTasks]):
 
 
 @irdl_attr_definition
-class UnstructuredTasksAttr(_Schedule[UnstructuredTasks]):
+class UnstructuredTasksAttr(ClausesAttr[UnstructuredTasks]):
     """The schedule of a kernel that is one unstructured op."""
 
     name = "loop.unstructured"

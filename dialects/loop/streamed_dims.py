@@ -24,8 +24,8 @@ from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, element_type
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 

@@ -16,8 +16,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.refusal import invalid

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, Cost
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import PAIRS, TASK_PACKED
 from lamina.dialects.loop.monoid import COMBINE
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.dialects.loop.special import SpecialOp
 
 FREE = frozenset(
@@ -78,10 +78,10 @@ def body_cost(op: GenericOp) -> int:
 
 def work(op: GenericOp) -> int:
     """Cost of the whole nest, with one add for each value of each point that a name combines."""
-    if PAIRS in op.attributes:
+    if in_matrix_tiles(op):
         return 2 * prod(op.extents) // TILE_SPEED
     reductions = sum(name not in ("store", COMBINE) for name in op.combiner_names)
-    if TASK_PACKED in op.attributes:
+    if is_packed_by_tasks(op):
         return prod(op.extents) * 2
     return prod(op.extents) * (body_cost(op) + reductions)
 

@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, SortOp
-from lamina.dialects.loop.access import PAIRS, TASK_PACKED, shape_of
+from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.cost.unstructured_cost import unstructured_work
 
@@ -94,7 +95,7 @@ def _flops(op: Operation) -> int:
         for o in region.block.ops
     )
     if isinstance(op, GenericOp):
-        if PAIRS in op.attributes or TASK_PACKED in op.attributes:
+        if in_matrix_tiles(op) or is_packed_by_tasks(op):
             # Tiles widen what they multiply, tasks what they pack.
             body -= sum(o.name == "arith.extf" for o in op.block.ops)
         body += sum(name not in ("store", COMBINE) for name in op.combiner_names)

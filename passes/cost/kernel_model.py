@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.cost.fusion_cost import value_bytes, work
 from lamina.passes.cost.fusion_estimate import (
     KERNEL_SECONDS,
@@ -133,7 +133,7 @@ def repacked_bytes(nests: Sequence[GenericOp]) -> int:
     return sum(
         value_bytes(shape.op.inputs[shape.b])
         for shape in row_products(nests)
-        if REPACKED in shape.op.attributes
+        if shape.repacked
         and shape.size(shape.batch) == 1
         and shape.size(shape.columns) > shape.size(shape.rows)
     )

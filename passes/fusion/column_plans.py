@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion.fusion_rules import MIN_PARALLEL_ROWS, Refusal
 
 TASKS = 16

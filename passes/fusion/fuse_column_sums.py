@@ -22,8 +22,8 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
-from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_model import estimate_column_sums
 from lamina.passes.fusion.column_plans import (
@@ -36,10 +36,10 @@ from lamina.passes.fusion.column_plans import (
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES, MIN_PARALLEL_ROWS, SERIAL_WORK, Refusal
-from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.fusion.row_parts import divide, divided_dims, is_divisible
-from lamina.passes.fusion.row_sums import set_part, sum_over_rows
+from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def _rewrite(walk: _Walk, nests: Sequence[GenericOp]) -> None:
         dims = [own.dims[place] for place in order]
         sum_over_rows(_with_rows(nest, dims, own, walk.parts), walk.parts)
     for finishing in walk.finishing:
-        set_part(finishing)
+        begin_part(finishing)
     _return_shared(kernel)
 
 
@@ -261,7 +261,7 @@ def _return_shared(kernel: KernelOp) -> None:
             for value in nest.operands
             if nest is not end
             and isinstance(maker := value.owner, Operation)
-            and maker.attributes.get(PART) != nest.attributes.get(PART)
+            and part_of(maker) != part_of(nest)
             and value not in end.values
         )
     )

@@ -22,9 +22,10 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
-from lamina.dialects.loop.contraction import PANEL, is_product
+from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.cost.fusion_cost import value_bytes
@@ -74,7 +75,7 @@ class FuseElementwisePass(ModulePass):
                 continue  # two by two in registers, which a body would not be
             if not is_product(op):
                 inline_producers(op, rule)
-            elif PANEL not in op.attributes:
+            elif not is_packed(op):
                 _inline_widening(op, rule)
         rule.name_all()
         for op in reversed(list(function.body.block.ops)):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ComplexType, DenseArrayBase, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -32,8 +32,8 @@ from lamina.dialects.loop import (
     YieldOp,
     before_reshapes,
 )
+from lamina.dialects.loop.kernel_nests import has_rows, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of, set_names
-from lamina.dialects.loop.nest_attributes import ROWS
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import check_overrides
@@ -285,7 +285,7 @@ class _Grouping:
         outputs: list[SSAValue] = []
         for op in group.ops:
             if op in group.rows:
-                op.attributes[ROWS] = DenseArrayBase.from_list(i64, group.rows[op])
+                set_rows(op, group.rows[op])
             for operand in op.operands:
                 if operand.owner not in members:
                     inputs[operand] = None
@@ -314,9 +314,8 @@ class _Grouping:
 
 def row_extents(op: GenericOp) -> tuple[int, ...]:
     """Extents of the row dimensions recorded on a nest inside a kernel."""
-    rows = op.attributes.get(ROWS)
-    assert isinstance(rows, DenseArrayBase)
-    return tuple(op.extents[int(d)] for d in rows.get_values())
+    assert has_rows(op)
+    return tuple(op.extents[d] for d in rows_of(op))
 
 
 __all__ = ["FuseKernelsPass", "Group", "materialize_returns", "row_extents"]

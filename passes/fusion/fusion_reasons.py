@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Block, Operation
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, before_reshapes
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.labels import label_of
+from lamina.dialects.loop.packing import is_packed
 
 NOT_FUSED = "lamina.not_fused"
 """Attribute of a kernel: why it was not joined with others, an array of reasons."""
@@ -132,7 +132,7 @@ def _why(earlier: KernelOp, later: KernelOp, through: list[bool]) -> str:
         return "a reshape between them has no linear index map"
     if _path_between(earlier, later):
         return "a third kernel runs between them"
-    if any(PANEL in op.attributes for op in ops):
+    if any(is_packed(op) for op in ops):
         return "a product of packed operands shares only rows that it makes or reads"
     if any(isinstance(op, GenericOp) and 0 in op.extents for op in ops):
         return "one of them has nothing to compute"

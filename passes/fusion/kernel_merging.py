@@ -8,15 +8,13 @@ read.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
-from lamina.dialects.loop.contraction import PANEL
-from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
+from lamina.dialects.loop.kernel_nests import summed_rows
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.fusion.fusion_reasons import add_reasons, numbers_of, take_reasons
 
@@ -116,17 +114,12 @@ def is_fixed(kernel: KernelOp) -> bool:
     """
     return any(
         not isinstance(op, GenericOp)
-        or PANEL in op.attributes
+        or is_packed(op)
         or 0 in op.extents
         or summed_rows(op)
         or copies_in_pairs(op)
         for op in list(kernel.block.ops)[:-1]
     )
-
-
-def set_rows(nest: GenericOp, rows: Sequence[int]) -> None:
-    """Say which dimensions of a nest are its kernel's rows, outermost first."""
-    nest.attributes[ROWS] = DenseArrayBase.from_list(i64, list(rows))
 
 
 def _form(block: Block, cluster: Cluster) -> KernelOp:

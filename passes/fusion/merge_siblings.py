@@ -21,8 +21,8 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
+from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
@@ -32,7 +32,7 @@ from lamina.passes.fusion.fusion_rules import (
     edge_rows,
     rows_cost,
 )
-from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
 
 MAX_ARRAYS = 24

@@ -18,13 +18,13 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES
-from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, set_rows
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 MAX_NESTS = 32

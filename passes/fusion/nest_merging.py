@@ -12,10 +12,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import names_of, set_names
-from lamina.dialects.loop.nest_attributes import rows_of
 from lamina.passes.fusion.fusion_override import FUSE
-from lamina.passes.fusion.kernel_merging import set_rows, sort_block
+from lamina.passes.fusion.kernel_merging import sort_block
 from lamina.passes.loop.body_folding import simplify_body
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]

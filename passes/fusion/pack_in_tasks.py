@@ -8,28 +8,21 @@ than reading its weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp
-from lamina.dialects.loop.access import (
-    TASK_PACKED,
-    Forms,
-    flatten,
-    forms_of,
-    is_copy,
-    map_of,
-    shape_of,
-)
-from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.access import Forms, flatten, forms_of, is_copy, map_of, shape_of
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import is_in_runs
+from lamina.dialects.loop.packing import packing_of, set_packing
 from lamina.dialects.loop.rounding import is_half
 from lamina.passes.cost.kernel_model import packs_in_tasks
 from lamina.passes.fusion.fusion_reasons import take_reasons
@@ -79,7 +72,7 @@ def _pack(kernel: KernelOp) -> None:
     maps[number] = map_of(forms, len(op.extents))
     _widen(op, number, source)
     new = rebuild(op, inputs=[argument if v is given else v for v in op.inputs], input_maps=maps)
-    new.attributes[TASK_PACKED] = UnitAttr()
+    set_packing(new, replace(packing_of(new), pack_at="task"))
     take_reasons(kernel, [packing, kernel])
     Rewriter.erase_op(packing)
 
@@ -87,11 +80,11 @@ def _pack(kernel: KernelOp) -> None:
 def _lone_product(kernel: KernelOp) -> Contraction | None:
     """The product of a kernel that goes panel by panel, repacked in each call and not by tasks."""
     nests = [op for op in kernel.block.ops if isinstance(op, GenericOp)]
-    if not nests or REPACKED not in nests[0].attributes:
+    if not nests or packing_of(nests[0]).pack_at != "call":
         return None
     product, *epilogue = nests
     shape = Contraction.of(product)
-    if shape is None or shape.pairs is not None or shape.task_packed:
+    if shape is None or shape.pairs is not None:
         return None
     if len(shape.columns) != 1 or len(shape.summed) != 1:
         return None

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Region
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import PART, rows_of
 from lamina.passes.fusion.fusion_rules import initial_rows
-from lamina.passes.fusion.kernel_merging import set_rows
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_reductions import join_partial
 
@@ -132,14 +131,13 @@ def _join(nest: GenericOp, partial: GenericOp) -> None:
         set_rows(join, initial_rows(join))
         block.insert_op_after(join, partial)
         old.replace_all_uses_with(join.res[0])
-        set_part([join])
+        begin_part([join])
 
 
-def set_part(nests: Sequence[GenericOp]) -> None:
+def begin_part(nests: Sequence[GenericOp]) -> None:
     """Make nests a part of their kernel, which runs behind those that stand before them."""
     block = nests[0].parent_block()
     assert block is not None
-    numbers = [op.attributes.get(PART) for op in block.ops]
-    last = max((n.value.data for n in numbers if isinstance(n, IntegerAttr)), default=0)
+    last = max(part_of(op) for op in block.ops)
     for nest in nests:
-        nest.attributes[PART] = IntegerAttr(last + 1, i64)
+        set_part(nest, last + 1)

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FloatAttr,
     ModuleOp,
     TensorType,
-    i64,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -27,9 +25,9 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.kernel_nests import NEST, rows_of, set_rows
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import ROWS, rows_of
 from lamina.dialects.loop.rounding import is_implicit
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -124,7 +122,7 @@ def _rounded(scaled: GenericOp, terms: SSAValue) -> GenericOp:
     (place,) = scaled.write_maps
     kind = scaled.res[0].type
     new = GenericOp(scaled.extents, [terms], [place], [place], ["store"], [kind], Region(body))
-    new.attributes[ROWS] = scaled.attributes[ROWS]
+    new.attributes[NEST] = scaled.attributes[NEST]
     set_names(new, ["round"])
     new.location = scaled.location
     return new
@@ -198,6 +196,6 @@ def _scaling(scaled: GenericOp, number: int, product: GenericOp) -> GenericOp:
     )
     new.attributes.update(scaled.attributes)
     numbers = [kept.index(d) for d in rows_of(product)]
-    new.attributes[ROWS] = DenseArrayBase.from_list(i64, numbers)
+    set_rows(new, numbers)
     new.location = scaled.location
     return new

@@ -13,9 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import PAIRS
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
-from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.streamed_dims import streamed_dim
 from lamina.passes.fusion.outline_kernels import kernel_functions
 
@@ -44,14 +43,14 @@ class StreamDimsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in kernel_functions(op):
             nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
-            if sum(PANEL in nest.attributes for nest in nests) < 2:
+            if sum(is_packed(nest) for nest in nests) < 2:
                 continue
             found = streamed_dim(nests)
             if found is None:
                 continue
             first, dim = next(iter(found.dims.items()))
             if first.extents[dim] >= LEAST_BLOCKS * self.block:
-                tiled = any(PAIRS in nest.attributes for nest in nests)
+                tiled = any(in_matrix_tiles(nest) for nest in nests)
                 block = self.block * TILE_BLOCKS if tiled else self.block
                 for nest, own in found.dims.items():
                     nest.attributes[STREAM] = StreamAttr.of(own, block)

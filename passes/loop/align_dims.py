@@ -22,8 +22,8 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import is_divisible, split_dim
@@ -140,7 +140,7 @@ class _Alignment:
             return False
         if not all(outermost in index_map.used_dims() for index_map in nest.read_maps):
             return False
-        return access is written or PANEL not in nest.attributes
+        return access is written or not is_packed(nest)
 
     def _carry_out(
         self,
@@ -193,7 +193,7 @@ def _access(nest: GenericOp, index_map: AffineMap) -> _Access | None:
 
 def _can_split(nest: GenericOp, dim: int) -> bool:
     """Whether a dimension of a nest may become several."""
-    if PANEL in nest.attributes or copies_in_pairs(nest) or dim in nest.reduction_dims:
+    if is_packed(nest) or copies_in_pairs(nest) or dim in nest.reduction_dims:
         return False
     return is_divisible(nest)
 

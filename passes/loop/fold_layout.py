@@ -29,9 +29,9 @@ from lamina.dialects.loop.access import (
     substitute,
     through_reshape,
 )
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.collapse_dims import collapse_dims
@@ -79,7 +79,7 @@ def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
 
 
 def _simplified(op: GenericOp, log: DecisionLog) -> GenericOp:
-    if PANEL in op.attributes:  # it reads a copy in the layout that it wants
+    if is_packed(op):  # it reads a copy in the layout that it wants
         return op
     op = fold_reads(drop_unit_dims(op), log)
     while (joined := collapse_dims(op)) is not None:
@@ -237,7 +237,7 @@ def _single_reduction(value: SSAValue) -> GenericOp | None:
     producer = value.owner
     if not isinstance(producer, GenericOp) or producer.is_pointwise or len(producer.res) != 1:
         return None
-    if PANEL in producer.attributes:  # its columns are what is contiguous in the result
+    if is_packed(producer):  # its columns are what is contiguous in the result
         return None
     return producer if value.has_one_use() else None
 

@@ -21,8 +21,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     TensorType,
-    UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -31,9 +29,10 @@ from xdsl.passes import ModulePass
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
-from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
+from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -133,9 +132,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
     new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
-    new.attributes[PANEL] = IntegerAttr(panel, i64)
-    if not stays:
-        new.attributes[REPACKED] = UnitAttr()
+    set_packing(new, Packing(panel, pack_at=None if stays else "call"))
     return True
 
 

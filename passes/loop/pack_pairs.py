@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, bf16, f32, i64
+from xdsl.dialects.builtin import FloatAttr, bf16, f32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import (
-    PAIRS,
     Forms,
     flatten,
     forms_of,
@@ -29,8 +28,9 @@ from lamina.dialects.loop.access import (
     shape_of,
     substitute,
 )
-from lamina.dialects.loop.contraction import PANEL, REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout
 from lamina.dialects.loop.rounding import IMPLICIT, is_widening
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
@@ -85,10 +85,8 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue]) -> bool:
     op.detach_region(op.body)
     op.add_region(Region(_body()))
     new = rebuild(op, inputs=inputs, input_maps=maps)
-    new.attributes[PANEL] = IntegerAttr(TILE_PANEL, i64)
-    new.attributes[PAIRS] = IntegerAttr(number, i64)
-    if number == shape.b and not (fixed or in_tasks):
-        new.attributes[REPACKED] = UnitAttr()
+    in_call = number == shape.b and not (fixed or in_tasks)
+    set_packing(new, Packing(TILE_PANEL, pack_at="call" if in_call else None, pairs=number))
     return True
 
 

@@ -20,9 +20,9 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of
-from lamina.dialects.loop.contraction import PANEL
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -40,7 +40,7 @@ class PadWindowsPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 for nest in list(function.body.block.ops):
-                    if isinstance(nest, GenericOp) and PANEL not in nest.attributes:
+                    if isinstance(nest, GenericOp) and not is_packed(nest):
                         pad_reads(nest)
 
 

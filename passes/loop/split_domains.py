@@ -12,22 +12,21 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
-from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.kernel_nests import rows_of, set_part
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import PART, rows_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import rebuild
 
-FIRST_PART = IntegerAttr(0, i64)
 LEAST_SHARE = 8
 """Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
 MAX_PARTS = 16
@@ -54,7 +53,7 @@ class SplitDomainsPass(ModulePass):
 def _split_kernel(function: func.FuncOp) -> None:
     ops = list(function.body.block.ops)
     nests = [op for op in ops if isinstance(op, GenericOp)]
-    if any(isinstance(op, UNSTRUCTURED_OPS) or PANEL in op.attributes for op in ops):
+    if any(isinstance(op, UNSTRUCTURED_OPS) or is_packed(op) for op in ops):
         return
     for nest in nests:
         if nest.is_pointwise and _has_choice(nest) and all(map(_is_only_written, nest.outs)):
@@ -66,7 +65,7 @@ def _split_kernel(function: func.FuncOp) -> None:
                 parts = [piece for part in parts for piece in _parts_of(part, kept)]
             if len(nests) == 1 and len(parts) > 1:
                 for number, part in enumerate(parts):
-                    part.attributes[PART] = IntegerAttr(number, i64)
+                    set_part(part, number)
 
 
 def _is_only_written(memory: SSAValue) -> bool:

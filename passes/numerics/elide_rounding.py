@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp, YieldOp
-from lamina.dialects.loop.access import PAIRS
+from lamina.dialects.loop.packing import in_matrix_tiles
 from lamina.dialects.loop.rounding import FLUSHED, is_half, is_implicit, mark_implicit
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -121,7 +121,7 @@ def _stays(result: SSAValue) -> bool:
         reader = use.operation
         if isinstance(reader, ReturnOp) or not isinstance(reader, GenericOp):
             return False
-        if use.index >= len(reader.inputs) or PAIRS in reader.attributes:
+        if use.index >= len(reader.inputs) or in_matrix_tiles(reader):
             return False
     return True
 
@@ -133,7 +133,7 @@ def _flush_for_tiles(nest: GenericOp) -> None:
         readers = {use.operation for use in result.uses}
         if not isinstance(rounding, arith.TruncFOp) or rounding.result.type != bf16 or not readers:
             continue
-        if rounding.result.has_one_use() and all(PAIRS in reader.attributes for reader in readers):
+        if rounding.result.has_one_use() and all(in_matrix_tiles(reader) for reader in readers):
             rounding.attributes[FLUSHED] = UnitAttr()
 
 

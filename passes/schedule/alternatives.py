@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.schedule_clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
+from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
 
 MOST_UNROLL = 16
 """Vectors in one step: more are spilled on any target."""

@@ -15,11 +15,11 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
-from lamina.dialects.loop.nest_attributes import PART
+from lamina.dialects.loop.kernel_nests import part_of
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr
 from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
@@ -113,7 +113,9 @@ def _apply_in_order(
     for op in ops:
         if isinstance(op, (memref.AllocOp, func.ReturnOp, *UNSTRUCTURED_OPS)):
             continue
-        if task and not (isinstance(op, GenericOp) and op.symbols and _part(op) == _part(task[0])):
+        if task and not (
+            isinstance(op, GenericOp) and op.symbols and part_of(op) == part_of(task[0])
+        ):
             emit_task(emit, task, memory)
             task = []
         if isinstance(op, LOOPS):
@@ -131,10 +133,6 @@ def _apply_in_order(
             _apply(emit, entry[0], memory, entry[1])
     if task:
         emit_task(emit, task, memory)
-
-
-def _part(nest: GenericOp) -> Attribute | None:
-    return nest.attributes.get(PART)
 
 
 def _apply(emit: Emitter, part: Part, memory: Memory, tasks: Any) -> None:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
 from lamina.dialects.loop.segments import index_maps, pads_of
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -86,9 +86,8 @@ def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
         pads=[pad],
     )
     if rows:
-        copy.attributes[ROWS] = DenseArrayBase.from_list(i64, [dims.index(d) for d in rows])
-    if PART in nest.attributes:
-        copy.attributes[PART] = nest.attributes[PART]
+        set_rows(copy, [dims.index(d) for d in rows])
+    set_part(copy, part_of(nest))
     slices: list[Slice] = []
     symbols: list[SSAValue] = []
     for entry, symbol in zip(nest.slices, nest.symbols, strict=True):

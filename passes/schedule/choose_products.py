@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import isqrt, prod
 
 from lamina.codegen.target import STACK_BYTES, Target
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
-from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.kernel_model import (

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.memory.plan_memory import byte_size

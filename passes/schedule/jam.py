@@ -20,11 +20,11 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
-from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.clauses import By
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
-from lamina.dialects.loop.schedule_clauses import By
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
@@ -67,7 +67,7 @@ def jam(function: func.FuncOp) -> None:
 
 
 def _has_jam(nest: GenericOp) -> bool:
-    return schedule_of(nest).jam is not None and PANEL not in nest.attributes
+    return schedule_of(nest).jam is not None and not is_packed(nest)
 
 
 def _verify(nest: GenericOp, by: By) -> None:

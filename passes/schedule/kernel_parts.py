@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
-from lamina.dialects.loop.contraction import PANEL
-from lamina.dialects.loop.nest_attributes import PART
+from lamina.dialects.loop.kernel_nests import part_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import (
     PART_SCHEDULES,
     SCHEDULE,
@@ -49,7 +49,7 @@ def parts_of(function: func.FuncOp) -> list[Part]:
     nests = [op for op in ops if isinstance(op, GenericOp) and is_open(op)]
     by_number: dict[object, list[GenericOp]] = {}
     for nest in nests:
-        by_number.setdefault(nest.attributes.get(PART), []).append(nest)
+        by_number.setdefault(part_of(nest), []).append(nest)
     return found + [_part(part) for part in by_number.values()]
 
 
@@ -61,7 +61,7 @@ def is_open(nest: GenericOp) -> bool:
 def _part(nests: list[GenericOp]) -> Part:
     """The nests of one part of the kernel (see `split-domains`)."""
     stages = stages_of(nests)
-    if any(PANEL in nest.attributes for nest in nests):
+    if any(is_packed(nest) for nest in nests):
         return Part(stages, ProductTasksAttr)
     if len(stages) == 1 and (pairs := PairCopy.of(stages[0])) is not None:
         return Part(stages, PairTasksAttr, pairs=pairs)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from xdsl.dialects import func
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.contraction import PANEL
-from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
@@ -53,9 +53,9 @@ def has_tile(nest: GenericOp) -> bool:
     schedule = schedule_of(nest)
     if schedule.transpose is not None or schedule.rfactor is not None or schedule.online:
         return False
-    return schedule.tile is not None and PANEL not in nest.attributes
+    return schedule.tile is not None and not is_packed(nest)
 
 
 def has_cached_reads(nest: GenericOp) -> bool:
     """Whether a nest has reads that `cache-read` copies."""
-    return schedule_of(nest).cache_read is not None and PANEL not in nest.attributes
+    return schedule_of(nest).cache_read is not None and not is_packed(nest)

@@ -19,9 +19,9 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.contraction import PANEL
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.loop.segments import array64
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -49,7 +49,7 @@ class PairResultsPass(ModulePass):
         for function in kernel_functions(op):
             nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
             nests = [nest for nest in nests if 0 not in nest.extents]
-            if not any(PANEL in nest.attributes for nest in nests):
+            if not any(is_packed(nest) for nest in nests):
                 for number, nest in enumerate(nests):
                     nests[number] = _paired(nest, nests, lanes)
 
@@ -104,7 +104,7 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
         ],
     )
     new.attributes.update(nest.attributes)
-    new.attributes[ROWS] = array64(*(d for d in rows_of(nest) if d != last))
+    set_rows(new, [d for d in rows_of(nest) if d != last])
     new.attributes[PAIRS] = array64()
     new.location = nest.location
     Rewriter.replace_op(nest, new, [])
@@ -121,8 +121,7 @@ def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
     if any(combiner != "store" for combiner in nest.combiner_names):
         return False
     if last in rows_of(nest) and any(
-        other is not nest and other.attributes.get(PART) == nest.attributes.get(PART)
-        for other in nests
+        other is not nest and part_of(other) == part_of(nest) for other in nests
     ):
         return False  # they share its rows
     along: int | None = None

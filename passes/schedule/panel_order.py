@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.contraction import REPACKED, Contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.passes.schedule.product_kernel import Products
 from lamina.passes.schedule.stages import Stage
@@ -14,7 +14,7 @@ def reads_far_panels(products: Products, target: Target) -> bool:
     reads them again, as lines of a small image by many channels do: tasks of the same columns are
     then neighbours."""
     stage, shape = next(iter(products.items()))
-    if REPACKED in stage.op.attributes or shape.pairs is not None or shape.task_packed:
+    if shape.repacked or shape.pairs is not None:
         return False
     return 2 * panel_bytes(stage, shape) * _panels(stage, shape) >= target.l2_bytes
 
@@ -35,9 +35,9 @@ def shares_columns(stages: list[Stage], products: Products) -> bool:
     Worth it where the panels are made in the same call, or are read as they are, and are the
     larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
     """
-    stage, shape = next(iter(products.items()))
+    shape = next(iter(products.values()))
     as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
-    if REPACKED not in stage.op.attributes and not as_they_are:
+    if not shape.repacked and not as_they_are:
         return False
     if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
         return False  # the result is larger than the panels, and read by rows more often than not

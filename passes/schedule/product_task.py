@@ -8,9 +8,9 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
-from lamina.dialects.loop.schedule_clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch

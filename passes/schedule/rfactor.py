@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
-from lamina.dialects.loop.contraction import PANEL
-from lamina.dialects.loop.labels import LABEL
+from lamina.dialects.loop.clauses import By
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows, summed_rows
+from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import Monoid, join_body
-from lamina.dialects.loop.nest_attributes import PART, ROWS, rows_of, summed_rows
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.split_dim import replace_positions
@@ -55,7 +55,7 @@ def rfactor(function: func.FuncOp) -> None:
 
 
 def _has_rfactor(nest: GenericOp) -> bool:
-    return schedule_of(nest).rfactor is not None and PANEL not in nest.attributes
+    return schedule_of(nest).rfactor is not None and not is_packed(nest)
 
 
 def _verify(nest: GenericOp, by: By) -> None:
@@ -149,12 +149,11 @@ def _joining(
         outs=list(nest.outs),
         monoids=monoids,
     )
-    for name in (PART, LABEL):
-        if name in nest.attributes:
-            joining.attributes[name] = nest.attributes[name]
+    set_names(joining, names_of(nest))
+    set_part(joining, part_of(nest))
     if rows_of(nest):
         numbers = [kept.index(d) for d in rows_of(nest)]
-        joining.attributes[ROWS] = DenseArrayBase.from_list(i64, numbers)
+        set_rows(joining, numbers)
     slices: list[Slice] = []
     symbols: list[SSAValue] = []
     for entry, symbol in zip(nest.slices, nest.symbols, strict=True):

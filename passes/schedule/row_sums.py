@@ -13,7 +13,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, YieldOp
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule, RowTasks
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store

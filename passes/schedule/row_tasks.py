@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.nest_attributes import rows_of
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.contracts.task_loops import LOOPS

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
+from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.nest_attributes import ROWS, summed_rows
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.schedule.illegal import illegal
 
@@ -92,10 +93,7 @@ def stages_of(ops: list[GenericOp]) -> list[Stage]:
 
 def _stage(op: GenericOp) -> Stage:
     _check_reductions(op)
-    rows_attribute = op.attributes.get(ROWS)
-    rows: tuple[int, ...] = ()
-    if isinstance(rows_attribute, DenseArrayBase):
-        rows = tuple(int(d) for d in rows_attribute.get_values())
+    rows = rows_of(op)
     inner = tuple(d for d in range(len(op.extents)) if d not in rows)
     reads = [
         _access(op, value, index_map, pad)
@@ -153,7 +151,7 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
     shape = tuple(kind.get_shape())
     if forms is None:
         # Packed operands are read by their own schedule; everything else must be linear.
-        if "lamina.panel" in op.attributes:
+        if is_packed(op):
             used = frozenset(index_map.used_dims())  # pyright: ignore[reportAttributeAccessIssue]
             return Access(value, Linear(()), kind.element_type, (), shape, pad, used)
         raise UnsupportedError(

@@ -14,9 +14,8 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
-from lamina.dialects.loop.nest_attributes import PART
+from lamina.dialects.loop.kernel_nests import part_of
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
-from lamina.passes.loop.split_domains import FIRST_PART
 from lamina.passes.memory.plan_memory import byte_size
 
 LEAST_SHARE = 16
@@ -50,7 +49,7 @@ def _only_written(kernel: func.FuncOp) -> frozenset[int]:
     for op in kernel.body.walk():
         if isinstance(op, GenericOp):
             read.update((*op.inputs, *op.sources))
-            again = op.attributes.get(PART, FIRST_PART) != FIRST_PART  # it writes other elements
+            again = part_of(op) > 0  # it writes other elements
             for out, combiner in zip(op.outs, op.combiner_names, strict=True):
                 writers[out] = writers.get(out, 0) + (2 if combiner != "store" else not again)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.clauses import By
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.transpose import turned_reads

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter

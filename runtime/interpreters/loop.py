@@ -32,8 +32,9 @@ from lamina.dialects.loop import (
     ReturnOp,
     YieldOp,
 )
-from lamina.dialects.loop.access import PAIRS, TASK_PACKED, is_contraction
+from lamina.dialects.loop.access import is_contraction
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
@@ -238,7 +239,7 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
         gathered = np.asarray(read(value, index_map, pad, grid))
         if left_out is not None and len(operands) == summed:
             gathered = np.where(left_out, np.zeros_like(gathered), gathered)
-        if PAIRS in op.attributes or (TASK_PACKED in op.attributes and gathered.itemsize == 2):
+        if in_matrix_tiles(op) or (is_packed_by_tasks(op) and gathered.itemsize == 2):
             # Half floats, widened in the body.
             gathered = gathered.astype(np.float32)
         operands.append(gathered.reshape([extents[d] for d in used]))

@@ -3,7 +3,7 @@
 
 // Clauses in any order; they are printed in one.
 func.func private @kernel(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 16, inner = [1], parallel>]} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.schedule = #loop.schedule<unroll = 2, vectorize = d1 x 8, nontemporal = [0], prefetch = [0], prefetch_bytes = 512>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<unroll = 2, vectorize = d1 x 8, nontemporal = [0], prefetch = [0], prefetch_bytes = 512>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -47,7 +47,7 @@ def test_products_round_once(name: str, dtype: torch.dtype) -> None:
     made = compiled(*args)
     assert made.dtype == dtype
     assert bool(((made.double() - exact).abs() <= exact.abs() * unit + sizes * 1e-6).all())
-    packed = "lamina.panel" in compiled.ir("fused")
+    packed = "lamina.packing" in compiled.ir("fused")
     assert packed == (name != "mv"), "all but one row are worth a packed operand"
 
 
@@ -57,5 +57,5 @@ def test_weights_of_one_row_are_packed_once() -> None:
     with torch.no_grad():
         compiled = lamina.compile(torch.export.export(layer, (x,)), cache=False)
         expected = layer(x)
-    assert "lamina.panel" in compiled.ir("fused")
+    assert "lamina.packing" in compiled.ir("fused")
     torch.testing.assert_close(compiled(x), expected)

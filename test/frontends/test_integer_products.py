@@ -47,7 +47,7 @@ def test_products_wrap(dtype: torch.dtype, shapes: tuple[tuple[int, ...], ...]) 
 @pytest.mark.parametrize("dtype", SIGNED, ids=str)
 def test_signed_products_are_packed(dtype: torch.dtype) -> None:
     x = integers(dtype, 16, 16)
-    assert "lamina.panel" in compiled(torch.mm, x, x).ir("fused")
+    assert "lamina.packing" in compiled(torch.mm, x, x).ir("fused")
 
 
 PROGRAMS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

@@ -2,7 +2,7 @@
 
 // Two vectors a step, then single ones, then a masked rest that is not read past its end.
 func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -26,7 +26,7 @@ func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes 
 
 // Rows in parallel, four accumulators for each, joined as a tree.
 func.func private @rows(%x: memref<4096x64xf32>, %y: memref<4096xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -48,7 +48,7 @@ func.func private @rows(%x: memref<4096x64xf32>, %y: memref<4096xf32>) attribute
 
 // Many totals of one read: vectors still run along the row that is read, and gather nothing.
 func.func private @totals(%x: memref<4096x64xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>, [i] add into %z : memref<4096xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>, [i] add into %z : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v, %v : f32, f32
   }
@@ -63,7 +63,7 @@ func.func private @totals(%x: memref<4096x64xf32>, %y: memref<4096xf32>, %z: mem
 
 // Long columns: four rows far apart are added up together, totals stay in scratch.
 func.func private @streams(%x: memref<48x256xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [48, 256] reads(%x[i, j] : memref<48x256xf32>) writes([j] add into %y : memref<256xf32>) attributes {lamina.rows = array<i64: 1>} {
+  loop.generic (i, j) in [48, 256] reads(%x[i, j] : memref<48x256xf32>) writes([j] add into %y : memref<256xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -85,7 +85,7 @@ func.func private @streams(%x: memref<48x256xf32>, %y: memref<256xf32>) attribut
 
 // A large tensor that is only reduced: four rows a quarter of it apart, two vectors of each a step.
 func.func private @far_rows(%x: memref<256x4096xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [256, 4096] reads(%x[i, j] : memref<256x4096xf32>) writes([i] add into %y : memref<256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [256, 4096] reads(%x[i, j] : memref<256x4096xf32>) writes([i] add into %y : memref<256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -104,7 +104,7 @@ func.func private @far_rows(%x: memref<256x4096xf32>, %y: memref<256xf32>) attri
 
 // The greatest of no numbers is minus infinity.
 func.func private @empty(%x: memref<3x0xf32>, %y: memref<3xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [3, 0] reads(%x[i, j] : memref<3x0xf32>) writes([i] max into %y : memref<3xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [3, 0] reads(%x[i, j] : memref<3x0xf32>) writes([i] max into %y : memref<3xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -120,7 +120,7 @@ func.func private @empty(%x: memref<3x0xf32>, %y: memref<3xf32>) attributes {lam
 
 // Lanes outside the tensor are masked off and give the pad; nothing out there is touched.
 func.func private @padded(%x: memref<6xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [8] reads(%x[i - 1] pad 2.0 : f32 : memref<6xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [8] reads(%x[i - 1] pad 2.0 : f32 : memref<6xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -136,7 +136,7 @@ func.func private @padded(%x: memref<6xf32>, %y: memref<8xf32>) attributes {lami
 
 // Every index is checked, and replaced by a safe one before the read.
 func.func private @gather(%n: memref<8xi64>, %x: memref<10xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [8] reads(%n[i] : memref<8xi64>) sources(%x : memref<10xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [8] reads(%n[i] : memref<8xi64>) sources(%x : memref<10xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: i64, %t: memref<10xf32>):
     %i = arith.index_cast %v : i64 to index
     %u = loop.read %t[%i] : memref<10xf32>
@@ -155,7 +155,7 @@ func.func private @gather(%n: memref<8xi64>, %x: memref<10xf32>, %y: memref<8xf3
 
 // No check where the range of the loops is proof enough, and no gather for neighbours.
 func.func private @in_bounds(%x: memref<10xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [8] sources(%x : memref<10xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [8] sources(%x : memref<10xf32>) writes([i] store into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%t: memref<10xf32>):
     %i = loop.index 0 : index
     %c = arith.constant 2 : index
@@ -177,16 +177,16 @@ func.func private @in_bounds(%x: memref<10xf32>, %y: memref<8xf32>) attributes {
 func.func private @chain(%x: memref<4x16xf32>, %y: memref<4x16xf32>) attributes {lamina.kernel} {
   %e = memref.alloc() {alignment = 64 : i64} : memref<4x16xf32>
   %s = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
-  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xf32>) writes([i, j] store into %e : memref<4x16xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xf32>) writes([i, j] store into %e : memref<4x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = math.exp %v : f32
     loop.yield %u : f32
   }
-  loop.generic (i, j) in [4, 16] reads(%e[i, j] : memref<4x16xf32>) writes([i] add into %s : memref<4xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4, 16] reads(%e[i, j] : memref<4x16xf32>) writes([i] add into %s : memref<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [4, 16] reads(%e[i, j] : memref<4x16xf32>, %s[i] : memref<4xf32>) writes([i, j] store into %y : memref<4x16xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4, 16] reads(%e[i, j] : memref<4x16xf32>, %s[i] : memref<4xf32>) writes([i, j] store into %y : memref<4x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %w: f32):
     %u = arith.divf %v, %w : f32
     loop.yield %u : f32
@@ -210,7 +210,7 @@ func.func private @chain(%x: memref<4x16xf32>, %y: memref<4x16xf32>) attributes 
 
 // A transposed operand is read in tiles; what sticks out of the last tile is masked, not gathered.
 func.func private @turned(%x: memref<12x8xf32>, %y: memref<8x12xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 12] reads(%x[j, i] : memref<12x8xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [8, 12] reads(%x[j, i] : memref<12x8xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -231,7 +231,7 @@ func.func private @turned(%x: memref<12x8xf32>, %y: memref<8x12xf32>) attributes
 // A side of less than half a tile would leave most of each register empty: of neighbouring vectors,
 // every third element is chosen.
 func.func private @narrow(%x: memref<12x3xf32>, %y: memref<3x12xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [3, 12] reads(%x[j, i] : memref<12x3xf32>) writes([i, j] store into %y : memref<3x12xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [3, 12] reads(%x[j, i] : memref<12x3xf32>) writes([i, j] store into %y : memref<3x12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -251,7 +251,7 @@ func.func private @narrow(%x: memref<12x3xf32>, %y: memref<3x12xf32>) attributes
 
 // Comparisons of vectors have no fast-math flags, which those of scalars carry.
 func.func private @compared(%x: memref<8xf32>, %y: memref<8xi1>) attributes {lamina.kernel} {
-  loop.generic (i) in [8] reads(%x[i] : memref<8xf32>) writes([i] store into %y : memref<8xi1>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [8] reads(%x[i] : memref<8xf32>) writes([i] store into %y : memref<8xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %m = arith.cmpf ogt, %v, %v : f32
     loop.yield %m : i1

@@ -19,7 +19,7 @@ func.func private @open(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lami
 
 // Three vectors of four a step, what is left in single ones, then masked.
 func.func private @given(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
-  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4, unroll = 3>} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d0 x 4, unroll = 3>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -36,7 +36,7 @@ func.func private @given(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lam
 
 // Tasks of 16 positions.
 func.func private @tiled(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 16>]} {
-  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -73,7 +73,7 @@ func.func private @another(%x: memref<45xf32>, %y: memref<45xf32>) attributes {l
 
 func.func private @vectors(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {lamina.kernel} {
   // expected-error@below {{vectorize = d0: the loops of a task are d1}}
-  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -85,7 +85,7 @@ func.func private @vectors(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {
 // A task may not divide what it reduces.
 func.func private @divided(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 9>]} {
   // expected-error@below {{tile: tasks would divide a reduced dimension}}
-  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -107,7 +107,7 @@ func.func private @alone(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lam
 
 func.func private @streams(%x: memref<10x45xf32>, %y: memref<10xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<jam = 4>]} {
   // expected-error@below {{jam = 4: it divides the rows (10) of a kernel that only reduces them}}
-  loop.generic (i, j) in [10, 45] reads(%x[i, j] : memref<10x45xf32>) writes([i] add into %y : memref<10xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [10, 45] reads(%x[i, j] : memref<10x45xf32>) writes([i] add into %y : memref<10xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

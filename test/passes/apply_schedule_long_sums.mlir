@@ -2,7 +2,7 @@
 
 // Each step of the outermost loop starts from zero and is added to the total.
 func.func private @long(%x: memref<4x16xf32>, %s: memref<1xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xf32>) writes([0] add into %s : memref<1xf32>) attributes {lamina.rows = array<i64>} {
+  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xf32>) writes([0] add into %s : memref<1xf32>) attributes {lamina.nest = #loop.nest<rows = []>} {
   ^bb0(%v: f32):
     %u = arith.mulf %v, %v : f32
     loop.yield %u : f32
@@ -19,7 +19,7 @@ func.func private @long(%x: memref<4x16xf32>, %s: memref<1xf32>) attributes {lam
 
 // Integers need no such care.
 func.func private @integers(%x: memref<4x16xi32>, %s: memref<1xi32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xi32>) writes([0] add into %s : memref<1xi32>) attributes {lamina.rows = array<i64>} {
+  loop.generic (i, j) in [4, 16] reads(%x[i, j] : memref<4x16xi32>) writes([0] add into %s : memref<1xi32>) attributes {lamina.nest = #loop.nest<rows = []>} {
   ^bb0(%v: i32):
     loop.yield %v : i32
   }

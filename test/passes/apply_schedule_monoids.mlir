@@ -2,7 +2,7 @@
 
 // Lanes keep tuples of their own; two accumulators are joined, then halves of the lanes.
 func.func private @largest(%x: memref<3x20xf32>, %y: memref<3xf32>, %z: memref<3xi32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
-  loop.generic (i, j) in [3, 20] reads(%x[i, j] : memref<3x20xf32>) writes([i] combine into %y : memref<3xf32>, [i] combine into %z : memref<3xi32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, unroll = 2>} {
+  loop.generic (i, j) in [3, 20] reads(%x[i, j] : memref<3x20xf32>) writes([i] combine into %y : memref<3xf32>, [i] combine into %z : memref<3xi32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, unroll = 2>} {
   ^bb0(%p: f32):
     %at = loop.index 1 : index
     %k = arith.index_cast %at : index to i32
@@ -43,7 +43,7 @@ func.func private @largest(%x: memref<3x20xf32>, %y: memref<3xf32>, %z: memref<3
 
 // What a nest joins by a region is not added to totals row by row.
 func.func private @summed_rows(%x: memref<3x20xf32>, %y: memref<20xf32>, %z: memref<20xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [3, 20] reads(%x[i, j] : memref<3x20xf32>) writes([j] combine into %y : memref<20xf32>, [j] combine into %z : memref<20xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [3, 20] reads(%x[i, j] : memref<3x20xf32>) writes([j] combine into %y : memref<20xf32>, [j] combine into %z : memref<20xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%p: f32):
     loop.yield %p, %p : f32, f32
   } combine(0.0 : f32, 0.0 : f32) {
@@ -54,4 +54,4 @@ func.func private @summed_rows(%x: memref<3x20xf32>, %y: memref<20xf32>, %z: mem
   }
   func.return
 }
-// CHECK: not all its results are sums over its lamina.rows
+// CHECK: not all its results are sums over its rows

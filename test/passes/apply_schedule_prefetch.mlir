@@ -3,17 +3,17 @@
 // The second sweep over a row finds it in the cache, and fetches what lies two rows (16 KiB) ahead.
 func.func private @norm(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<8192xf32>
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
   %s = memref.alloc() : memref<8192xf32>
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i] add into %s : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i] add into %s : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %top: f32):
     %d = arith.subf %v, %top : f32
     loop.yield %d : f32
   }
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %s[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %s[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %t: f32):
     %d = arith.mulf %v, %t : f32
     loop.yield %d : f32
@@ -46,18 +46,18 @@ func.func private @norm(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) at
 func.func private @table(%ids: memref<8192xi64>, %table: memref<65536x1024xf32>, %y: memref<8192xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<8192xf32>
   %e = memref.alloc() : memref<8192x1024xf32>
-  loop.generic (i, j) in [8192, 1024] reads(%ids[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 1024] reads(%ids[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%id: i64, %t: memref<65536x1024xf32>):
     %n = arith.index_cast %id : i64 to index
     %j = loop.index 1 : index
     %v = loop.read %t[%n, %j] : memref<65536x1024xf32>
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %top: f32):
     %d = arith.subf %v, %top : f32
     loop.yield %d : f32
@@ -83,11 +83,11 @@ func.func private @table(%ids: memref<8192xi64>, %table: memref<65536x1024xf32>,
 // stores its results, since stores keep the memory system busy.
 func.func private @small(%x: memref<64x2048xf32>, %y: memref<64xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<64xf32>
-  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>, %m[i] : memref<64xf32>) writes([i] add into %y : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>, %m[i] : memref<64xf32>) writes([i] add into %y : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %top: f32):
     %d = arith.subf %v, %top : f32
     loop.yield %d : f32
@@ -96,11 +96,11 @@ func.func private @small(%x: memref<64x2048xf32>, %y: memref<64xf32>) attributes
 }
 func.func private @stores(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<8192xf32>
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %m[i] : memref<8192xf32>) writes([i, j] store into %y : memref<8192x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %top: f32):
     %d = arith.subf %v, %top : f32
     loop.yield %d : f32
@@ -117,7 +117,7 @@ func.func private @stores(%x: memref<8192x2048xf32>, %y: memref<8192x2048xf32>) 
 // A transposed read: the next tile of each row is fetched while one is turned, and two tiles ahead of
 // the read that is not turned. What fits the second-level cache is not fetched.
 func.func private @transpose(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<1024x1024xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [1024, 1024] reads(%x[i, j] : memref<1024x1024xf32>, %y[j, i] : memref<1024x1024xf32>) writes([i, j] store into %z : memref<1024x1024xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [1024, 1024] reads(%x[i, j] : memref<1024x1024xf32>, %y[j, i] : memref<1024x1024xf32>) writes([i, j] store into %z : memref<1024x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %b : f32
     loop.yield %c : f32
@@ -125,7 +125,7 @@ func.func private @transpose(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32
   func.return
 }
 func.func private @small_transpose(%y: memref<128x128xf32>, %z: memref<128x128xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [128, 128] reads(%y[j, i] : memref<128x128xf32>) writes([i, j] store into %z : memref<128x128xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [128, 128] reads(%y[j, i] : memref<128x128xf32>) writes([i, j] store into %z : memref<128x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%b: f32):
     loop.yield %b : f32
   }
@@ -150,7 +150,7 @@ func.func private @small_transpose(%y: memref<128x128xf32>, %z: memref<128x128xf
 // A pointwise kernel asks for lines 2 KiB ahead of each tensor that it walks, but not for the bias
 // that stays in the cache.
 func.func private @pointwise(%x: memref<8192x2048xf32>, %b: memref<2048xf32>, %z: memref<8192x2048xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %b[j] : memref<2048xf32>) writes([i, j] store into %z : memref<8192x2048xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [8192, 2048] reads(%x[i, j] : memref<8192x2048xf32>, %b[j] : memref<2048xf32>) writes([i, j] store into %z : memref<8192x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32, %w: f32):
     %c = arith.addf %v, %w : f32
     loop.yield %c : f32
@@ -158,7 +158,7 @@ func.func private @pointwise(%x: memref<8192x2048xf32>, %b: memref<2048xf32>, %z
   func.return
 }
 func.func private @in_cache(%x: memref<512x2048xf32>, %z: memref<512x2048xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [512, 2048] reads(%x[i, j] : memref<512x2048xf32>) writes([i, j] store into %z : memref<512x2048xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [512, 2048] reads(%x[i, j] : memref<512x2048xf32>) writes([i, j] store into %z : memref<512x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     %c = arith.addf %v, %v : f32
     loop.yield %c : f32

@@ -6,7 +6,7 @@ func.func @main(%x: memref<4194304xf32>, %y: memref<4194304xf32>) attributes {la
   func.return
 }
 func.func private @large(%x: memref<4194304xf32>, %y: memref<4194304xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [4194304] reads(%x[i] : memref<4194304xf32>) writes([i] store into %y : memref<4194304xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [4194304] reads(%x[i] : memref<4194304xf32>) writes([i] store into %y : memref<4194304xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.addf %v, %v : f32
     loop.yield %u : f32
@@ -24,7 +24,7 @@ func.func @main(%x: memref<65536xf32>, %y: memref<65536xf32>) attributes {lamina
   func.return
 }
 func.func private @small(%x: memref<65536xf32>, %y: memref<65536xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [65536] reads(%x[i] : memref<65536xf32>) writes([i] store into %y : memref<65536xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [65536] reads(%x[i] : memref<65536xf32>) writes([i] store into %y : memref<65536xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.addf %v, %v : f32
     loop.yield %u : f32
@@ -43,7 +43,7 @@ func.func @main(%x: memref<2097152xf32>, %m: memref<2097152xf32>, %y: memref<209
   func.return
 }
 func.func private @twice(%x: memref<2097152xf32>, %y: memref<2097152xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [2097152] reads(%x[i] : memref<2097152xf32>) writes([i] store into %y : memref<2097152xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [2097152] reads(%x[i] : memref<2097152xf32>) writes([i] store into %y : memref<2097152xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.addf %v, %v : f32
     loop.yield %u : f32
@@ -61,7 +61,7 @@ func.func @main(%x: memref<4096x1024xf32>, %y: memref<4096x1028xf32>) attributes
   func.return
 }
 func.func private @padded(%x: memref<4096x1024xf32>, %y: memref<4096x1028xf32>) attributes {lamina.kernel} {
-  loop.generic (r, i) in [4096, 1028] reads(%x[r, i - 2] pad 0.0 : f32 : memref<4096x1024xf32>) writes([r, i] store into %y : memref<4096x1028xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (r, i) in [4096, 1028] reads(%x[r, i - 2] pad 0.0 : f32 : memref<4096x1024xf32>) writes([r, i] store into %y : memref<4096x1028xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -84,7 +84,7 @@ func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes
   func.return
 }
 func.func private @short(%x: memref<16384x256xf32>, %y: memref<16384x260xf32>) attributes {lamina.kernel} {
-  loop.generic (r, i) in [16384, 260] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x260xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (r, i) in [16384, 260] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x260xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -102,7 +102,7 @@ func.func @main(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) attributes
   func.return
 }
 func.func private @whole(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) attributes {lamina.kernel} {
-  loop.generic (r, i) in [16384, 256] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x256xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (r, i) in [16384, 256] reads(%x[r, i - 2] pad 0.0 : f32 : memref<16384x256xf32>) writes([r, i] store into %y : memref<16384x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -5,13 +5,13 @@
 // CHECK-LABEL: @causal
 func.func private @causal(%q: tensor<2x64x16xf32>, %k: tensor<2x2x16x32xf32>, %v: tensor<2x1x64x32xf32>) -> tensor<2x64x32xf32> attributes {lamina.kernel} {
   // CHECK: lamina.bounds = #loop.bounds<2, lower affine_map<(d0, d1, d2, d3) -> ()>, upper affine_map<(d0, d1, d2, d3) -> ((d1 + 1))>>
-  %s = loop.generic (h, i, j, f) in [2, 64, 64, 16] reads(%q[h, i, f] : tensor<2x64x16xf32>, %k[h, j floordiv 32, f, j mod 32] : tensor<2x2x16x32xf32>) writes([h, i, j] add : tensor<2x64x64xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0, 1>} {
+  %s = loop.generic (h, i, j, f) in [2, 64, 64, 16] reads(%q[h, i, f] : tensor<2x64x16xf32>, %k[h, j floordiv 32, f, j mod 32] : tensor<2x2x16x32xf32>) writes([h, i, j] add : tensor<2x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }
   // CHECK: max : tensor<2x64xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<2, lower affine_map<(d0, d1, d2) -> ()>, upper affine_map<(d0, d1, d2) -> ((d1 + 1))>>
-  %m = loop.generic (h, i, j) in [2, 64, 64] reads(%s[h, i, j] : tensor<2x64x64xf32>) writes([h, i] max : tensor<2x64xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  %m = loop.generic (h, i, j) in [2, 64, 64] reads(%s[h, i, j] : tensor<2x64x64xf32>) writes([h, i] max : tensor<2x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%x: f32):
     %j = loop.index 2 : index
     %i = loop.index 1 : index
@@ -21,7 +21,7 @@ func.func private @causal(%q: tensor<2x64x16xf32>, %k: tensor<2x2x16x32xf32>, %v
     loop.yield %y : f32
   }
   // CHECK: store : tensor<2x64x64xf32>) attributes {{.*}}lamina.bounds
-  %e = loop.generic (h, i, j) in [2, 64, 64] reads(%s[h, i, j] : tensor<2x64x64xf32>, %m[h, i] : tensor<2x64xf32>) writes([h, i, j] store : tensor<2x64x64xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  %e = loop.generic (h, i, j) in [2, 64, 64] reads(%s[h, i, j] : tensor<2x64x64xf32>, %m[h, i] : tensor<2x64xf32>) writes([h, i, j] store : tensor<2x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%x: f32, %l: f32):
     %j = loop.index 2 : index
     %i = loop.index 1 : index
@@ -33,18 +33,18 @@ func.func private @causal(%q: tensor<2x64x16xf32>, %k: tensor<2x2x16x32xf32>, %v
     loop.yield %w : f32
   }
   // CHECK: add : tensor<2x64xf32>) attributes {{.*}}lamina.bounds
-  %t = loop.generic (h, i, j) in [2, 64, 64] reads(%e[h, i, j] : tensor<2x64x64xf32>) writes([h, i] add : tensor<2x64xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  %t = loop.generic (h, i, j) in [2, 64, 64] reads(%e[h, i, j] : tensor<2x64x64xf32>) writes([h, i] add : tensor<2x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%x: f32):
     loop.yield %x : f32
   }
   // CHECK: store : tensor<2x64x64xf32>) attributes {{.*}}lamina.bounds
-  %p = loop.generic (h, i, j) in [2, 64, 64] reads(%e[h, i, j] : tensor<2x64x64xf32>, %t[h, i] : tensor<2x64xf32>) writes([h, i, j] store : tensor<2x64x64xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  %p = loop.generic (h, i, j) in [2, 64, 64] reads(%e[h, i, j] : tensor<2x64x64xf32>, %t[h, i] : tensor<2x64xf32>) writes([h, i, j] store : tensor<2x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%x: f32, %y: f32):
     %z = arith.divf %x, %y : f32
     loop.yield %z : f32
   }
   // CHECK: add : tensor<2x64x32xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<3, lower affine_map<(d0, d1, d2, d3) -> ()>, upper affine_map<(d0, d1, d2, d3) -> ((d1 + 1))>>
-  %o = loop.generic (h, i, f, j) in [2, 64, 32, 64] reads(%p[h, i, j] : tensor<2x64x64xf32>, %v[h, f floordiv 32, j, f mod 32] : tensor<2x1x64x32xf32>) writes([h, i, f] add : tensor<2x64x32xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0, 1>} {
+  %o = loop.generic (h, i, f, j) in [2, 64, 32, 64] reads(%p[h, i, j] : tensor<2x64x64xf32>, %v[h, f floordiv 32, j, f mod 32] : tensor<2x1x64x32xf32>) writes([h, i, f] add : tensor<2x64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
@@ -56,13 +56,13 @@ func.func private @causal(%q: tensor<2x64x16xf32>, %k: tensor<2x2x16x32xf32>, %v
 // CHECK-LABEL: @band
 func.func private @band(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>) -> tensor<64x32xf32> attributes {lamina.kernel} {
   // CHECK: #loop.bounds<1, lower affine_map<(d0, d1, d2) -> ((d0 + -7))>, upper affine_map<(d0, d1, d2) -> ((d0 + 1))>>
-  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }
   // CHECK: #loop.bounds<1, lower affine_map<(d0, d1) -> ((d0 + -7))>, upper affine_map<(d0, d1) -> ((d0 + 1))>>
-  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%x: f32):
     %j = loop.index 1 : index
     %j64 = arith.index_cast %j : index to i64
@@ -78,7 +78,7 @@ func.func private @band(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tens
     loop.yield %z : f32
   }
   // CHECK: #loop.bounds<2, lower affine_map<(d0, d1, d2) -> ((d0 + -7))>, upper affine_map<(d0, d1, d2) -> ((d0 + 1))>>
-  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
@@ -90,12 +90,12 @@ func.func private @band(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tens
 // CHECK-LABEL: @added
 // CHECK-NOT: lamina.bounds
 func.func private @added(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>) -> tensor<64x32xf32> attributes {lamina.kernel} {
-  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }
-  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%x: f32):
     %j = loop.index 1 : index
     %i = loop.index 0 : index
@@ -107,7 +107,7 @@ func.func private @added(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: ten
     %z = math.exp %y : f32
     loop.yield %z : f32
   }
-  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
@@ -120,12 +120,12 @@ func.func private @added(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: ten
 // CHECK-LABEL: @other
 // CHECK-NOT: lamina.bounds
 func.func private @other(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %l: tensor<64xf32>, %v: tensor<1x64x32xf32>) -> tensor<64x32xf32> attributes {lamina.kernel} {
-  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }
-  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>, %l[i] : tensor<64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>, %l[i] : tensor<64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%x: f32, %m: f32):
     %j = loop.index 1 : index
     %i = loop.index 0 : index
@@ -136,7 +136,7 @@ func.func private @other(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %l: ten
     %z = math.exp %w : f32
     loop.yield %z : f32
   }
-  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
@@ -147,8 +147,8 @@ func.func private @other(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %l: ten
 // The weights are a result: only the second product leaves out what they are 0 at.
 // CHECK-LABEL: @returned
 func.func private @returned(%s: tensor<64x64xf32>, %v: tensor<1x64x32xf32>) -> (tensor<64x64xf32>, tensor<64x32xf32>) attributes {lamina.kernel} {
-  // CHECK: store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
-  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  // CHECK: store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  %p = loop.generic (i, j) in [64, 64] reads(%s[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%x: f32):
     %j = loop.index 1 : index
     %i = loop.index 0 : index
@@ -158,7 +158,7 @@ func.func private @returned(%s: tensor<64x64xf32>, %v: tensor<1x64x32xf32>) -> (
     loop.yield %y : f32
   }
   // CHECK: lamina.bounds = #loop.bounds<2,
-  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.panel = 32 : i64, lamina.rows = array<i64: 0>} {
+  %o = loop.generic (i, f, j) in [64, 32, 64] reads(%p[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32

@@ -3,7 +3,7 @@
 
 // What a task reads in jumps is copied first; its scratch is one row.
 func.func private @copied(%x: memref<12x8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
-  loop.generic (i, j, k) in [8, 45, 12] reads(%x[k, i, j] : memref<12x8x45xf32>) writes([i, j] add into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d2 x 4, cache_read = [0]>} {
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[k, i, j] : memref<12x8x45xf32>) writes([i, j] add into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d2 x 4, cache_read = [0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -24,7 +24,7 @@ func.func private @copied(%x: memref<12x8x45xf32>, %y: memref<8x45xf32>) attribu
 
 // Padding is copied as it is read.
 func.func private @padded(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j + 1] pad 0.0 : f32 : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<cache_read = [0]>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j + 1] pad 0.0 : f32 : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<cache_read = [0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -37,7 +37,7 @@ func.func private @padded(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes
 // -----
 
 func.func private @which(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<cache_read = [1]>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<cache_read = [1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -3,7 +3,7 @@
 
 // Rows of eight lanes, two vectors a step; short ones stay on one thread.
 func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
-  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     %u = arith.negf %v : f32
     loop.yield %u : f32
@@ -18,7 +18,7 @@ func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes 
 
 // What stands in the text wins, the rest is completed: a heavy body is not unrolled.
 func.func private @given(%x: memref<100000xf32>, %y: memref<100000xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 500>]} {
-  loop.generic (i) in [100000] reads(%x[i] : memref<100000xf32>) writes([i] store into %y : memref<100000xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
+  loop.generic (i) in [100000] reads(%x[i] : memref<100000xf32>) writes([i] store into %y : memref<100000xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d0 x 4>} {
   ^bb0(%v: f32):
     %u = math.exp %v : f32
     loop.yield %u : f32
@@ -33,7 +33,7 @@ func.func private @given(%x: memref<100000xf32>, %y: memref<100000xf32>) attribu
 
 // A sum of rows has four accumulators; of few long rows, four are read at once, far apart.
 func.func private @sums(%x: memref<4096x640xf32>, %y: memref<4096xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [4096, 640] reads(%x[i, j] : memref<4096x640xf32>) writes([i] add into %y : memref<4096xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [4096, 640] reads(%x[i, j] : memref<4096x640xf32>) writes([i] add into %y : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -47,7 +47,7 @@ func.func private @sums(%x: memref<4096x640xf32>, %y: memref<4096xf32>) attribut
 
 // Columns: tasks take runs of them, rows are added in streams.
 func.func private @columns(%x: memref<4096x640xf32>, %y: memref<640xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [640, 4096] reads(%x[j, i] : memref<4096x640xf32>) writes([i] add into %y : memref<640xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [640, 4096] reads(%x[j, i] : memref<4096x640xf32>) writes([i] add into %y : memref<640xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -61,7 +61,7 @@ func.func private @columns(%x: memref<4096x640xf32>, %y: memref<640xf32>) attrib
 
 // A transpose goes in square tiles.
 func.func private @turned(%x: memref<300x200xf32>, %y: memref<200x300xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [200, 300] reads(%x[j, i] : memref<300x200xf32>) writes([i, j] store into %y : memref<200x300xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [200, 300] reads(%x[j, i] : memref<300x200xf32>) writes([i, j] store into %y : memref<200x300xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -75,11 +75,11 @@ func.func private @turned(%x: memref<300x200xf32>, %y: memref<200x300xf32>) attr
 
 // Of an extreme over rows, turned tiles would be stored over those of the rows before.
 func.func private @turned_extreme(%x: memref<7x1x7x9xi16>, %y: memref<9x7x1xi16>, %z: memref<7x9x7x1xi64>) attributes {lamina.kernel} {
-  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([j, k, 0] min into %y : memref<9x7x1xi16>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([j, k, 0] min into %y : memref<9x7x1xi16>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: i16):
     loop.yield %v : i16
   }
-  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([i, j, k, 0] store into %z : memref<7x9x7x1xi64>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j, k) in [7, 9, 7] reads(%x[i, 0, k, j] : memref<7x1x7x9xi16>) writes([i, j, k, 0] store into %z : memref<7x9x7x1xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: i16):
     %w = arith.extsi %v : i16 to i64
     loop.yield %w : i64
@@ -97,21 +97,21 @@ func.func private @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attri
   %m = memref.alloc() : memref<64xf32>
   %e = memref.alloc() : memref<64x256xf32>
   %s = memref.alloc() : memref<64xf32>
-  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i] max into %m : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>, %m[i] : memref<64xf32>) writes([i, j] store into %e : memref<64x256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>, %m[i] : memref<64xf32>) writes([i, j] store into %e : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %w: f32):
     %d = arith.subf %v, %w : f32
     %u = math.exp %d : f32
     loop.yield %u : f32
   }
-  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>) writes([i] add into %s : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>) writes([i] add into %s : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>, %s[i] : memref<64xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>, %s[i] : memref<64xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %w: f32):
     %u = arith.divf %v, %w : f32
     loop.yield %u : f32

@@ -3,7 +3,7 @@
 
 // Vectors of bytes are as long as the register where bytes have masks.
 func.func private @bytes(%x: memref<450xi8>, %y: memref<450xi8>) attributes {lamina.kernel} {
-  loop.generic (i) in [450] reads(%x[i] : memref<450xi8>) writes([i] store into %y : memref<450xi8>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [450] reads(%x[i] : memref<450xi8>) writes([i] store into %y : memref<450xi8>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: i8):
     %u = arith.addi %v, %v : i8
     loop.yield %u : i8
@@ -18,7 +18,7 @@ func.func private @bytes(%x: memref<450xi8>, %y: memref<450xi8>) attributes {lam
 
 // What is computed in f32 decides for all of the nest.
 func.func private @widened(%x: memref<450xbf16>, %y: memref<450xbf16>) attributes {lamina.kernel} {
-  loop.generic (i) in [450] reads(%x[i] : memref<450xbf16>) writes([i] store into %y : memref<450xbf16>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [450] reads(%x[i] : memref<450xbf16>) writes([i] store into %y : memref<450xbf16>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: bf16):
     %w = arith.extf %v : bf16 to f32
     %u = arith.addf %w, %w : f32
@@ -35,7 +35,7 @@ func.func private @widened(%x: memref<450xbf16>, %y: memref<450xbf16>) attribute
 
 // A copy of half floats.
 func.func private @copied(%x: memref<450xf16>, %y: memref<450xf16>) attributes {lamina.kernel} {
-  loop.generic (i) in [450] reads(%x[i] : memref<450xf16>) writes([i] store into %y : memref<450xf16>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i) in [450] reads(%x[i] : memref<450xf16>) writes([i] store into %y : memref<450xf16>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f16):
     loop.yield %v : f16
   }

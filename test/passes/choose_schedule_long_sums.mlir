@@ -11,7 +11,7 @@
 // LOOPS-DAG:     memref.alloca() {alignment = 64 : i64} : memref<4800xf32>
 // LOOPS-DAG:     memref.alloca() {alignment = 64 : i64} : memref<31200xf32>
 func.func private @long(%a: memref<300x16384xf32>, %b: memref<4x16384x32xf32>, %out: memref<300x128xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j, k) in [300, 128, 16384] reads(%a[i, k] : memref<300x16384xf32>, %b[j floordiv 32, k, j mod 32] : memref<4x16384x32xf32>) writes([i, j] add into %out : memref<300x128xf32>) attributes {lamina.panel = 32 : i64, lamina.repacked, lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j, k) in [300, 128, 16384] reads(%a[i, k] : memref<300x16384xf32>, %b[j floordiv 32, k, j mod 32] : memref<4x16384x32xf32>) writes([i, j] add into %out : memref<300x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
@@ -22,7 +22,7 @@ func.func private @long(%a: memref<300x16384xf32>, %b: memref<4x16384x32xf32>, %
 // CHECK-LABEL: @short
 // CHECK-NOT:     tile = d2
 func.func private @short(%a: memref<300x1024xf32>, %b: memref<4x1024x32xf32>, %out: memref<300x128xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j, k) in [300, 128, 1024] reads(%a[i, k] : memref<300x1024xf32>, %b[j floordiv 32, k, j mod 32] : memref<4x1024x32xf32>) writes([i, j] add into %out : memref<300x128xf32>) attributes {lamina.panel = 32 : i64, lamina.repacked, lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j, k) in [300, 128, 1024] reads(%a[i, k] : memref<300x1024xf32>, %b[j floordiv 32, k, j mod 32] : memref<4x1024x32xf32>) writes([i, j] add into %out : memref<300x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32

@@ -2,7 +2,7 @@
 
 // A result of more rows than terms is larger than the panels, and threads divide its rows.
 func.func private @short_sums(%a: memref<128x32xf32>, %b: memref<49x32x32xf32>, %c: memref<128x1568xf32>) attributes {lamina.kernel} {
-  loop.generic (m, n, k) in [128, 1568, 32] reads(%a[m, k] : memref<128x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x32x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.rows = array<i64: 0>, lamina.panel = 32 : i64, lamina.repacked} {
+  loop.generic (m, n, k) in [128, 1568, 32] reads(%a[m, k] : memref<128x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x32x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
@@ -16,7 +16,7 @@ func.func private @short_sums(%a: memref<128x32xf32>, %b: memref<49x32x32xf32>, 
 
 // Of more terms, they divide the columns, which they have packed.
 func.func private @long_sums(%a: memref<128x160xf32>, %b: memref<49x160x32xf32>, %c: memref<128x1568xf32>) attributes {lamina.kernel} {
-  loop.generic (m, n, k) in [128, 1568, 160] reads(%a[m, k] : memref<128x160xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x160x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.rows = array<i64: 0>, lamina.panel = 32 : i64, lamina.repacked} {
+  loop.generic (m, n, k) in [128, 1568, 160] reads(%a[m, k] : memref<128x160xf32>, %b[n floordiv 32, k, n mod 32] : memref<49x160x32xf32>) writes([m, n] add into %c : memref<128x1568xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
@@ -31,7 +31,7 @@ func.func private @long_sums(%a: memref<128x160xf32>, %b: memref<49x160x32xf32>,
 // Constant panels of many channels are larger than half the second-level cache: all lines of a
 // small image are multiplied by a range of them that stays near.
 func.func private @lines(%a: memref<7x7x2048xf32>, %b: memref<16x2048x32xf32>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
-  loop.generic (y, x, n, k) in [7, 7, 512, 2048] reads(%a[y, x, k] : memref<7x7x2048xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x2048x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 2048] reads(%a[y, x, k] : memref<7x7x2048xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x2048x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
@@ -45,7 +45,7 @@ func.func private @lines(%a: memref<7x7x2048xf32>, %b: memref<16x2048x32xf32>, %
 
 // Those of few channels are near for every line.
 func.func private @few_channels(%a: memref<7x7x64xf32>, %b: memref<16x64x32xf32>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
-  loop.generic (y, x, n, k) in [7, 7, 512, 64] reads(%a[y, x, k] : memref<7x7x64xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x64x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.panel = 32 : i64} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 64] reads(%a[y, x, k] : memref<7x7x64xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x64x32xf32>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32

@@ -108,7 +108,7 @@ func.func @tiles(%x: tensor<16x32xf32>, %b: tensor<2x16x16x2xbf16>) -> tensor<16
     }
     %z = loop.generic (i, f, j) in [16, 32, 32]
         reads(%t[i, j] : tensor<16x32xbf16>, %v[f floordiv 16, j floordiv 2, f mod 16, j mod 2] : tensor<2x16x16x2xbf16>)
-        writes([i, f] add : tensor<16x32xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+        writes([i, f] add : tensor<16x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
     ^bb0(%p: bf16, %q: bf16):
       %l = arith.extf %p : bf16 to f32
       %w = arith.extf %q : bf16 to f32

@@ -17,11 +17,11 @@ func.func @across(%x: tensor<160x1000xf32>) -> (tensor<160xf32>, tensor<1000xf32
 // CHECK-NEXT:    [[S:%\S+]], [[T:%\S+]], [[P:%\S+]] = loop.kernel
 // CHECK-SAME:      -> (tensor<160xf32>, tensor<1000xf32>, tensor<16x1000xf32>)
 // CHECK-NEXT:    loop.generic (d0, d1, d2) in [16, 10, 1000] reads([[X:%\S+]][(d0 * 10) + d1, d2] : tensor<160x1000xf32>)
-// CHECK-SAME:      writes([(d0 * 10) + d1] add : tensor<160xf32>) attributes {lamina.op = "rows", lamina.rows = array<i64: 0, 1>}
+// CHECK-SAME:      writes([(d0 * 10) + d1] add : tensor<160xf32>) attributes {lamina.op = "rows", lamina.nest = #loop.nest<rows = [d0, d1]>}
 // CHECK:         [[Q:%\S+]] = loop.generic (d0, d1, d2) in [16, 10, 1000] reads([[X]][(d0 * 10) + d1, d2] : tensor<160x1000xf32>)
-// CHECK-SAME:      writes([d0, d2] add : tensor<16x1000xf32>) attributes {lamina.op = "columns", lamina.rows = array<i64: 0, 1>}
+// CHECK-SAME:      writes([d0, d2] add : tensor<16x1000xf32>) attributes {lamina.op = "columns", lamina.nest = #loop.nest<rows = [d0, d1]>}
 // CHECK:         loop.generic (d0, d1) in [16, 1000] reads([[Q]][d0, d1] : tensor<16x1000xf32>)
-// CHECK-SAME:      writes([d1] add : tensor<1000xf32>) attributes {lamina.op = "join", lamina.rows = array<i64: 1>, lamina.part = 1 : i64}
+// CHECK-SAME:      writes([d1] add : tensor<1000xf32>) attributes {lamina.op = "join", lamina.nest = #loop.nest<rows = [d1], part = 1>}
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return [[S]], [[T]] :
 // SAID: fuse-column-sums: rows | columns: saves 640000 bytes: fused: keeping the sums takes
@@ -48,10 +48,10 @@ func.func @small(%x: tensor<32x40xf32>) -> (tensor<32xf32>, tensor<40xf32>, tens
 // CHECK-LABEL: @small
 // CHECK-NEXT:    {{.*}} = loop.kernel
 // CHECK-SAME:      -> (tensor<32xf32>, tensor<40xf32>, tensor<f32>)
-// CHECK:         writes([d1] add : tensor<40xf32>) attributes {lamina.op = "columns", lamina.rows = array<i64: 0>}
+// CHECK:         writes([d1] add : tensor<40xf32>) attributes {lamina.op = "columns", lamina.nest = #loop.nest<rows = [d0]>}
 // CHECK:         [[R:%\S+]] = loop.generic (d0, d1) in [32, 40]
-// CHECK-SAME:      writes([d0] add : tensor<32xf32>) attributes {lamina.op = "total", lamina.rows = array<i64: 0>}
-// CHECK:         loop.generic (d0) in [32] reads([[R]][d0] : tensor<32xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "rows", lamina.rows = array<i64: 0>}
+// CHECK-SAME:      writes([d0] add : tensor<32xf32>) attributes {lamina.op = "total", lamina.nest = #loop.nest<rows = [d0]>}
+// CHECK:         loop.generic (d0) in [32] reads([[R]][d0] : tensor<32xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "rows", lamina.nest = #loop.nest<rows = [d0]>}
 // CHECK-NOT:     loop.kernel
 
 // -----
@@ -149,7 +149,7 @@ func.func @needed(%x: tensor<160x1000xf32>) -> tensor<160x1000xf32> {
   func.return %s : tensor<160x1000xf32>
 }
 // CHECK-LABEL: @needed
-// CHECK-NOT:     lamina.part
+// CHECK-NOT:     part = 
 // CHECK:         func.return
 
 // -----

@@ -254,7 +254,7 @@ func.func @widened(%w: tensor<4x32x16xbf16>, %v: tensor<64x32xbf16>, %x: tensor<
     %q = arith.extf %p : bf16 to f32
     loop.yield %q : f32
   }
-  %z = loop.generic (i, j) in [64, 32] reads(%d[i floordiv 16, j, i mod 16] : tensor<4x32x16xf32>, %x[j] : tensor<32xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.panel = 16 : i64} {
+  %z = loop.generic (i, j) in [64, 32] reads(%d[i floordiv 16, j, i mod 16] : tensor<4x32x16xf32>, %x[j] : tensor<32xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.packing = #loop.packing<panel = 16>} {
   ^bb0(%p: f32, %q: f32):
     %r = arith.mulf %p, %q : f32
     loop.yield %r : f32

@@ -26,10 +26,10 @@ func.func @softmax(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
 }
 // CHECK-LABEL: @softmax
 // CHECK-NEXT:    [[R:%\S+]] = loop.kernel([[X:%\S+]] = %x : tensor<16x40xf32>) -> (tensor<16x40xf32>)
-// CHECK:         lamina.op = "amax", lamina.rows = array<i64: 0>
-// CHECK:         lamina.op = "exp", lamina.rows = array<i64: 0>
-// CHECK:         lamina.op = "sum", lamina.rows = array<i64: 0>
-// CHECK:         lamina.op = "div", lamina.rows = array<i64: 0>
+// CHECK:         lamina.op = "amax", lamina.nest = #loop.nest<rows = [d0]>
+// CHECK:         lamina.op = "exp", lamina.nest = #loop.nest<rows = [d0]>
+// CHECK:         lamina.op = "sum", lamina.nest = #loop.nest<rows = [d0]>
+// CHECK:         lamina.op = "div", lamina.nest = #loop.nest<rows = [d0]>
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return [[R]]
 
@@ -49,8 +49,8 @@ func.func @two_columns(%x: tensor<4000x40xf32>) -> tensor<4000x40xf32> {
   func.return %r : tensor<4000x40xf32>
 }
 // CHECK-LABEL: @two_columns
-// CHECK:         lamina.op = "amax", lamina.rows = array<i64: 0>
-// CHECK:         lamina.op = "sub", lamina.rows = array<i64: 1>
+// CHECK:         lamina.op = "amax", lamina.nest = #loop.nest<rows = [d0]>
+// CHECK:         lamina.op = "sub", lamina.nest = #loop.nest<rows = [d1]>
 
 // -----
 
@@ -129,8 +129,8 @@ func.func @beyond_the_edge(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
   func.return %r : tensor<16x40xf32>
 }
 // CHECK-LABEL: @beyond_the_edge
-// CHECK:         lamina.op = "exp", lamina.rows = array<i64: 0>
-// CHECK:         lamina.op = "neg", lamina.rows = array<i64: 0>
+// CHECK:         lamina.op = "exp", lamina.nest = #loop.nest<rows = [d0]>
+// CHECK:         lamina.op = "neg", lamina.nest = #loop.nest<rows = [d0]>
 // CHECK-NOT:     loop.kernel
 
 // -----
@@ -225,7 +225,7 @@ func.func @compound_rows(%x: tensor<8x4x2x16xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK-LABEL: @compound_rows
-// CHECK:         lamina.rows = array<i64: 1, 2>
+// CHECK:         lamina.nest = #loop.nest<rows = [d1, d2]>
 
 // -----
 

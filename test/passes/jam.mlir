@@ -2,7 +2,7 @@
 
 // Four sums at each point share what they read of %w; one is left, behind them.
 func.func private @sums(%x: memref<8x45x12xf32>, %w: memref<12xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : memref<8x45x12xf32>, %w[k] : memref<12xf32>) writes([i, j] add into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d2 x 4, jam = d1 x 4>} {
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : memref<8x45x12xf32>, %w[k] : memref<12xf32>) writes([i, j] add into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d2 x 4, jam = d1 x 4>} {
   ^bb0(%v: f32, %u: f32):
     %r = arith.mulf %v, %u : f32
     loop.yield %r : f32
@@ -26,7 +26,7 @@ func.func private @sums(%x: memref<8x45x12xf32>, %w: memref<12xf32>, %y: memref<
 
 // The body's position is that of the whole dimension.
 func.func private @position(%y: memref<8x12xindex>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 12] writes([i, j] store into %y : memref<8x12xindex>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<jam = d1 x 2>} {
+  loop.generic (i, j) in [8, 12] writes([i, j] store into %y : memref<8x12xindex>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<jam = d1 x 2>} {
     %p = loop.index 1 : index
     loop.yield %p : index
   }
@@ -41,7 +41,7 @@ func.func private @position(%y: memref<8x12xindex>) attributes {lamina.kernel} {
 // -----
 
 func.func private @reduced(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<jam = d1 x 4>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<jam = d1 x 4>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -52,7 +52,7 @@ func.func private @reduced(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {
 // -----
 
 func.func private @in_place(%y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%y[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<jam = d1 x 4>} {
+  loop.generic (i, j) in [8, 45] reads(%y[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<jam = d1 x 4>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -44,8 +44,8 @@ func.func @fewer_rows(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf3
 }
 // CHECK-LABEL: @fewer_rows
 // CHECK:         loop.kernel
-// CHECK:         writes([d0] add : tensor<16xf32>) attributes {lamina.rows = array<i64: 0>}
-// CHECK:         writes([d0, d1] store : tensor<16x40xf32>) attributes {lamina.rows = array<i64: 0>}
+// CHECK:         writes([d0] add : tensor<16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>}
+// CHECK:         writes([d0, d1] store : tensor<16x40xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>}
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return
 
@@ -136,11 +136,11 @@ func.func @same_bias(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>, %b: tensor<40
 // A kernel and one that reads its result: what they hand on stays in the row that both walk.
 func.func @handed_on(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32>) {
   %s, %u = loop.kernel(%a = %x : tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32>) {
-    %t = loop.generic (i, j) in [16, 40] reads(%a[i, j] : tensor<16x40xf32>) writes([i] add : tensor<16xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %t = loop.generic (i, j) in [16, 40] reads(%a[i, j] : tensor<16x40xf32>) writes([i] add : tensor<16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32):
       loop.yield %p : f32
     }
-    %e = loop.generic (i, j) in [16, 40] reads(%a[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %e = loop.generic (i, j) in [16, 40] reads(%a[i, j] : tensor<16x40xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32):
       %v = math.exp %p : f32
       loop.yield %v : f32
@@ -148,7 +148,7 @@ func.func @handed_on(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32
     loop.return %t, %e : tensor<16xf32>, tensor<16x40xf32>
   }
   %r = loop.kernel(%b = %s : tensor<16xf32>, %c = %u : tensor<16x40xf32>) -> (tensor<16x40xf32>) {
-    %d = loop.generic (i, j) in [16, 40] reads(%c[i, j] : tensor<16x40xf32>, %b[i] : tensor<16xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+    %d = loop.generic (i, j) in [16, 40] reads(%c[i, j] : tensor<16x40xf32>, %b[i] : tensor<16xf32>) writes([i, j] store : tensor<16x40xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
     ^bb0(%p: f32, %q: f32):
       %v = arith.divf %p, %q : f32
       loop.yield %v : f32
@@ -162,7 +162,7 @@ func.func @handed_on(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32
 // CHECK:         [[T:%\S+]] = loop.generic
 // CHECK:         [[E:%\S+]] = loop.generic
 // CHECK:         reads([[E]][d0, d1] : tensor<16x40xf32>, [[T]][d0] : tensor<16xf32>)
-// CHECK-SAME:      lamina.rows = array<i64: 0>
+// CHECK-SAME:      lamina.nest = #loop.nest<rows = [d0]>
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return
 
@@ -171,7 +171,7 @@ func.func @handed_on(%x: tensor<16x40xf32>) -> (tensor<16xf32>, tensor<16x40xf32
 // Read at other rows than it was made: two kernels, with a store between them.
 func.func @turned(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %u = loop.kernel(%a = %x : tensor<64x64xf32>) -> (tensor<64x64xf32>) {
-    %e = loop.generic (i, j) in [64, 64] reads(%a[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %e = loop.generic (i, j) in [64, 64] reads(%a[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32):
       %v = math.exp %p : f32
       loop.yield %v : f32
@@ -179,7 +179,7 @@ func.func @turned(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
     loop.return %e : tensor<64x64xf32>
   }
   %r = loop.kernel(%b = %x : tensor<64x64xf32>, %c = %u : tensor<64x64xf32>) -> (tensor<64x64xf32>) {
-    %d = loop.generic (i, j) in [64, 64] reads(%b[i, j] : tensor<64x64xf32>, %c[j, i] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %d = loop.generic (i, j) in [64, 64] reads(%b[i, j] : tensor<64x64xf32>, %c[j, i] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32, %q: f32):
       %v = arith.divf %p, %q : f32
       loop.yield %v : f32

@@ -22,9 +22,9 @@ func.func @updates(%a: tensor<64xf32>, %b: tensor<16x9xf32>, %c: tensor<3xf32>) 
 }
 // CHECK-LABEL: @updates
 // CHECK-NEXT:    [[P:%\S+]], [[Q:%\S+]], [[R:%\S+]] = loop.kernel(
-// CHECK:         lamina.op = "first", lamina.rows = array<i64>
-// CHECK:         lamina.op = "second", lamina.rows = array<i64>
-// CHECK:         lamina.op = "third", lamina.rows = array<i64>
+// CHECK:         lamina.op = "first", lamina.nest = #loop.nest<rows = []>
+// CHECK:         lamina.op = "second", lamina.nest = #loop.nest<rows = []>
+// CHECK:         lamina.op = "third", lamina.nest = #loop.nest<rows = []>
 // CHECK-NOT:     loop.kernel
 // CHECK:         func.return [[P]], [[Q]], [[R]]
 // SAID: merge-small-kernels: first, second: fused: one thread runs both

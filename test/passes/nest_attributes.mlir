@@ -2,46 +2,46 @@
 
 // What passes note on a nest is verified: a wrong note is an error, never another result.
 func.func @width_is_not_that_of_the_layout(%a: tensor<8x4xf32>, %b: tensor<2x4x16xf32>) -> tensor<8x32xf32> {
-  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[j floordiv 16, k, j mod 16] : tensor<2x4x16xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 8 : i64} {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[j floordiv 16, k, j mod 16] : tensor<2x4x16xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.packing = #loop.packing<panel = 8>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
   func.return %r : tensor<8x32xf32>
 }
-// CHECK: lamina.panel is 8, and read 1 is no operand in such panels
+// CHECK: lamina.packing: panel = 8, and read 1 is no operand in such panels
 
 // -----
 
 func.func @no_product(%a: tensor<8xf32>) -> tensor<8xf32> {
-  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.panel = 8 : i64} {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.packing = #loop.packing<panel = 8>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
   func.return %r : tensor<8xf32>
 }
-// CHECK: lamina.panel stands on what is no matrix product
+// CHECK: lamina.packing stands on what is no matrix product
 
 // -----
 
 func.func @no_dimension(%a: tensor<8xf32>) -> tensor<8xf32> {
-  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.rows = array<i64: 1>} {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
   func.return %r : tensor<8xf32>
 }
-// CHECK: lamina.rows [1] are not different dimensions of a domain of 1
+// CHECK: lamina.nest: rows = [d1] of a domain of 1, d0 to d0
 
 // -----
 
 func.func @other_rows(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
-    %s = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %s = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32):
       loop.yield %p : f32
     }
-    %r = loop.generic (i, j) in [8, 8] reads(%s[j, i] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+    %r = loop.generic (i, j) in [8, 8] reads(%s[j, i] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%p: f32):
       loop.yield %p : f32
     }
@@ -76,7 +76,7 @@ func.func @written_twice(%a: tensor<2x2xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @not_in_pairs(%a: tensor<20x64xbf16>, %b: tensor<48x64xbf16>) -> tensor<20x48xf32> {
-  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xbf16>, %b[n, k] : tensor<48x64xbf16>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 0 : i64} {
+  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xbf16>, %b[n, k] : tensor<48x64xbf16>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 0>} {
   ^bb0(%h: bf16, %g: bf16):
     %p = arith.extf %h : bf16 to f32
     %q = arith.extf %g : bf16 to f32
@@ -90,42 +90,42 @@ func.func @not_in_pairs(%a: tensor<20x64xbf16>, %b: tensor<48x64xbf16>) -> tenso
 // -----
 
 func.func @pairs_of_f32(%a: tensor<20x64xf32>, %b: tensor<64x48xf32>) -> tensor<20x48xf32> {
-  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xf32>, %b[k, n] : tensor<64x48xf32>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 1 : i64} {
+  %r = loop.generic (m, n, k) in [20, 48, 64] reads(%a[m, k] : tensor<20x64xf32>, %b[k, n] : tensor<64x48xf32>) writes([m, n] add : tensor<20x48xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
   func.return %r : tensor<20x48xf32>
 }
-// CHECK: lamina.pairs stands, beside lamina.panel = 32, on a matrix product of bf16
+// CHECK: lamina.packing: pairs stand, beside panel = 32, on a matrix product of bf16
 
 // -----
 
 func.func @bounds_of_rows(%a: tensor<8x8xf32>) -> tensor<8xf32> {
-  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<0, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (j)>>} {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.bounds = #loop.bounds<0, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (j)>>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
   func.return %r : tensor<8xf32>
 }
-// CHECK: lamina.bounds are of d0, no dimension beside its lamina.rows
+// CHECK: lamina.bounds are of d0, no dimension beside its rows
 
 // -----
 
 func.func @bounds_by_other_dimensions(%a: tensor<8x8x8xf32>) -> tensor<8xf32> {
-  %r = loop.generic (i, j, k) in [8, 8, 8] reads(%a[i, j, k] : tensor<8x8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j, k) -> (k)>, upper affine_map<(i, j, k) -> ()>>} {
+  %r = loop.generic (i, j, k) in [8, 8, 8] reads(%a[i, j, k] : tensor<8x8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j, k) -> (k)>, upper affine_map<(i, j, k) -> ()>>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
   func.return %r : tensor<8xf32>
 }
-// CHECK: lamina.bounds vary with d2, not in its lamina.rows
+// CHECK: lamina.bounds vary with d2, not in its rows
 
 // -----
 
 func.func @bounds_that_no_mask_gives(%a: tensor<8x8xf32>) -> tensor<8xf32> {
   %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8xf32>) {
-    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (i + 1)>>} {
+    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.bounds = #loop.bounds<1, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (i + 1)>>} {
     ^bb0(%p: f32):
       loop.yield %p : f32
     }
@@ -138,31 +138,31 @@ func.func @bounds_that_no_mask_gives(%a: tensor<8x8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @tasks_pack_runs(%a: tensor<8x4xf32>, %b: tensor<4x64xf32>) -> tensor<8x32xf32> {
-  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, 2 * j] : tensor<4x64xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 16 : i64, lamina.repacked, lamina.task_packed} {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, 2 * j] : tensor<4x64xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.packing = #loop.packing<panel = 16, pack_at = task>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
   func.return %r : tensor<8x32xf32>
 }
-// CHECK: lamina.task_packed stands on read 1, which is not in runs of neighbours
+// CHECK: lamina.packing: pack_at = task stands on read 1, which is not in runs of neighbours
 
 // -----
 
-func.func @tasks_pack_alone(%a: tensor<8x4xf32>, %b: tensor<4x32xf32>) -> tensor<8x32xf32> {
-  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, j] : tensor<4x32xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.panel = 16 : i64, lamina.task_packed} {
+func.func @tasks_pack_pairs_unasked(%a: tensor<8x4xf32>, %b: tensor<4x32xf32>) -> tensor<8x32xf32> {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf32>, %b[k, j] : tensor<4x32xf32>) writes([i, j] add : tensor<8x32xf32>) attributes {lamina.packing = #loop.packing<panel = 16, pack_at = task, pairs = 1>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
   func.return %r : tensor<8x32xf32>
 }
-// CHECK: lamina.task_packed stands alone, beside lamina.repacked
+// CHECK: #loop.packing: pack_at = task beside pairs; tasks pack these where the columns are neighbours
 
 // -----
 
 func.func @tasks_pack_what_rows_are_of(%a: tensor<8x4xf64>, %b: tensor<4x32xf16>) -> tensor<8x32xf64> {
-  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf64>, %b[k, j] : tensor<4x32xf16>) writes([i, j] add : tensor<8x32xf64>) attributes {lamina.panel = 16 : i64, lamina.repacked, lamina.task_packed} {
+  %r = loop.generic (i, j, k) in [8, 32, 4] reads(%a[i, k] : tensor<8x4xf64>, %b[k, j] : tensor<4x32xf16>) writes([i, j] add : tensor<8x32xf64>) attributes {lamina.packing = #loop.packing<panel = 16, pack_at = task>} {
   ^bb0(%p: f64, %q: f16):
     %w = arith.extf %q : f16 to f64
     %v = arith.mulf %p, %w : f64
@@ -170,13 +170,13 @@ func.func @tasks_pack_what_rows_are_of(%a: tensor<8x4xf64>, %b: tensor<4x32xf16>
   }
   func.return %r : tensor<8x32xf64>
 }
-// CHECK: lamina.task_packed of f16 by f64, which tasks do not pack
+// CHECK: lamina.packing: pack_at = task of f16 by f64, which tasks do not pack
 
 // -----
 
 func.func @stream_of_what_needs_no_product(%a: tensor<8x8xf32>) -> tensor<8xf32> {
   %k = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8xf32>) {
-    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.stream = #loop.stream<1, block 4>} {
+    %r = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.stream = #loop.stream<1, block 4>} {
     ^bb0(%p: f32):
       loop.yield %p : f32
     }
@@ -189,7 +189,7 @@ func.func @stream_of_what_needs_no_product(%a: tensor<8x8xf32>) -> tensor<8xf32>
 // -----
 
 func.func @stream_in_blocks_of_nothing(%a: tensor<8x8xf32>) -> tensor<8xf32> {
-  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.stream = #loop.stream<1, block 0>} {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.stream = #loop.stream<1, block 0>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
@@ -207,3 +207,120 @@ func.func @names_that_are_numbers(%a: tensor<8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK: lamina.op is a string, or several: not ["exp", 3 : i64]
+
+// -----
+
+func.func @rows_named_twice(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d1, d1]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.nest: rows names one twice
+
+// -----
+
+func.func @rows_that_are_no_dimensions(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: a dimension, such as d0
+
+// -----
+
+func.func @no_such_clause(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.nest = #loop.nest<row = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.nest has no clause 'row'; it has rows, part
+
+// -----
+
+func.func @rows_without_a_type(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.nest = [0]} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: lamina.nest is a #loop.nest, such as #loop.nest<rows = [d0]>: not [0 : i64]
+
+// -----
+
+func.func @packing_without_a_type(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.packing = 16 : i64} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: lamina.packing is a #loop.packing, such as #loop.packing<panel = 16>: not 16 : i64
+
+// -----
+
+func.func @panels_of_twelve(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.packing = #loop.packing<panel = 12>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.packing: panel = 12; it is a width, a power of 2
+
+// -----
+
+func.func @packing_of_no_panels(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.packing = #loop.packing<pack_at = call>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.packing: panel is left out; it is a width, a power of 2
+
+// -----
+
+func.func @packed_at_no_time(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.packing = #loop.packing<panel = 16, pack_at = noon>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.packing: pack_at = noon is none of call, task
+
+// -----
+
+func.func @pairs_of_a_third_read(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r = loop.generic (i, j) in [8, 4] reads(%a[i, j] : tensor<8x4xf32>) writes([i, j] store : tensor<8x4xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 2>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK: #loop.packing: pairs = 2; a product has reads 0 and 1
+
+// -----
+
+func.func @parts_with_a_gap(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %k, %l = loop.kernel(%x = %a : tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+    %s = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    %r = loop.generic (i, j) in [8, 8] reads(%x[j, i] : tensor<8x8xf32>) writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], part = 2>} {
+    ^bb0(%p: f32):
+      loop.yield %p : f32
+    }
+    loop.return %s, %r : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  func.return %k, %l : tensor<8x8xf32>, tensor<8x8xf32>
+}
+// CHECK: its part = 2 leaves out 1: parts are numbered from 0 on

@@ -14,7 +14,7 @@ func.func @packed(%a: tensor<8x40xf32>, %b: tensor<40x33xf32>) -> tensor<8x33xf3
 // CHECK-SAME:    writes([d0, d1, d2] store : tensor<3x40x16xf32>) attributes {lamina.op = "pack"}
 // CHECK:         loop.generic (d0, d1, d2) in [8, 33, 40]
 // CHECK-SAME:    reads(%a[d0, d2] : tensor<8x40xf32>, [[B]][d1 floordiv 16, d2, d1 mod 16] : tensor<3x40x16xf32>)
-// CHECK-SAME:    lamina.panel = 16 : i64
+// CHECK-SAME:    lamina.packing = #loop.packing<panel = 16{{[,>]}}
 
 // -----
 
@@ -29,7 +29,7 @@ func.func @few_rows(%a: tensor<3x40xf32>, %b: tensor<40x33xf32>) -> tensor<3x33x
 }
 // CHECK-LABEL: @few_rows
 // CHECK-NEXT:    loop.generic
-// CHECK-NOT:     lamina.panel
+// CHECK-NOT:     lamina.packing
 // CHECK:         func.return
 
 // -----
@@ -46,7 +46,7 @@ func.func @main(%a: tensor<1x40xf32>, %b: tensor<33x40xf32> {lamina.kind = "para
 // CHECK-LABEL: @main
 // CHECK-NEXT:    loop.generic (d0, d1, d2) in [3, 40, 16] reads(%b[(d0 * 16) + d2, d1] pad 0.000000e+00 : f32 : tensor<33x40xf32>)
 // CHECK:         loop.generic (d0, d1, d2) in [1, 33, 40]
-// CHECK-SAME:    lamina.panel = 16 : i64
+// CHECK-SAME:    lamina.packing = #loop.packing<panel = 16{{[,>]}}
 
 // -----
 
@@ -62,7 +62,7 @@ func.func @batch_and_two_sums(%a: tensor<2x9x5x7xf64>, %b: tensor<2x5x7x16xf64>)
 // CHECK-LABEL: @batch_and_two_sums
 // CHECK-NEXT:    [[B:%\S+]] = loop.generic (d0, d1, d2, d3, d4) in [2, 2, 5, 7, 8] reads(%b[d0, d2, d3, (d1 * 8) + d4] : tensor<2x5x7x16xf64>)
 // CHECK:         [[B]][d0, d2 floordiv 8, d3, d4, d2 mod 8]
-// CHECK-SAME:    lamina.panel = 8 : i64
+// CHECK-SAME:    lamina.packing = #loop.packing<panel = 8{{[,>]}}
 
 // -----
 
@@ -93,7 +93,7 @@ func.func @integers(%a: tensor<8x40xi32>, %b: tensor<40x33xi32>) -> tensor<8x33x
 }
 // CHECK-LABEL: @integers
 // CHECK:         loop.generic {{.*}} pad 0 : i32
-// CHECK:         lamina.panel = 16 : i64
+// CHECK:         lamina.packing = #loop.packing<panel = 16{{[,>]}}
 
 // -----
 
@@ -108,7 +108,7 @@ func.func @unsigned(%a: tensor<8x40xui32>, %b: tensor<40x33xui32>) -> tensor<8x3
 }
 // CHECK-LABEL: @unsigned
 // CHECK-NEXT:    loop.generic
-// CHECK-NOT:     lamina.panel
+// CHECK-NOT:     lamina.packing
 // CHECK:         func.return
 
 // -----
@@ -124,7 +124,7 @@ func.func @sum_of_sums(%a: tensor<8x40xf32>, %b: tensor<40x33xf32>) -> tensor<8x
 }
 // CHECK-LABEL: @sum_of_sums
 // CHECK-NEXT:    loop.generic
-// CHECK-NOT:     lamina.panel
+// CHECK-NOT:     lamina.packing
 // CHECK:         func.return
 
 // -----
@@ -143,7 +143,7 @@ func.func @image(%x: tensor<4x10x10xf32>, %w: tensor<16x4x3x3xf32>) -> tensor<16
 // CHECK-SAME:    attributes {lamina.op = "pad", lamina.materialized}
 // CHECK:         loop.generic (d0, d1, d2, d3, d4, d5) in [16, 10, 10, 4, 3, 3]
 // CHECK-SAME:    reads([[P]][d3, d1 + d4, d2 + d5] : tensor<4x12x18xf32>
-// CHECK-SAME:    lamina.panel = 16 : i64
+// CHECK-SAME:    lamina.packing = #loop.packing<panel = 16{{[,>]}}
 
 // -----
 
@@ -189,7 +189,7 @@ func.func @dots(%a: tensor<4x512xf32>, %b: tensor<64x512xf32>) -> tensor<4x64xf3
 }
 // CHECK-LABEL: @dots
 // CHECK-NEXT:    loop.generic (d0, d1, d2) in [4, 64, 512] reads(%a[d0, d2] : tensor<4x512xf32>, %b[d1, d2]
-// CHECK-NOT:     lamina.panel
+// CHECK-NOT:     lamina.packing
 // CHECK:         func.return
 
 // -----

@@ -18,7 +18,7 @@ func.func @linear(%x: tensor<20x70xf32>, %b: tensor<45x70xf16>) -> tensor<20x45x
 // CHECK-NOT:     "pack"
 // CHECK:         loop.kernel(%{{\S+}} = %x : tensor<20x70xf32>, [[B:%\S+]] = %b : tensor<45x70xf16>)
 // CHECK:         reads(%{{\S+}}[d0, d2] : tensor<20x70xf32>, [[B]][d1, d2] : tensor<45x70xf16>)
-// CHECK-SAME:    lamina.panel = 32 : i64, lamina.repacked, {{.*}}lamina.task_packed
+// CHECK-SAME:    lamina.packing = #loop.packing<panel = 32, pack_at = task>, {{.*}}
 // CHECK-NEXT:    ^bb0([[P:%\S+]]: f32, [[H:%\S+]]: f16):
 // CHECK-NEXT:      [[W:%\S+]] = arith.extf [[H]]
 // CHECK-NEXT:      arith.mulf [[P]], [[W]] : f32
@@ -42,7 +42,7 @@ func.func @batch(%x: tensor<3x20x64xf32>, %y: tensor<3x64x96xf32>) -> tensor<3x2
 // CHECK-LABEL: @batch
 // CHECK-NOT:     "pack"
 // CHECK:         [[Y:%\S+]][d0, d3, d2] : tensor<3x64x96xf32>)
-// CHECK-SAME:    lamina.task_packed
+// CHECK-SAME:    pack_at = task
 // CHECK:         arith.negf
 
 // -----
@@ -58,7 +58,7 @@ func.func @rows(%x: tensor<2000x64xf32>, %y: tensor<64x96xf32>) -> tensor<2000x9
 }
 // CHECK-LABEL: @rows
 // CHECK:         "pack"
-// CHECK-NOT:     lamina.task_packed
+// CHECK-NOT:     pack_at = task
 
 // -----
 
@@ -79,7 +79,7 @@ func.func @computed(%x: tensor<20x64xf32>, %y: tensor<64x96xf32>) -> tensor<20x9
 // CHECK-LABEL: @computed
 // CHECK:         "pack"
 // CHECK:         math.exp
-// CHECK-NOT:     lamina.task_packed
+// CHECK-NOT:     pack_at = task
 
 // -----
 
@@ -94,7 +94,7 @@ func.func @apart(%x: tensor<20x64xf32>, %y: tensor<64x192xf32>) -> tensor<20x96x
 }
 // CHECK-LABEL: @apart
 // CHECK:         "pack"
-// CHECK-NOT:     lamina.task_packed
+// CHECK-NOT:     pack_at = task
 
 // -----
 
@@ -113,7 +113,7 @@ func.func @whole_rows(%x: tensor<400x64xf32>, %y: tensor<64x96xf32>) -> tensor<4
 }
 // CHECK-LABEL: @whole_rows
 // CHECK:         "pack"
-// CHECK-NOT:     lamina.task_packed
+// CHECK-NOT:     pack_at = task
 
 // -----
 
@@ -140,4 +140,4 @@ func.func @expanded(%x: tensor<6x24xf32>, %column: tensor<24xf32>, %row: tensor<
   func.return %r, %s : tensor<6x64xf32>, tensor<6x64xf32>
 }
 // CHECK-LABEL: @expanded
-// CHECK-NOT:     lamina.task_packed
+// CHECK-NOT:     pack_at = task

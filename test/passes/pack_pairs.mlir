@@ -2,7 +2,7 @@
 // RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"}' --split-input-file | filecheck %s --check-prefix=WITHOUT
 
 // A weight as nn.Linear keeps it is read where it is; what it multiplies is packed in pairs.
-// WITHOUT-NOT: lamina.pairs
+// WITHOUT-NOT: pairs = 
 func.func @linear(%a: tensor<20x70xbf16>, %b: tensor<48x70xbf16>) -> tensor<20x48xf32> {
   %x = loop.generic (i, j) in [20, 70] reads(%a[i, j] : tensor<20x70xbf16>) writes([i, j] store : tensor<20x70xf32>) {
   ^bb0(%h: bf16):
@@ -23,7 +23,7 @@ func.func @linear(%a: tensor<20x70xbf16>, %b: tensor<48x70xbf16>) -> tensor<20x4
 }
 // CHECK-LABEL: @linear
 // CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3) in [2, 48, 16, 2] reads(%a[(d0 * 16) + d2, (d1 * 2) + d3] pad 0.000000e+00 : bf16 : tensor<20x70xbf16>)
-// CHECK:         loop.generic (d0, d1, d2) in [20, 48, 70] reads([[P]][d0 floordiv 16, d2 floordiv 2, d0 mod 16, d2 mod 2] : tensor<2x48x16x2xbf16>, %b[d1, d2] : tensor<48x70xbf16>) writes([d0, d1] add : tensor<20x48xf32>) attributes {lamina.panel = 32 : i64, lamina.pairs = 0 : i64}
+// CHECK:         loop.generic (d0, d1, d2) in [20, 48, 70] reads([[P]][d0 floordiv 16, d2 floordiv 2, d0 mod 16, d2 mod 2] : tensor<2x48x16x2xbf16>, %b[d1, d2] : tensor<48x70xbf16>) writes([d0, d1] add : tensor<20x48xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 0>}
 // CHECK-NEXT:    ^bb0([[L:%\S+]]: bf16, [[R:%\S+]]: bf16):
 // CHECK-NEXT:      arith.extf [[L]] : bf16 to f32
 // CHECK-NEXT:      arith.extf [[R]] : bf16 to f32
@@ -53,7 +53,7 @@ func.func @neighbours(%a: tensor<64x40xbf16>, %b: tensor<64x48xbf16>) -> tensor<
 // CHECK-LABEL: @neighbours
 // CHECK:         [[T:%\S+]] = loop.generic (d0, d1) in [40, 64] reads(%a[d1, d0] : tensor<64x40xbf16>){{.*}}lamina.op = "turn"
 // CHECK:         reads([[T]][d0, d2] : tensor<40x64xbf16>, %b[d2, d1] : tensor<64x48xbf16>)
-// CHECK-SAME:    lamina.pairs = 1 : i64
+// CHECK-SAME:    pairs = 1
 
 // -----
 
@@ -79,7 +79,7 @@ func.func @main(%a: tensor<40x64xbf16>, %b: tensor<48x64xbf16> {lamina.kind = "p
 // CHECK-LABEL: @main
 // CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3) in [3, 32, 16, 2] reads(%b[(d0 * 16) + d2, (d1 * 2) + d3] : tensor<48x64xbf16>)
 // CHECK:         reads(%a[d0, d2] : tensor<40x64xbf16>, [[P]][d1 floordiv 16, d2 floordiv 2, d1 mod 16, d2 mod 2]
-// CHECK-SAME:    lamina.pairs = 1 : i64
+// CHECK-SAME:    pairs = 1
 
 // -----
 
@@ -108,5 +108,5 @@ func.func @wide(%a: tensor<20x64xbf16>, %b: tensor<48x64xf32>, %c: tensor<8x20xb
   func.return %r, %s : tensor<20x48xf32>, tensor<8x64xf32>
 }
 // CHECK-LABEL: @wide
-// CHECK-NOT:     lamina.pairs
+// CHECK-NOT:     pairs = 
 // CHECK:         func.return

@@ -2,7 +2,7 @@
 
 // Parts of complex numbers: vectors of each, shuffled into what is stored; the last ones are masked.
 func.func private @complex(%a: memref<20x100xf32>, %b: memref<100xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
-  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1] : memref<20x100xf32>, %b[d1] : memref<100xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1] : memref<20x100xf32>, %b[d1] : memref<100xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
   ^bb0(%r: f32, %i: f32):
     %part = loop.index 2 : index
     %zero = arith.constant 0 : index
@@ -27,7 +27,7 @@ func.func private @complex(%a: memref<20x100xf32>, %b: memref<100xf32>, %y: memr
 
 // Pairs that are read as they are written stay one run of memory.
 func.func private @run(%a: memref<20x100x2xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
-  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1, d2] : memref<20x100x2xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1, d2] : memref<20x100x2xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
   ^bb0(%v: f32):
     %w = arith.addf %v, %v : f32
     loop.yield %w : f32
@@ -42,7 +42,7 @@ func.func private @run(%a: memref<20x100x2xf32>, %y: memref<20x100x2xf32>) attri
 
 // A few pairs would fill no vector.
 func.func private @short(%a: memref<20x3xf32>, %b: memref<3xf32>, %y: memref<20x3x2xf32>) attributes {lamina.kernel} {
-  loop.generic (d0, d1, d2) in [20, 3, 2] reads(%a[d0, d1] : memref<20x3xf32>, %b[d1] : memref<3xf32>) writes([d0, d1, d2] store into %y : memref<20x3x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  loop.generic (d0, d1, d2) in [20, 3, 2] reads(%a[d0, d1] : memref<20x3xf32>, %b[d1] : memref<3xf32>) writes([d0, d1, d2] store into %y : memref<20x3x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
   ^bb0(%r: f32, %i: f32):
     %part = loop.index 2 : index
     %zero = arith.constant 0 : index
@@ -59,7 +59,7 @@ func.func private @short(%a: memref<20x3xf32>, %b: memref<3xf32>, %y: memref<20x
 
 // Parts that lie along another dimension are turned, where that fills a tile.
 func.func private @turned(%re: memref<40x64xf32>, %im: memref<40x64xf32>, %out: memref<64x40x2xf32>) attributes {lamina.kernel} {
-  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r] : memref<40x64xf32>, %im[k, r] : memref<40x64xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r] : memref<40x64xf32>, %im[k, r] : memref<40x64xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
   ^bb0(%x: f32, %y: f32):
     %i = loop.index 2 : index
     %zero = arith.constant 0 : index
@@ -79,7 +79,7 @@ func.func private @turned(%re: memref<40x64xf32>, %im: memref<40x64xf32>, %out: 
 
 // Parts in jumps along both are not.
 func.func private @jumps(%re: memref<40x64x5xf32>, %im: memref<40x64x5xf32>, %out: memref<64x40x2xf32>) attributes {lamina.kernel} {
-  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r, 0] : memref<40x64x5xf32>, %im[k, r, 0] : memref<40x64x5xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.rows = array<i64: 0, 1, 2>} {
+  loop.generic (r, k, p) in [64, 40, 2] reads(%re[k, r, 0] : memref<40x64x5xf32>, %im[k, r, 0] : memref<40x64x5xf32>) writes([r, k, p] store into %out : memref<64x40x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
   ^bb0(%x: f32, %y: f32):
     %i = loop.index 2 : index
     %zero = arith.constant 0 : index

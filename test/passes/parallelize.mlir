@@ -3,7 +3,7 @@
 
 // Rows that are walked as one are one loop; the clause goes.
 func.func private @rows(%x: memref<4x6x45xf32>, %y: memref<4x6xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
-  loop.generic (i, j, k) in [4, 6, 45] reads(%x[i, j, k] : memref<4x6x45xf32>) writes([i, j] add into %y : memref<4x6xf32>) attributes {lamina.rows = array<i64: 0, 1>, lamina.schedule = #loop.schedule<vectorize = d2 x 8>} {
+  loop.generic (i, j, k) in [4, 6, 45] reads(%x[i, j, k] : memref<4x6x45xf32>) writes([i, j] add into %y : memref<4x6xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 8>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -25,7 +25,7 @@ func.func private @rows(%x: memref<4x6x45xf32>, %y: memref<4x6xf32>) attributes 
 
 // A row that is a loop of the task is whole in it, and the tasks divide it. The last one has less.
 func.func private @tiled(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 64>]} {
-  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -42,11 +42,11 @@ func.func private @tiled(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes 
 // Both nests run the same row of what is between them; one task needs no loop.
 func.func private @task(%x: memref<1x45xf32>, %y: memref<1x45xf32>) attributes {lamina.kernel} {
   %t = memref.alloc() : memref<1xf32>
-  loop.generic (i, j) in [1, 45] reads(%x[i, j] : memref<1x45xf32>) writes([i] max into %t : memref<1xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [1, 45] reads(%x[i, j] : memref<1x45xf32>) writes([i] max into %t : memref<1xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [1, 45] reads(%x[i, j] : memref<1x45xf32>, %t[i] : memref<1xf32>) writes([i, j] store into %y : memref<1x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [1, 45] reads(%x[i, j] : memref<1x45xf32>, %t[i] : memref<1xf32>) writes([i, j] store into %y : memref<1x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32, %m: f32):
     %r = arith.subf %v, %m : f32
     loop.yield %r : f32
@@ -63,7 +63,7 @@ func.func private @task(%x: memref<1x45xf32>, %y: memref<1x45xf32>) attributes {
 
 // Rows far apart, side by side.
 func.func private @jam(%x: memref<64x45xf32>, %y: memref<64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, jam = 4>]} {
-  loop.generic (i, j) in [64, 45] reads(%x[i, j] : memref<64x45xf32>) writes([i] add into %y : memref<64xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [64, 45] reads(%x[i, j] : memref<64x45xf32>) writes([i] add into %y : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -77,7 +77,7 @@ func.func private @jam(%x: memref<64x45xf32>, %y: memref<64xf32>) attributes {la
 
 // A product has loops of its own.
 func.func private @product(%x: memref<8x16xf32>, %w: memref<1x16x32xf32>, %y: memref<8x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel>]} {
-  loop.generic (i, j, k) in [8, 32, 16] reads(%x[i, k] : memref<8x16xf32>, %w[j floordiv 32, k, j mod 32] : memref<1x16x32xf32>) writes([i, j] add into %y : memref<8x32xf32>) attributes {lamina.rows = array<i64: 0>, lamina.panel = 32 : i64} {
+  loop.generic (i, j, k) in [8, 32, 16] reads(%x[i, k] : memref<8x16xf32>, %w[j floordiv 32, k, j mod 32] : memref<1x16x32xf32>) writes([i, j] add into %y : memref<8x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%a: f32, %b: f32):
     %v = arith.mulf %a, %b : f32
     loop.yield %v : f32
@@ -91,7 +91,7 @@ func.func private @product(%x: memref<8x16xf32>, %w: memref<1x16x32xf32>, %y: me
 // -----
 
 func.func private @wrong_jam(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<jam = 4>]} {
-  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -102,7 +102,7 @@ func.func private @wrong_jam(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes
 // -----
 
 func.func private @wrong_inner(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
-  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -113,7 +113,7 @@ func.func private @wrong_inner(%x: memref<6x45xf32>, %y: memref<6xf32>) attribut
 // -----
 
 func.func private @wrong_tile(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, tile = 16>]} {
-  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([i] add into %y : memref<6xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -2,7 +2,7 @@
 
 // Three parts, fifteen apart, are added up in a buffer of the task, then together.
 func.func private @sum(%x: memref<8x45x12xf32>, %y: memref<8x12xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
-  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : memref<8x45x12xf32>) writes([i, k] add into %y : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, rfactor = d1 x 3>} {
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : memref<8x45x12xf32>) writes([i, k] add into %y : memref<8x12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, rfactor = d1 x 3>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -20,7 +20,7 @@ func.func private @sum(%x: memref<8x45x12xf32>, %y: memref<8x12xf32>) attributes
 // -----
 
 func.func private @rest(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<rfactor = d1 x 4>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<rfactor = d1 x 4>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -31,7 +31,7 @@ func.func private @rest(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {lam
 // -----
 
 func.func private @kept(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<rfactor = d1 x 3>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<rfactor = d1 x 3>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -2,7 +2,7 @@
 
 // Each piece is computed where it is wanted, straight into its slice, and needs no pad.
 func.func private @cat(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: memref<16x96xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [16, 96] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x96xf32>) attributes {lamina.rows = array<i64: 0, 1>} {
+  loop.generic (i, j) in [16, 96] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%p: f32, %q: f32):
     %s = math.sin %p : f32
     %c = math.cos %q : f32
@@ -16,12 +16,11 @@ func.func private @cat(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: memre
 }
 // CHECK-LABEL: @cat
 // CHECK-NEXT:    loop.generic (d0, d1) in [16, 32] reads(%x[d0, d1] : memref<16x32xf32>) writes([d0, d1] store into %out : memref<16x96xf32>)
-// CHECK-SAME:      lamina.part = 0
 // CHECK-NEXT:    ^bb0([[P:%\S+]]: f32):
 // CHECK-NEXT:    [[S:%\S+]] = math.sin [[P]]
 // CHECK-NEXT:    loop.yield [[S]]
 // CHECK:         loop.generic (d0, d1) in [16, 64] reads(%y[d0, d1] : memref<16x64xf32>) writes([d0, d1 + 32] store into %out : memref<16x96xf32>)
-// CHECK-SAME:      lamina.part = 1
+// CHECK-SAME:      part = 1
 // CHECK:         math.cos
 // CHECK-NOT:     loop.generic
 
@@ -78,11 +77,11 @@ func.func private @pad(%x: memref<16x62xf32>, %out: memref<16x64xf32>) attribute
 
 // Nests of one kernel share its rows: a choice along these stays, one inside the rows does not.
 func.func private @rows(%x: memref<16x8xf32>, %s: memref<16xf32>, %out: memref<16x8xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i] add into %s : memref<16xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i] add into %s : memref<16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
-  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i, j] store into %out : memref<16x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [16, 8] reads(%x[i, j] : memref<16x8xf32>) writes([i, j] store into %out : memref<16x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%p: f32):
     %e = math.exp %p : f32
     %t = math.sin %p : f32
@@ -100,7 +99,7 @@ func.func private @rows(%x: memref<16x8xf32>, %s: memref<16xf32>, %out: memref<1
 // CHECK-LABEL: @rows
 // CHECK:         loop.generic (d0, d1) in [16, 8] {{.*}} add into %s
 // CHECK:         loop.generic (d0, d1) in [16, 4] {{.*}} writes([d0, d1] store into %out
-// CHECK-NOT:     lamina.part
+// CHECK-NOT:     part = 
 // CHECK:         arith.cmpi
 // CHECK:         loop.generic (d0, d1) in [16, 4] {{.*}} writes([d0, d1 + 4] store into %out
 // CHECK-NOT:     arith.cmpi

@@ -10,7 +10,7 @@ func.func private @hand(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {
   "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%n: index):
     scf.for %j = %c0 to %c45 step %c16 {
-      loop.generic (i, j) in [8, 45] slice(i = %n, j = %j x 16) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+      loop.generic (i, j) in [8, 45] slice(i = %n, j = %j x 16) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
       ^bb0(%v: f32):
         loop.yield %v : f32
       }
@@ -28,7 +28,7 @@ func.func private @outside(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attribute
   %c1 = arith.constant 1 : index
   %c9 = arith.constant 9 : index
   scf.for %n = %c0 to %c9 step %c1 {
-    loop.generic (i, j) in [8, 45] slice(i = %n) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    loop.generic (i, j) in [8, 45] slice(i = %n) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%v: f32):
       loop.yield %v : f32
     }
@@ -45,7 +45,7 @@ func.func private @anywhere(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attribut
   %c8 = arith.constant 8 : index
   scf.for %n = %c0 to %c8 step %c1 {
     %m = arith.subi %n, %c1 : index
-    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%v: f32):
       loop.yield %v : f32
     }
@@ -65,7 +65,7 @@ func.func private @same(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {
   "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%n: index):
     %m = arith.remui %n, %c4 : index
-    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>} {
+    loop.generic (i, j) in [8, 45] slice(i = %m) reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%v: f32):
       loop.yield %v : f32
     }
@@ -153,11 +153,11 @@ func.func private @rows(%x: memref<8x4xf32>, %y: memref<8x4xf32>) attributes {la
   scf.for %n = %c0 to %c8 step %c1 {
     %m = arith.addi %n, %c1 : index
     %l = arith.minsi %m, %c7 : index
-    loop.generic (i, j) in [8, 4] slice(i = %l) reads(%x[i, j] : memref<8x4xf32>) writes([i, j] store into %t : memref<8x4xf32>) attributes {lamina.rows = array<i64: 0>} {
+    loop.generic (i, j) in [8, 4] slice(i = %l) reads(%x[i, j] : memref<8x4xf32>) writes([i, j] store into %t : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%v: f32):
       loop.yield %v : f32
     }
-    loop.generic (i, j) in [8, 4] slice(i = %n) reads(%t[i, j] : memref<8x4xf32>) writes([i, j] store into %y : memref<8x4xf32>) attributes {lamina.rows = array<i64: 0>} {
+    loop.generic (i, j) in [8, 4] slice(i = %n) reads(%t[i, j] : memref<8x4xf32>) writes([i, j] store into %y : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
     ^bb0(%v: f32):
       loop.yield %v : f32
     }
@@ -188,11 +188,11 @@ func.func private @carried(%x: memref<8xf32>) attributes {lamina.kernel} {
 // Columns of what is kept that another step has made.
 func.func private @turned(%x: memref<8x12xf32>, %y: memref<8x12xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 4>]} {
   %t = memref.alloc() : memref<8x12xf32>
-  loop.generic (i, j) in [8, 12] reads(%x[i, j] : memref<8x12xf32>) writes([i, j] store into %t : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8, 12] reads(%x[i, j] : memref<8x12xf32>) writes([i, j] store into %t : memref<8x12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [8, 12] reads(%t[i, 11 - j] : memref<8x12xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8, 12] reads(%t[i, 11 - j] : memref<8x12xf32>) writes([i, j] store into %y : memref<8x12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -67,12 +67,12 @@ def test_rows_of_a_product_are_kept_if_storing_them_takes_longer_than_its_operan
 def _product(rows: int, columns: int, *, repacked: bool, then: str = "max") -> list[GenericOp]:
     """A product packed in panels of 16, and a nest that reduces its rows or is pointwise."""
     packed, out = f"tensor<{columns // 16}x8x16xf32>", f"tensor<{rows}x{columns}xf32>"
-    mark = ", lamina.repacked" if repacked else ""
+    note = f"#loop.packing<panel = 16{', pack_at = call' if repacked else ''}>"
     text = f"""
     func.func @main(%x: tensor<{rows}x8xf32>, %w: {packed}) -> tensor<*xf32> {{
       %p = loop.generic (m, n, k) in [{rows}, {columns}, 8]
           reads(%x[m, k] : tensor<{rows}x8xf32>, %w[n floordiv 16, k, n mod 16] : {packed})
-          writes([m, n] add : {out}) attributes {{lamina.panel = 16 : i64{mark}}} {{
+          writes([m, n] add : {out}) attributes {{lamina.packing = {note}}} {{
       ^bb0(%a: f32, %b: f32):
         %v = arith.mulf %a, %b : f32
         loop.yield %v : f32

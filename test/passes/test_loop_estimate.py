@@ -29,7 +29,8 @@ def kernel(shape: Sequence[int], body: str, written: str) -> str:
     }}
     func.func private @k(%x: {kind}, %y: {result}) attributes {{lamina.kernel}} {{
       loop.generic ({dims}) in {list(shape)} reads(%x[{dims}] : {kind})
-          writes({written} into %y : {result}) attributes {{lamina.rows = array<i64: 0>}} {{
+          writes({written} into %y : {result})
+          attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
       ^bb0(%v: f32):
         {body}
       }}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import DenseArrayBase, i64
 
 import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.lowering.pipeline import STAGES, run_pipeline
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.interpreters.monoid_laws import verify_laws
@@ -172,7 +172,7 @@ def test_each_step_of_a_schedule(step: str, kind: str) -> None:
     passes = LOOP_PASSES[LOOP_PASSES.index("fold-layout") : LOOP_PASSES.index("choose-schedule")]
     run_pipeline(module, passes, Context())
     for nest in (op for op in module.walk() if isinstance(op, GenericOp)):
-        nest.attributes["lamina.rows"] = DenseArrayBase.from_list(i64, [0])
+        set_rows(nest, [0])
     for name in ("choose-schedule", "parallelize", step):
         run_pipeline(module, [name], Context())
         agree(run_module(module, [x]), wanted)

@@ -10,12 +10,15 @@ import lamina
 from lamina.dialects.errors import LaminaError
 
 NOTE = re.compile(
-    r"lamina\.(rows|part|panel|pairs|repacked|stream|bounds|cost|nanoseconds)"
-    r"( = (array<i64[^>]*>|\d+ : i64))?"
+    r"lamina\.(nest|packing|stream|bounds|cost|nanoseconds)( = (#loop\.\w+<[^>]*>|\d+ : i64))?"
 )
 OTHERS = (
-    *("array<i64>", "array<i64: 0>", "array<i64: 1>", "array<i64: 1, 0>", "array<i64: 0, 1>"),
-    *("array<i64: 7>", "array<i32: 0>", "0 : i64", "1 : i64", "16 : i64", "3 : i64", '"x"'),
+    *("#loop.nest<rows = []>", "#loop.nest<rows = [d0]>", "#loop.nest<rows = [d1]>"),
+    *("#loop.nest<rows = [d1, d0]>", "#loop.nest<rows = [d0, d1]>", "#loop.nest<rows = [d7]>"),
+    *("#loop.nest<rows = [d0], part = 1>", "#loop.nest<part = 3>", "#loop.nest<>"),
+    *("#loop.packing<panel = 16>", "#loop.packing<panel = 4>", "#loop.packing<panel = 3>"),
+    *("#loop.packing<panel = 16, pack_at = call>", "#loop.packing<panel = 16, pack_at = task>"),
+    *("#loop.packing<panel = 32, pairs = 1>", "0 : i64", "16 : i64", '"x"'),
 )
 
 
@@ -47,5 +50,5 @@ def test_product_stays_packed_when_layouts_are_folded_again() -> None:
     module = program.module("loop-cse")
     run_pipeline(module, ["pack-contractions", "fold-layout", "fold-layout"], Context())
     module.verify()
-    assert "lamina.panel" in str(module)
+    assert "lamina.packing" in str(module)
     assert program.check(module, native=True) is None

@@ -20,7 +20,7 @@ import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.schedule_clauses import BY, DIM, DIMS, FLAG, NUMBER, NUMBERS, By, Clauses
+from lamina.dialects.loop.clauses import BY, DIM, DIMS, FLAG, NUMBER, NUMBERS, By, Clauses
 from lamina.dialects.loop.schedules import PART_SCHEDULES, SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.runtime.compile import compile_module
 from lamina.runtime.layers import lower, parse

@@ -18,33 +18,33 @@ func.func @main(%q: tensor<{ROWS}x16xf32> {{lamina.name = "q"}}, %k: tensor<5x16
   func.return %r : tensor<{ROWS}x32xf32>
 }}
 func.func private @softmax(%q: tensor<{ROWS}x16xf32>, %k: tensor<5x16x32xf32>, %v: tensor<1x{KEYS}x32xf32>) -> tensor<{ROWS}x32xf32> attributes {{lamina.kernel}} {{
-  %s = loop.generic (i, j, f) in [{ROWS}, {KEYS}, 16] reads(%q[i, f] : tensor<{ROWS}x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<5x16x32xf32>) writes([i, j] add : tensor<{ROWS}x{KEYS}xf32>) attributes {{lamina.panel = 32 : i64, lamina.rows = array<i64: 0>}} {{
+  %s = loop.generic (i, j, f) in [{ROWS}, {KEYS}, 16] reads(%q[i, f] : tensor<{ROWS}x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<5x16x32xf32>) writes([i, j] add : tensor<{ROWS}x{KEYS}xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>}} {{
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }}
-  %m = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%s[i, j] : tensor<{ROWS}x{KEYS}xf32>) writes([i] max : tensor<{ROWS}xf32>) attributes {{lamina.rows = array<i64: 0>}} {{
+  %m = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%s[i, j] : tensor<{ROWS}x{KEYS}xf32>) writes([i] max : tensor<{ROWS}xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
   ^bb0(%x: f32):
 MASK
     loop.yield %y : f32
   }}
-  %e = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%s[i, j] : tensor<{ROWS}x{KEYS}xf32>, %m[i] : tensor<{ROWS}xf32>) writes([i, j] store : tensor<{ROWS}x{KEYS}xf32>) attributes {{lamina.rows = array<i64: 0>}} {{
+  %e = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%s[i, j] : tensor<{ROWS}x{KEYS}xf32>, %m[i] : tensor<{ROWS}xf32>) writes([i, j] store : tensor<{ROWS}x{KEYS}xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
   ^bb0(%x: f32, %l: f32):
 MASK
     %z = arith.subf %y, %l : f32
     %w = math.exp %z : f32
     loop.yield %w : f32
   }}
-  %t = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%e[i, j] : tensor<{ROWS}x{KEYS}xf32>) writes([i] add : tensor<{ROWS}xf32>) attributes {{lamina.rows = array<i64: 0>}} {{
+  %t = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%e[i, j] : tensor<{ROWS}x{KEYS}xf32>) writes([i] add : tensor<{ROWS}xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
   ^bb0(%x: f32):
     loop.yield %x : f32
   }}
-  %o = loop.generic (i, f, j) in [{ROWS}, 32, {KEYS}] reads(%e[i, j] : tensor<{ROWS}x{KEYS}xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x{KEYS}x32xf32>) writes([i, f] add : tensor<{ROWS}x32xf32>) attributes {{lamina.panel = 32 : i64, lamina.rows = array<i64: 0>}} {{
+  %o = loop.generic (i, f, j) in [{ROWS}, 32, {KEYS}] reads(%e[i, j] : tensor<{ROWS}x{KEYS}xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x{KEYS}x32xf32>) writes([i, f] add : tensor<{ROWS}x32xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>}} {{
   ^bb0(%a: f32, %b: f32):
     %c = arith.mulf %a, %b : f32
     loop.yield %c : f32
   }}
-  %p = loop.generic (i, f) in [{ROWS}, 32] reads(%o[i, f] : tensor<{ROWS}x32xf32>, %t[i] : tensor<{ROWS}xf32>) writes([i, f] store : tensor<{ROWS}x32xf32>) attributes {{lamina.rows = array<i64: 0>}} {{
+  %p = loop.generic (i, f) in [{ROWS}, 32] reads(%o[i, f] : tensor<{ROWS}x32xf32>, %t[i] : tensor<{ROWS}xf32>) writes([i, f] store : tensor<{ROWS}x32xf32>) attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
   ^bb0(%x: f32, %y: f32):
     %z = arith.divf %x, %y : f32
     loop.yield %z : f32

@@ -82,7 +82,8 @@ KERNEL = """
 func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel}} {{
   loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : {x})
       writes([{write}] {combiner} into %y : {y})
-      attributes {{lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<{clauses}>}} {{
+      attributes {{lamina.nest = #loop.nest<rows = [d0]>,
+                  lamina.schedule = #loop.schedule<{clauses}>}} {{
   ^bb0(%v: f32):
     %s = arith.mulf %v, %v : f32
     loop.yield %s : f32

@@ -71,7 +71,7 @@ def test_layers_agree(layer: str, name: str) -> None:
     x, w, b = operands((3, 37, 70), (45, 70), (45,), element="f16")
     module = lamina.parse(TEXT)
     run_pipeline(module, pipeline(start="aten", stop=layer, target=name), Context())
-    assert "lamina.task_packed" in str(module) or layer == "scheduled"
+    assert "pack_at = task" in str(module) or layer == "scheduled"
     wanted = x.astype(np.float64) @ w.T.astype(np.float64) + b
     (got,) = run_module(module, [x, w, b])
     # A unit in the last place of f16, and of numbers near 1 where sums cancel.

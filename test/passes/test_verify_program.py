@@ -83,12 +83,12 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 }
 func.func private @kernel_0(%x: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {lamina.kernel} {
   %s = loop.generic (i, j) in [8, 8] reads(%x[i, j] : tensor<8x8xf32>)
-      writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+      writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
   %r = loop.generic (i, j) in [8, 8] reads(%s[j, i] : tensor<8x8xf32>)
-      writes([i, j] store : tensor<8x8xf32>) attributes {lamina.rows = array<i64: 0>} {
+      writes([i, j] store : tensor<8x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%p: f32):
     loop.yield %p : f32
   }
@@ -115,13 +115,13 @@ func.func @main(%x: tensor<4x{read}xf32>) -> tensor<4x{read}xf32> {{
   %k = loop.kernel(%y = %x : tensor<4x{read}xf32>) -> (tensor<4x{read}xf32>) {{
     %s = loop.generic (g, i) in [4, {made}] reads(%y[g, i] : tensor<4x{read}xf32>)
         writes([(g * {made}) + i] store : tensor<{all}xf32>)
-        attributes {{lamina.rows = array<i64: 0>}} {{
+        attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
     ^bb0(%p: f32):
       loop.yield %p : f32
     }}
     %r = loop.generic (g, i) in [4, {read}] reads(%s[(g * {made}) + i{moved}] : tensor<{all}xf32>)
         writes([g, i] store : tensor<4x{read}xf32>)
-        attributes {{lamina.rows = array<i64: 0>}} {{
+        attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
     ^bb0(%p: f32):
       loop.yield %p : f32
     }}

@@ -3,7 +3,7 @@
 
 // The last tile is shorter; the clause goes.
 func.func private @tiled(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, tile = d1 x 16>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, tile = d1 x 16>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -29,16 +29,16 @@ func.func private @tiled(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes 
 func.func private @shared(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
   %m = memref.alloc() : memref<8xf32>
   %t = memref.alloc() : memref<8x45xf32>
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %m : memref<8xf32>) attributes {lamina.rows = array<i64: 0>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %m : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>, %m[i] : memref<8xf32>) writes([i, j] store into %t : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, tile = d1 x 16>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>, %m[i] : memref<8xf32>) writes([i, j] store into %t : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, tile = d1 x 16>} {
   ^bb0(%v: f32, %s: f32):
     %r = arith.subf %v, %s : f32
     loop.yield %r : f32
   }
-  loop.generic (i, j) in [8, 45] reads(%t[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<compute_with>} {
+  loop.generic (i, j) in [8, 45] reads(%t[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_with>} {
   ^bb0(%v: f32):
     %r = arith.negf %v : f32
     loop.yield %r : f32
@@ -59,7 +59,7 @@ func.func private @shared(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes
 
 // A tile that is not shorter than the dimension needs no loop.
 func.func private @whole(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<tile = d1 x 45>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<tile = d1 x 45>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -74,7 +74,7 @@ func.func private @whole(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes 
 // -----
 
 func.func private @reduced(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<tile = d1 x 16>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<tile = d1 x 16>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
@@ -85,7 +85,7 @@ func.func private @reduced(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {
 // -----
 
 func.func private @row(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.rows = array<i64: 0>, lamina.schedule = #loop.schedule<tile = d0 x 2>} {
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<tile = d0 x 2>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, InputError
-from lamina.dialects.loop.schedule_clauses import By
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule, ProductTasks, RowTasks
 from lamina.passes.schedule.alternatives import MOST_UNROLL, alternatives
 
@@ -95,7 +96,7 @@ def test_bad_budgets_and_foreign_targets_are_refused() -> None:
 
 def test_alternatives_change_one_clause() -> None:
     nest = NestSchedule(vectorize=By(1, 16), unroll=4, compute_with=True, nontemporal=(0,))
-    found = list(alternatives(nest))
+    found: list[Any] = list(alternatives(nest))
     assert nest not in found
     assert [s.unroll for s in found if s.unroll != 4] == [8, 2]
     assert {s.vectorize for s in found} == {By(1, 16), By(1, 32), By(1, 8), By(1, 12)}

@@ -1,13 +1,15 @@
-"""Clauses: what schedules consist of, and how they are read, printed and verified."""
+"""Clauses, of which schedules and notes on nests consist: read, printed and verified."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
+from xdsl.ir import Data
 from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 MOST = 1 << 20
@@ -85,6 +87,7 @@ class ClauseKind:
 
 FLAG = ClauseKind("", _flag, lambda value: "" if value else " = false")
 NUMBER = ClauseKind(" = 4", _number, lambda value: f" = {value}")
+ORDINAL = ClauseKind(" = 0", _number, lambda value: f" = {value}")
 DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
 BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
 DIMS = ClauseKind(" = [d0, d1]", _dims, lambda value: f" = {_listed('d')(value)}")
@@ -152,3 +155,24 @@ class Clauses(ABC):
         """These clauses, and those of `chosen` where these leave them open."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         return replace(chosen, **{k: v for k, v in own.items() if v is not None})
+
+
+ClausesT = TypeVar("ClausesT", bound=Clauses)
+
+
+class ClausesAttr(Data[ClausesT], ABC):
+    """An attribute that is made of clauses: printing, reading and verifying."""
+
+    kind: ClassVar[type[Clauses]]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        with parser.in_angle_brackets():
+            return cls.kind(**cls.kind.parsed(parser))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.text())
+
+    def verify(self) -> None:
+        self.data.verify()

@@ -1,0 +1,122 @@
+"""What a nest is to its kernel: which of its dimensions are rows, and which part it belongs to.
+
+    loop.generic ... attributes {lamina.nest = #loop.nest<rows = [d0, d1], part = 1>}
+
+The nests of a part share loops over their rows; parts run one after the other. What the nests of a
+kernel must agree on is in `kernel_contract`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.clauses import DIMS, ORDINAL, Clauses, ClausesAttr, clause
+from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.monoid import COMBINE
+
+NEST = "lamina.nest"
+"""Attribute of a nest in a kernel, a `#loop.nest`."""
+
+
+@dataclass(frozen=True)
+class KernelNest(Clauses):
+    """What a nest shares with the others of its kernel."""
+
+    attribute_name = "loop.nest"
+
+    rows: tuple[int, ...] | None = clause(
+        DIMS, "The dimensions that are the kernel's rows, outermost first."
+    )
+    part: int | None = clause(
+        ORDINAL, "The part of the kernel to which the nest belongs; 0 where it is left out."
+    )
+
+
+@irdl_attr_definition
+class NestAttr(ClausesAttr[KernelNest]):
+    """Rows and part of a nest."""
+
+    name = "loop.nest"
+    kind = KernelNest
+
+
+def _nest_of(op: Operation) -> KernelNest:
+    found = op.attributes.get(NEST)
+    return found.data if isinstance(found, NestAttr) else KernelNest()
+
+
+def has_rows(nest: Operation) -> bool:
+    """Whether a nest says which of its dimensions are rows, be it none."""
+    return _nest_of(nest).rows is not None
+
+
+def rows_of(nest: Operation) -> tuple[int, ...]:
+    """The dimensions of a nest that are its kernel's rows."""
+    return _nest_of(nest).rows or ()
+
+
+def part_of(nest: Operation) -> int:
+    """The part of its kernel to which a nest belongs."""
+    return _nest_of(nest).part or 0
+
+
+def summed_rows(nest: GenericOp) -> tuple[int, ...]:
+    """The rows of a nest over which it sums: a task runs them one after the other."""
+    reduced = set(nest.reduction_dims)
+    return tuple(d for d in rows_of(nest) if d in reduced and nest.extents[d] > 1)
+
+
+def set_rows(nest: Operation, rows: Iterable[int]) -> None:
+    """Say which dimensions of a nest are its kernel's rows, outermost first."""
+    _note(nest, replace(_nest_of(nest), rows=tuple(rows)))
+
+
+def set_part(nest: Operation, part: int) -> None:
+    """Say to which part of its kernel a nest belongs."""
+    _note(nest, replace(_nest_of(nest), part=part or None))
+
+
+def _note(nest: Operation, said: KernelNest) -> None:
+    nest.attributes.pop(NEST, None)
+    if said != KernelNest():
+        nest.attributes[NEST] = NestAttr(said)
+
+
+def verify_nest_note(op: GenericOp, note: Attribute) -> None:
+    """Raises VerifyException where a `#loop.nest` is not true of the nest alone."""
+    if not isinstance(note, NestAttr):
+        raise VerifyException(
+            f"{op.name}: {NEST} is a #{NestAttr.name}, such as "
+            f"#{NestAttr.name}<rows = [d0]>: not {note}"
+        )
+    rank, rows = len(op.extents), note.data.rows or ()
+    if any(d >= rank for d in rows):
+        raise VerifyException(
+            f"{op.name}: {NEST}: rows = {_named(rows)} of a domain of {rank}"
+            + (f", d0 to d{rank - 1}" if rank else "")
+        )
+    reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
+    if reduced.intersection(rows):
+        _verify_summed(op, set(rows), reduced)
+
+
+def _verify_summed(op: GenericOp, rows: set[int], reduced: set[int]) -> None:
+    """A nest that adds up rows does nothing else: each result is such a sum of the same rows."""
+    wide = {d for d, extent in enumerate(op.extents) if extent > 1}
+    for index_map, combiner in zip(op.write_maps, op.combiner_names, strict=True):
+        if combiner in ("store", COMBINE) or wide - index_map.used_dims() != reduced:
+            raise VerifyException(f"{op.name}: {NEST}: not all its results are sums over its rows")
+    if not reduced <= rows:
+        raise VerifyException(
+            f"{op.name}: {NEST}: it reduces {_named(reduced)}, of which only some are among its "
+            f"rows {_named(rows)}"
+        )
+
+
+def _named(dims: Iterable[int]) -> str:
+    return f"[{', '.join(f'd{d}' for d in sorted(dims))}]"
