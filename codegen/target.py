@@ -26,6 +26,10 @@ _DEFAULT_CACHES = {
 STACK_BYTES = 1 << 20
 """Most bytes of stack one function may take: worker threads may have as little as 2 MB in all."""
 
+FAST_DOTS = ("znver4", "znver5")
+"""CPUs, as LLVM calls them, that begin as many dot products of bf16 in a cycle (`vdpbf16ps`) as
+multiply-adds of f32. Those of Intel that have matrix tiles begin a quarter as many."""
+
 CORES = 16
 """Threads of a machine that nobody could ask: any usual number of them."""
 
@@ -152,6 +156,12 @@ class Target:
         return self.has("amx-tile") and self.has("amx-bf16")
 
     @property
+    def dots_pairs(self) -> bool:
+        """Whether it adds products of two pairs of bf16 to an f32 in each lane, as fast as it
+        multiplies and adds f32, so that products of bf16 take half the time."""
+        return self.has("avx512bf16") and self.cpu in FAST_DOTS
+
+    @property
     def architecture(self) -> str:
         """First part of the triple: `x86_64`, `aarch64` or `riscv64`."""
         return self.triple.partition("-")[0]
@@ -243,6 +253,7 @@ _NAMED = {
             512,
             32,
         ),
+        _named("znver4", "x86_64-unknown-linux-gnu", "znver4", _V4 + ",+avx512bf16", 512, 32),
         _named(
             "aarch64",
             "aarch64-unknown-linux-gnu",

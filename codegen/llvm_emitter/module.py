@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from lamina.codegen.llvm_emitter import (
     arith,
     control_flow,
+    dot_pairs,
     math,
     memory,
     parallel,
@@ -35,6 +36,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     **math.EMITTERS,
     **memory.EMITTERS,
     **vector.EMITTERS,
+    **dot_pairs.EMITTERS,
     **tiles.EMITTERS,
     **control_flow.EMITTERS,
     **parallel.EMITTERS,

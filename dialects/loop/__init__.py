@@ -8,6 +8,7 @@ from xdsl.ir import Dialect
 
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
+from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
@@ -47,6 +48,7 @@ Loop = Dialect(
         SortOp,
         GatherOp,
         PrefetchOp,
+        DotPairsOp,
         TeamOp,
         SingleOp,
         BarrierOp,

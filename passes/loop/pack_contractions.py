@@ -91,7 +91,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         return False
     if shape.panel is not None:
         return False
-    if target.multiplies_tiles and pack_pairs(shape, invariants):
+    if (target.multiplies_tiles or target.dots_pairs) and pack_pairs(shape, invariants):
         return False
     shape = _joined(shape)
     op = shape.op

@@ -32,6 +32,11 @@ from lamina.passes.schedule.choose_sweeps import (
     decide,
     group_sweeps,
 )
+from lamina.passes.schedule.choose_tiles import (
+    choose_dots,
+    choose_register_tile,
+    register_height,
+)
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
 from lamina.passes.schedule.panel_order import panel_bytes, reads_far_panels, shares_columns
@@ -47,8 +52,7 @@ from lamina.passes.schedule.product_kernel import (
     products_of,
     stream_of,
 )
-from lamina.passes.schedule.product_task import Blocks, rows_of_tiles, sum_block
-from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
+from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
@@ -80,15 +84,9 @@ SUM_BLOCK = 256
 the time so, of 384 terms 0.93, of 128 as long as in one."""
 LEAST_BLOCKED_ROWS = 64
 """Rows that share what is read of a panel, at least: two pairs of tiles."""
-WAY_BYTES = 2048
-"""Row strides that are multiples of this share at most two cache sets per way."""
-MIN_PANELS = 4
-"""With fewer panels than this a copy of the rows is not read often enough to pay."""
 MOST_TOGETHER = 4
 """Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
 256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
-COPY_BYTES = 1 << 19
-"""A larger copy has left the caches before its next panel, and would not fit the stack."""
 
 
 def choose_products(
@@ -133,13 +131,15 @@ def choose_products(
     for stage, shape in products.items():
         if shape.task_packed and panel_mode:
             _choose_packing(stage, shape, tasks.columns or 1, target)
-        if panel_mode and shape.pairs is not None:
+        if panel_mode and shape.pairs is not None and target.multiplies_tiles:
             _choose_sum_blocks(stage, shape, blocks)
         terms = _sum_block(stage, shape, target) if panel_mode else None
         if terms is not None and not shape.task_packed:
             decide(stage, tile=By(summed_dims(stage, shape)[0], terms))
         if shape.pairs is None:
-            _choose_tile(stage, shape, blocks, memory, target)
+            choose_register_tile(stage, shape, blocks, memory, target)
+        elif not target.multiplies_tiles:
+            choose_dots(stage, shape, blocks, target)
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
@@ -154,26 +154,6 @@ def choose_products(
         if len(sweeps) == 1:
             choose_fetch_along(sweeps[0], around)
     return tasks
-
-
-def _choose_tile(
-    stage: Stage, shape: Contraction, blocks: Blocks, memory: Memory, target: Target
-) -> None:
-    """The register tile of a product, and whether its rows are copied first."""
-    assert shape.panel is not None
-    row, fewest, extra = rows_of_tiles(stage, shape, blocks)
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    lanes = min(shape.panel, target.lanes(bits))
-    vectors = shape.panel // lanes
-    height = tile_height(lanes, vectors, blocks.size if blocks.is_blocked else fewest, target)
-    height = min(height, fewest)
-    decide(stage, vectorize=By(shape.inner_column, lanes), unroll=vectors)
-    if row is not None:
-        decide(stage, jam=By(row, height))
-        block = blocks.size if blocks.is_blocked else stage.extents[row]
-        terms = sum_block(stage, shape)
-        if not extra and _gains_copy(stage, shape, row, memory, block, terms):
-            decide(stage, cache_read=(shape.a,))
 
 
 def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target) -> None:
@@ -246,43 +226,6 @@ def _sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
     size = -(-terms // -(-terms // most))
     return -(-size // SUM_UNROLL) * SUM_UNROLL
-
-
-def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
-    """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
-
-    Cost of a height: vector operations per row of result, counting the rows that a partly filled
-    last tile computes twice and the loads of the panel that every tile repeats.
-    """
-    limit = max(1, (target.vector_registers - vectors - 2) // vectors)
-    best, best_cost = 1, float("inf")
-    for height in range(1, min(limit, rows) + 1):
-        tiles = -(-rows // height)
-        cost = tiles * (height * vectors + 0.75 * vectors + 0.25 * height)
-        if cost < best_cost or (cost == best_cost and height > best):
-            best, best_cost = height, cost
-    return best
-
-
-def _gains_copy(
-    stage: Stage, shape: Contraction, row: int, memory: Memory, block: int, terms: By | None
-) -> bool:
-    """Whether a block of `block` rows of the operand should be copied before its product.
-
-    Of so many `terms`, if the sum is taken in blocks.
-    """
-    access, summed = stage.reads[shape.a], summed_dims(stage, shape)
-    panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
-    if access.memory in memory.scratch or panels < MIN_PANELS:
-        return False
-    size = getattr(access.element, "bitwidth", 32) // 8
-    length = prod(stage.extents[d] for d in summed) if terms is None else terms.count
-    row_bytes = length * size + ROW_PADDING_BYTES
-    if block * row_bytes > COPY_BYTES:
-        return False
-    if access.stride(summed[-1]) != 1:
-        return True
-    return (access.stride(row) * size) % WAY_BYTES == 0
 
 
 def _has_tasks(products: Products, others: int) -> bool:
@@ -377,14 +320,8 @@ def _block_rows(
         step = TILE_ROWS
         block = -(-block // step) * step
     else:
-        smallest = min(_height(c, bits, block, target) for c in products.values())
+        smallest = min(register_height(c, bits, block, target) for c in products.values())
     # The last block must hold one whole tile, which may overlap its neighbour otherwise.
     while rows % block and rows % block < smallest:
         block += step
     return min(block, rows)
-
-
-def _height(shape: Contraction, bits: int, rows: int, target: Target) -> int:
-    panel = shape.panel or 1
-    lanes = min(panel, target.lanes(bits))
-    return tile_height(lanes, panel // lanes, rows, target)

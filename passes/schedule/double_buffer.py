@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import VectorType, bf16
-from xdsl.ir import SSAValue
-
-from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS, TileLoadOp
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
-from lamina.passes.schedule.pair_panels import PAIR_ROW, PairPanels
+from lamina.passes.schedule.pair_panels import PairPanels
+from lamina.passes.schedule.tile_unit import PAIR_ROW, TilePlace
 
 
 @dataclass(frozen=True)
@@ -77,14 +75,12 @@ class DoubleBuffer:
         start = 0 if terms.last else emit.plus(terms.low, terms.count)
         return Position(emit.remainder(number, 2), terms.low, behind, start)
 
-    def load(self, emit: Emitter, here: Position, tile: int, term: Index) -> SSAValue:
+    def tile(self, emit: Emitter, here: Position, tile: int, term: Index) -> TilePlace:
         """A tile of the panel that is multiplied, at a term of the sum."""
         at = emit.times(emit.minus(term, here.low), TILE_COLUMNS)
         at = emit.plus(at, tile * self.panels.tile_stride)
         at = emit.plus(at, emit.times(here.buffer, self.panels.buffer_stride))
-        kind = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
-        place, pitch = emit.value(at), emit.value(PAIR_ROW)
-        return emit.add(TileLoadOp(self.panels.paired, place, pitch, kind))
+        return TilePlace(self.panels.paired, at, PAIR_ROW)
 
     def pack_beside(
         self, emit: Emitter, env: Env, here: Position, pair: Index, terms: Terms, at: Index

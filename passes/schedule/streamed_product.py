@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import TILE_PANEL
-from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
+from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
@@ -34,7 +34,7 @@ from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
 from lamina.passes.schedule.sweep import SweepEmitter
-from lamina.passes.schedule.tile_product import TileProduct
+from lamina.passes.schedule.tile_product import TileProduct, tile_unit
 
 
 class StreamedProduct(RowEpilogue):
@@ -106,7 +106,8 @@ class StreamedProduct(RowEpilogue):
         shape = self.products[stage]
         row, fewest, _ = rows_of_tiles(stage, shape, self.blocks)
         if shape.pairs is not None:
-            return Tile(min(fewest, TILE_ROWS), TILE_PANEL // TILE_COLUMNS, TILE_COLUMNS)
+            height = tile_unit(stage, shape, row, fewest).height
+            return Tile(height, TILE_PANEL // TILE_COLUMNS, TILE_COLUMNS)
         return tile_of(stage, shape, row, fewest)
 
     def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:

@@ -17,23 +17,46 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
-from lamina.dialects.loop.tiles import (
-    TILE_COLUMNS,
-    TILE_ROWS,
-    TILE_TERMS,
-    TileDotOp,
-    TileLoadOp,
-    TileStoreOp,
-    TileZeroOp,
-)
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.double_buffer import DoubleBuffer, Position, Terms
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import PAIR_ROW, PANEL_TILES, PairPanels, first_lanes
+from lamina.passes.schedule.pair_panels import PANEL_TILES, PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
+from lamina.passes.schedule.tile_unit import PAIR_ROW, MatrixTiles, PairDots, TilePlace, TileUnit
+
+
+def tile_unit(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> TileUnit:
+    """What multiplies the tiles of a product: dot products in vectors if it is vectorized.
+
+    Those have as many rows as are jammed, of the operand that is read as it stands.
+    """
+    schedule, turned = stage.schedule, shape.pairs == shape.a
+    lanes, across = schedule.vectorize, shape.inner_column
+    if lanes is None:
+        if schedule.jam is not None or schedule.unroll is not None:
+            raise illegal(stage.op, "jam, unroll: of matrix tiles, which have sixteen rows")
+        return MatrixTiles(TILE_ROWS if turned else min(TILE_ROWS, fewest))
+    packed = shape.inner_row if turned else across
+    if lanes.dim != packed or lanes.count != TILE_COLUMNS:
+        raise illegal(stage.op, f"vectorize: of d{packed} by {TILE_COLUMNS}, packed in pairs")
+    side_by_side = 1 if schedule.unroll is None else schedule.unroll
+    if side_by_side > (1 if turned else PANEL_TILES):
+        raise illegal(stage.op, f"unroll: {1 if turned else PANEL_TILES} at most")
+    jam = schedule.jam
+    if turned:
+        if jam is None or jam.dim != across or jam.count != TILE_COLUMNS:
+            raise illegal(stage.op, f"jam: of d{across} by {TILE_COLUMNS}, read as they stand")
+        return PairDots(jam.count, side_by_side)
+    if jam is None:
+        return PairDots(1, side_by_side)
+    if jam.dim != row or not 0 < jam.count <= min(TILE_ROWS, fewest):
+        where = "no dimension" if row is None else f"d{row} by {min(TILE_ROWS, fewest)} at most"
+        raise illegal(stage.op, f"jam: tiles of this product go along {where}")
+    return PairDots(jam.count, side_by_side)
 
 
 class TileProduct(TileResults):
@@ -71,7 +94,7 @@ class TileProduct(TileResults):
         self.packs = is_packed_in_tasks(shape)
         self.together = together
         fewest, self.most = rows
-        self.height = TILE_ROWS if self.turned else min(TILE_ROWS, fewest)
+        self.unit = tile_unit(stage, shape, row, fewest)
         self.block_terms = self._block_terms()
         self.first: Index = 0
         self.panels: PairPanels | None = None
@@ -98,7 +121,7 @@ class TileProduct(TileResults):
             self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
         self.waiting = self.sums
         if self.block_terms < stage.extents[self.term]:
-            pairs = -(-(self.most + TILE_ROWS) // (2 * self.height))
+            pairs = -(-(self.most + TILE_ROWS) // self.span)
             self.waiting = emit.add(memref.AllocaOp.get(f32, 64, [pairs * PAIR_SUMS]))
         self.tail = self.paired
         if stage.extents[self.term] % TILE_TERMS:
@@ -109,7 +132,7 @@ class TileProduct(TileResults):
             raise illegal(stage.op, "tile: not of a sum of which a part is added up at a time")
         self.zeros: ZeroTerms | None = None
         if terms is not None and outside:
-            self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.height)
+            self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.unit)
 
     def _double_buffer(
         self, shape: Contraction, emit: Emitter, terms: tuple[Index, Index] | None
@@ -119,6 +142,8 @@ class TileProduct(TileResults):
             return None
         if not self.packs:
             raise illegal(self.stage.op, "double_buffer: of a product whose tasks pack its columns")
+        if not isinstance(self.unit, MatrixTiles):
+            raise illegal(self.stage.op, "double_buffer: of matrix tiles, not of vectors")
         extent, block = self.stage.extents[self.term], self.block_terms
         if terms is not None or not self.is_tiled or extent % TILE_TERMS:
             raise illegal(
@@ -131,8 +156,11 @@ class TileProduct(TileResults):
 
     @property
     def span(self) -> int:
-        """Rows of the tiles that are multiplied side by side: two, if there are so many."""
-        return (2 if self.most > self.height else 1) * self.height
+        """Rows of the tiles that are multiplied side by side: two, if there are so many, and if
+        the sums of two by those of a panel stay in registers."""
+        height = self.tile_rows
+        two = self.most > height and self.unit.most >= 2 * PANEL_TILES
+        return 2 * height if two else height
 
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
@@ -165,7 +193,7 @@ class TileProduct(TileResults):
         if not self.is_tiled:
             low = env.get(self.row, 0)
             first, high = low, emit.plus(low, 1)
-        height = self.height
+        height = self.tile_rows
         if self.turned:
             low = emit.times(emit.quotient(low, TILE_ROWS), TILE_ROWS)
         count, span = self.span // height, self.span
@@ -212,81 +240,100 @@ class TileProduct(TileResults):
         self, emit: Emitter, env: Env, place: Place, terms: Terms, here: Position | None
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
-        buffers = self.buffers
-        across, height, starts = -(-place.width // TILE_COLUMNS), self.height, place.starts
-        kind = VectorType(f32, (height, TILE_COLUMNS))
+        across = -(-place.width // TILE_COLUMNS)
         slots = [
-            emit.plus(emit.times(place.pair, PAIR_SUMS), n * TILE_ROWS * TILE_COLUMNS)
-            for n in range(across * len(starts))
+            TilePlace(
+                self.waiting,
+                emit.plus(emit.times(place.pair, PAIR_SUMS), n * TILE_ROWS * TILE_COLUMNS),
+                TILE_COLUMNS,
+            )
+            for n in range(across * len(place.starts))
         ]
-        pitch = emit.value(TILE_COLUMNS)
+        for numbers in self._side_by_side(range(len(slots))):
+            self._sums(emit, env, place, terms, here, {n: slots[n] for n in numbers})
+        if terms.last:
+            self._write(emit, env, place)
+
+    def _side_by_side(self, numbers: range) -> list[range]:
+        """The tiles of a place that are multiplied at once: as many as stay in registers."""
+        return [numbers[first : first + self.unit.most] for first in numbers[:: self.unit.most]]
+
+    def _sums(
+        self,
+        emit: Emitter,
+        env: Env,
+        place: Place,
+        terms: Terms,
+        here: Position | None,
+        slots: dict[int, TilePlace],
+    ) -> None:
+        """The sums of some tiles of a place, by number, which wait in `slots`."""
+        unit, buffers, first = self.unit, self.buffers, min(slots)
+        across = -(-place.width // TILE_COLUMNS)
         begun = [
-            self._start(emit, number % across, kind)
-            if terms.first
-            else emit.add(TileLoadOp(self.waiting, emit.value(slot), pitch, kind))
-            for number, slot in enumerate(slots)
+            value
+            for number, slot in slots.items()
+            for value in (
+                self._start(emit, number % across) if terms.first else unit.load(emit, slot)
+            )
         ]
+        rows = sorted({number // across for number in slots})
+        columns = sorted({number % across for number in slots})
+        products = [(rows.index(n // across), columns.index(n % across)) for n in slots]
         if self.turned:
-            tiles = [emit.quotient(start, TILE_ROWS) for start in starts]
-            columns = self._columns(emit, place.panel, place.width)
-            places: list[Env] = [{self.column: c} for c in columns]
+            products = [(column, row) for row, column in products]
+            starts = self._columns(emit, place.panel, place.width)
+            tiles = [emit.quotient(place.starts[row], TILE_ROWS) for row in rows]
+            places: list[Env] = [{self.column: starts[column]} for column in columns]
         else:
-            first = emit.times(emit.minus(place.panel, self.first), PANEL_TILES)
-            tiles = [emit.plus(first, n) for n in range(across)]
+            panel = emit.times(emit.minus(place.panel, self.first), PANEL_TILES)
+            tiles = [emit.plus(panel, column) for column in columns]
             low = place.rows[0]
-            places = [{self.row: start, LOCAL_ROW: emit.minus(start, low)} for start in starts]
+            places = [
+                {self.row: start, LOCAL_ROW: emit.minus(start, low)}
+                for start in (place.starts[row] for row in rows)
+            ]
 
         def dots(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
             if buffers is not None and here is not None:
-                rights = [buffers.load(inner, here, n, at) for n in range(across)]
+                rights = [buffers.tile(inner, here, column, at) for column in columns]
             else:
                 rights = [self._paired(inner, env, tile, at) for tile in tiles]
             lefts = [
-                self._direct(inner, {**env, **place, self.term: at}, number, height, partly)
+                self._direct(inner, {**env, **place, self.term: at}, number, partly)
                 for number, place in enumerate(places)
             ]
-            pairs = [(left, right) for left in lefts for right in rights]
-            if self.turned:
-                pairs = [(left, right) for right in rights for left in lefts]
-            return [
-                inner.add(TileDotOp(left, right, total))
-                for (left, right), total in zip(pairs, sums, strict=True)
-            ]
+            return unit.multiply(inner, lefts, rights, products, sums)
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
             if buffers is not None and here is not None:
                 buffers.pack_beside(inner, env, here, place.pair, terms, at)
             return dots(inner, at, sums, False)
 
-        if terms.first and terms.last:
+        if terms.first and terms.last and buffers is None:
             extent = self.stage.extents[self.term]
-            if buffers is not None:
-                begun = emit.loop(0, extent, TILE_TERMS, begun, step)
-                self._finish(emit, env, place, begun)
-                return
-            self._finish(emit, env, place, over_terms(emit, self.terms, extent, begun, dots))
+            sums = over_terms(emit, self.terms, extent, begun, dots)
+            self._finish(emit, env, place, first, sums)
             return
         end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
         sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
         if terms.count % TILE_TERMS:
             sums = dots(emit, end, sums, True)
-        if not terms.last:
-            for slot, total in zip(slots, sums, strict=True):
-                emit.run(TileStoreOp(total, self.waiting, emit.value(slot), pitch))
+        if terms.last:
+            self._finish(emit, env, place, first, sums)
             return
-        self._finish(emit, env, place, sums)
+        for number, slot in enumerate(slots.values()):
+            unit.store(emit, sums[number * unit.values : (number + 1) * unit.values], slot)
 
-    def _start(self, emit: Emitter, column: int, kind: VectorType) -> SSAValue:
+    def _start(self, emit: Emitter, column: int) -> list[SSAValue]:
         """What the sums of a tile begin with: 0, or the products with zeros."""
-        if self.zeros is None:
-            return emit.add(TileZeroOp(kind))
-        return self.zeros.tile(emit, column)
+        return self.unit.zero(emit) if self.zeros is None else self.zeros.tile(emit, column)
 
     def _add_zero_terms(self, emit: Emitter, env: Env, panel: Index, across: int) -> None:
         assert self.zeros is not None
         first = emit.times(emit.minus(panel, self.first), PANEL_TILES)
 
-        def paired(inner: Emitter, number: int, at: Index) -> SSAValue:
+        def paired(inner: Emitter, number: int, at: Index) -> TilePlace:
             return self._paired(inner, env, inner.plus(first, number), at)
 
         self.zeros.add_up(emit, paired, across)
@@ -306,9 +353,7 @@ class TileProduct(TileResults):
         ends = range(0, width, TILE_COLUMNS)
         return [emit.plus(start, min(at, width - TILE_COLUMNS)) for at in ends]
 
-    def _direct(
-        self, emit: Emitter, position: Env, number: int, height: int, partly: bool
-    ) -> SSAValue:
+    def _direct(self, emit: Emitter, position: Env, number: int, partly: bool) -> TilePlace:
         """A tile of the operand that is read as it stands, zeros after the end of the sum."""
         form = self.memory.layout(self.direct)
         across = self.column if self.turned else self.row
@@ -331,17 +376,15 @@ class TileProduct(TileResults):
                 inner.run(vector.StoreOp(line, flat, [target]))
                 return values
 
-            emit.loop(0, height, 1, [], row)
-        kind = VectorType(bf16, [height, TILE_TERMS])
-        return emit.add(TileLoadOp(flat, emit.value(at), emit.value(stride), kind))
+            emit.loop(0, self.unit.height, 1, [], row)
+        return TilePlace(flat, at, stride)
 
-    def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> SSAValue:
+    def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> TilePlace:
         """A tile of the operand that is packed in pairs."""
         at = emit.plus(emit.times(tile, self.tile_stride), emit.times(term, TILE_COLUMNS))
         for dim, stride in self.outer.items():
             at = emit.plus(at, emit.times(env.get(dim, 0), stride))
-        kind = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
-        return emit.add(TileLoadOp(self.paired, emit.value(at), emit.value(PAIR_ROW), kind))
+        return TilePlace(self.paired, at, PAIR_ROW)
 
     def pack(self, emit: Emitter, env: Env, first: Index) -> None:
         """Pack the columns of as many panels as are packed together, from panel `first` on."""

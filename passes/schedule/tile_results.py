@@ -10,12 +10,13 @@ from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.pairs import TILE_PANEL
-from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TileStoreOp
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.pair_panels import first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
 from lamina.passes.schedule.transpose import turn
 
 PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
@@ -45,26 +46,43 @@ class TileResults:
     """Whether tiles hold columns by rows."""
     is_tiled: bool
     """Whether tiles go along rows of the task."""
-    height: int
-    """Rows of a tile."""
+    unit: TileUnit
+    """What multiplies, and how many rows its tiles have."""
     sums: SSAValue
     """Scratch for the sums of a pair of tiles, by rows."""
     columns_first: SSAValue
     """The same of sums that are turned."""
 
-    def _finish(self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]) -> None:
-        """Write whole sums where they belong."""
-        across = len(sums) // len(place.starts)
-        if not self.turned and self._has_panel_scratch():
-            self._store_to_scratch(emit, env, place, sums)
-            return
-        if self.turned:
-            self._turn(emit, sums, across)
-        else:
-            for number, total in enumerate(sums):
-                row, column = divmod(number, across)
+    @property
+    def tile_rows(self) -> int:
+        """Rows of the product that a tile has."""
+        return TILE_ROWS if self.turned else self.unit.height
+
+    def _finish(
+        self, emit: Emitter, env: Env, place: Place, first: int, sums: Sequence[SSAValue]
+    ) -> None:
+        """Put whole sums of tiles, from number `first` on, where `_write` finds them."""
+        across, size = -(-place.width // TILE_COLUMNS), self.unit.values
+        in_scratch = not self.turned and self._has_panel_scratch()
+        for n in range(len(sums) // size):
+            number, tile = first + n, sums[n * size : (n + 1) * size]
+            row, column = divmod(number, across)
+            if in_scratch:
+                to = self._scratch_place(emit, env, place, row, column)
+            elif self.turned:
+                at = number * TILE_ROWS * TILE_COLUMNS
+                to = TilePlace(self.columns_first, at, TILE_COLUMNS)
+            else:
                 at = row * TILE_ROWS * TILE_PANEL + column * TILE_COLUMNS
-                emit.run(TileStoreOp(total, self.sums, emit.value(at), emit.value(TILE_PANEL)))
+                to = TilePlace(self.sums, at, TILE_PANEL)
+            self.unit.store(emit, tile, to)
+
+    def _write(self, emit: Emitter, env: Env, place: Place) -> None:
+        """Write the sums of all tiles where they belong."""
+        if not self.turned and self._has_panel_scratch():
+            return  # they are there
+        if self.turned:
+            self._turn(emit, place)
         for number, start in enumerate(place.starts):
             self._store(emit, env, start, number * TILE_ROWS, place)
 
@@ -77,27 +95,20 @@ class TileResults:
         pitch = form.coefficient(LOCAL_ROW) + form.coefficient(self.row)
         return pitch == TILE_PANEL and form.coefficient(self.column) == 1
 
-    def _store_to_scratch(
-        self, emit: Emitter, env: Env, place: Place, sums: Sequence[SSAValue]
-    ) -> None:
-        """Write tiles where an epilogue reads the sums: in rows of whole panels."""
-        write = self.stage.writes[0]
+    def _scratch_place(
+        self, emit: Emitter, env: Env, place: Place, row: int, column: int
+    ) -> TilePlace:
+        """Where an epilogue reads the sums of a tile: in rows of whole panels."""
+        write, start = self.stage.writes[0], place.starts[row]
         form, flat = self.memory.layout(write), self.memory.flat[write.memory]
-        across = len(sums) // len(place.starts)
-        for number, total in enumerate(sums):
-            row, column = divmod(number, across)
-            start = place.starts[row]
-            position: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
-            position[self.column] = emit.times(place.panel, TILE_PANEL)
-            at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
-            emit.run(TileStoreOp(total, flat, emit.value(at), emit.value(TILE_PANEL)))
+        position: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
+        position[self.column] = emit.times(place.panel, TILE_PANEL)
+        at = emit.plus(emit.linear(form, position), column * TILE_COLUMNS)
+        return TilePlace(flat, at, TILE_PANEL)
 
-    def _turn(self, emit: Emitter, sums: Sequence[SSAValue], across: int) -> None:
-        """Put tiles of columns by rows, `across` of them side by side, into scratch by rows."""
-        tile = TILE_ROWS * TILE_COLUMNS
-        for number, total in enumerate(sums):
-            place = emit.value(number * tile), emit.value(TILE_COLUMNS)
-            emit.run(TileStoreOp(total, self.columns_first, *place))
+    def _turn(self, emit: Emitter, place: Place) -> None:
+        """Put tiles of columns by rows, those of a panel side by side, into scratch by rows."""
+        tile, across = TILE_ROWS * TILE_COLUMNS, -(-place.width // TILE_COLUMNS)
         kind = VectorType(f32, [TILE_COLUMNS])
 
         def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -113,7 +124,7 @@ class TileResults:
                 inner.run(vector.StoreOp(line, self.sums, [target]))
             return values
 
-        emit.loop(0, len(sums), 1, [], one)
+        emit.loop(0, across * len(place.starts), 1, [], one)
 
     def _store(
         self,
@@ -150,4 +161,4 @@ class TileResults:
             return values
 
         low = start if self.is_tiled else rows[0]
-        emit.loop(low, emit.least(emit.plus(start, self.height), rows[1]), 1, [], row)
+        emit.loop(low, emit.least(emit.plus(start, self.tile_rows), rows[1]), 1, [], row)

@@ -9,20 +9,13 @@ from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.pairs import TILE_PANEL
-from lamina.dialects.loop.tiles import (
-    TILE_COLUMNS,
-    TILE_ROWS,
-    TILE_TERMS,
-    TileDotOp,
-    TileLoadOp,
-    TileStoreOp,
-    TileZeroOp,
-)
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
 
 TileStep = Callable[[Emitter, Index, list[SSAValue], bool], list[SSAValue]]
 """The sums after a tile of terms, and whether that is filled only in part."""
-PairedTile = Callable[[Emitter, int, Index], SSAValue]
+PairedTile = Callable[[Emitter, int, Index], TilePlace]
 """Of a panel, the tile by number that is packed in pairs, at a term."""
 
 
@@ -60,9 +53,11 @@ class ZeroTerms:
     They are 0, and NaN in columns where an element of the packed operand is no finite number.
     """
 
-    def __init__(self, emit: Emitter, terms: tuple[Index, Index], extent: int, height: int) -> None:
-        """Of `extent` terms those outside of `terms`; tiles have `height` rows."""
-        self.terms, self.extent, self.height = terms, extent, height
+    def __init__(
+        self, emit: Emitter, terms: tuple[Index, Index], extent: int, unit: TileUnit
+    ) -> None:
+        """Of `extent` terms those outside of `terms`, for the tiles of `unit`."""
+        self.terms, self.extent, self.unit = terms, extent, unit
         self.zeros = emit.add(memref.AllocaOp.get(bf16, 64, [TILE_ROWS * TILE_TERMS]))
         self.starts = emit.add(memref.AllocaOp.get(f32, 64, [TILE_ROWS * TILE_PANEL]))
         zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
@@ -71,28 +66,27 @@ class ZeroTerms:
 
     def add_up(self, emit: Emitter, paired: PairedTile, across: int) -> None:
         """Those of one panel of so many tiles `across`; they wait in scratch."""
-        kind = VectorType(f32, [self.height, TILE_COLUMNS])
-        zeros = VectorType(bf16, [self.height, TILE_TERMS])
+        unit, left = self.unit, TilePlace(self.zeros, 0, TILE_TERMS)
+        products = [(0, number) for number in range(across)]
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
-            left = inner.add(TileLoadOp(self.zeros, inner.value(0), inner.value(TILE_TERMS), zeros))
             rights = [paired(inner, number, at) for number in range(across)]
-            pairs = zip(rights, sums, strict=True)
-            return [inner.add(TileDotOp(left, right, total)) for right, total in pairs]
+            return unit.multiply(inner, [left], rights, products, sums)
 
         low, high = self.terms
-        sums = [emit.add(TileZeroOp(kind)) for _ in range(across)]
+        sums = [value for _ in range(across) for value in unit.zero(emit)]
         sums = over_terms(emit, (0, low), self.extent, sums, step)
         sums = over_terms(emit, (high, self.extent), self.extent, sums, step)
-        for number, total in enumerate(sums):
-            at, pitch = emit.value(number * TILE_COLUMNS), emit.value(TILE_PANEL)
-            emit.run(TileStoreOp(total, self.starts, at, pitch))
+        for number in range(across):
+            tile = sums[number * unit.values : (number + 1) * unit.values]
+            unit.store(emit, tile, self._place(number))
 
-    def tile(self, emit: Emitter, number: int) -> SSAValue:
+    def tile(self, emit: Emitter, number: int) -> list[SSAValue]:
         """A tile of the panel at hand."""
-        kind = VectorType(f32, [self.height, TILE_COLUMNS])
-        at, pitch = emit.value(number * TILE_COLUMNS), emit.value(TILE_PANEL)
-        return emit.add(TileLoadOp(self.starts, at, pitch, kind))
+        return self.unit.load(emit, self._place(number))
+
+    def _place(self, number: int) -> TilePlace:
+        return TilePlace(self.starts, number * TILE_COLUMNS, TILE_PANEL)
 
     def row(self, emit: Emitter, across: int) -> list[SSAValue]:
         """A row of the panel at hand, in vectors of the columns of a tile."""

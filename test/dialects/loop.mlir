@@ -189,6 +189,14 @@ func.func @tiles(%a: memref<512xbf16>, %out: memref<256xf32>, %at: index, %step:
   func.return
 }
 
+// Dot products of pairs, lane by lane.
+// CHECK-LABEL: func.func @dots
+func.func @dots(%a: vector<32xbf16>, %b: vector<32xbf16>, %t: vector<16xf32>) -> vector<16xf32> {
+  // CHECK: loop.dot_pairs %a, %b, %t : vector<32xbf16>, vector<32xbf16>, vector<16xf32> -> vector<16xf32>
+  %s = loop.dot_pairs %a, %b, %t : vector<32xbf16>, vector<32xbf16>, vector<16xf32> -> vector<16xf32>
+  func.return %s : vector<16xf32>
+}
+
 // A reduction of two values at once: a combining region and its identities, beside a sum.
 // CHECK-LABEL: func.func @largest
 func.func @largest(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xi32>) {

@@ -305,6 +305,22 @@ func.func @tiles_that_do_not_fit(%m: memref<512xbf16>, %i: index) {
 
 // -----
 
+func.func @dots_of_too_few_pairs(%a: vector<16xbf16>, %t: vector<16xf32>) {
+  %s = loop.dot_pairs %a, %a, %t : vector<16xbf16>, vector<16xbf16>, vector<16xf32> -> vector<16xf32>
+  func.return
+}
+// CHECK: loop.dot_pairs: vector<16xf32> takes vectors of twice as many elements, not vector<16xbf16>
+
+// -----
+
+func.func @dots_of_f16(%a: vector<32xf16>, %t: vector<16xf32>) {
+  %s = loop.dot_pairs %a, %a, %t : vector<32xf16>, vector<32xf16>, vector<16xf32> -> vector<16xf32>
+  func.return
+}
+// CHECK: loop.dot_pairs: multiplies bf16 and adds to f32
+
+// -----
+
 func.func @extern_in_place(%x: memref<3x3xf64>) {
   loop.extern "f" {} (%x : memref<3x3xf64>) outs(%x : memref<3x3xf64>)
   func.return

@@ -1,4 +1,5 @@
-"""Products of bf16 in matrix tiles: interpreted for a target that has them, and run where it is.
+"""Products of bf16 packed in pairs, in matrix tiles and in vectors of dot products: interpreted for
+targets that have them, and run where these are.
 
 The interpreter gives scratch memory NaN, and refuses reads outside of any memory: so tiles that are
 only partly filled are checked as well.
@@ -19,6 +20,8 @@ from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
 TARGET = "sapphirerapids"
+MULTIPLIERS = {TARGET: "loop.tile_dot", "znver4": "loop.dot_pairs"}
+"""By what targets multiply bf16."""
 BF16 = ml_dtypes.bfloat16
 
 Shape = tuple[int, ...]
@@ -64,6 +67,9 @@ PRODUCTS: dict[str, tuple[str, Shape, Shape, Shape]] = {
     "bmm": ("bmm", (3, 21, 43), (3, 43, 50), (3, 21, 50)),
 }
 
+DOTS_INTERPRETED = 500_000
+"""Multiplications of a product whose dot products are interpreted: some 2 us each."""
+
 
 def _numbers(shape: Shape, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32).astype(BF16)
@@ -77,38 +83,41 @@ def _check(found: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     assert (apart <= np.abs(exact) * 2.0**-8 + sizes * 1e-6).all()
 
 
+@pytest.mark.parametrize("target", MULTIPLIERS)
 @pytest.mark.parametrize("constant", [False, True], ids=["of the call", "constant"])
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_values(name: str, constant: bool) -> None:
+def test_values(name: str, constant: bool, target: str) -> None:
     op, left, right, result = PRODUCTS[name]
     a, b = _numbers(left, 1), _numbers(right, 2)
     text = _program(op, left, right, result, constant)
     module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", target=TARGET), Context())
-    assert "loop.tile_dot" in str(module)
+    run_pipeline(module, pipeline(start="aten", target=target), Context())
+    assert MULTIPLIERS[target] in str(module)
     matrices = a, b.swapaxes(-1, -2) if op == "linear" else b
-    if not constant:  # otherwise its packed form is what the program takes
+    small = target == TARGET or np.prod([*a.shape, b.size // a.shape[-1]]) <= DOTS_INTERPRETED
+    if not constant and small:  # otherwise its packed form is what the program takes
         _check(run_module(module, [a.copy(), b.copy()])[0], *matrices)
-    if Target.parse(TARGET).runs_here():
+    if Target.parse(target).runs_here():
         compiled = lamina.compile(
-            text, target=TARGET, cache=False, constants={"w": b} if constant else None
+            text, target=target, cache=False, constants={"w": b} if constant else None
         )
         _check(compiled(a) if constant else compiled(a, b), *matrices)
 
 
+@pytest.mark.parametrize("target", MULTIPLIERS)
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 3e38])
-def test_special_values_stay_in_their_rows_and_columns(special: float) -> None:
+def test_special_values_stay_in_their_rows_and_columns(special: float, target: str) -> None:
     a, b = np.ones((37, 67), BF16), np.ones((45, 67), BF16)
     a[5, 66], b[44, 3] = special, special
     text = _program("linear", a.shape, b.shape, (37, 45))
     module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", target=TARGET), Context())
+    run_pipeline(module, pipeline(start="aten", target=target), Context())
     wanted = (torch.from_numpy(a.astype(np.float32)) @ torch.from_numpy(b.astype(np.float32)).T).to(
         torch.bfloat16
     )
     results = [run_module(module, [a.copy(), b.copy()])[0]]
-    if Target.parse(TARGET).runs_here():
-        results.append(lamina.compile(text, target=TARGET, cache=False)(a, b))
+    if Target.parse(target).runs_here():
+        results.append(lamina.compile(text, target=target, cache=False)(a, b))
     for found in results:
         np.testing.assert_array_equal(found.astype(np.float32), wanted.float().numpy())
 
@@ -124,6 +133,9 @@ def test_what_does_not_use_tiles() -> None:
     text = _program("linear", *shapes)
     assert "loop.tile" in _lowered(text, TARGET)
     assert "loop.tile" not in _lowered(text, "x86-64-v4"), "it has none"
+    assert "loop.dot_pairs" not in _lowered(text, "x86-64-v4"), "nor dot products of bf16"
+    slow = f"znver4;cpu={TARGET}"
+    assert "loop.dot_pairs" not in _lowered(text, slow), "no faster than multiply-adds of f32"
     assert "loop.tile" not in _lowered(text.replace("bf16", "f16"), TARGET), "of bf16 only"
     assert "loop.tile" not in _lowered(text.replace("bf16", "f32"), TARGET), "of bf16 only"
     halves, wides = ([_tensor(shape, kind) for shape in shapes] for kind in ("bf16", "f32"))
@@ -140,6 +152,9 @@ func.func @main(%a: {halves[0]}, %b: {halves[1]}) -> {wides[2]} {{
 def test_targets_without_tiles_refuse_them() -> None:
     text = _lowered(_program("linear", (37, 67), (45, 67), (37, 45)), TARGET)
     with pytest.raises(UnsupportedError, match="x86-64-v4 has no matrix tiles"):
+        lamina.compile(text, target="x86-64-v4", cache=False)
+    text = _lowered(_program("linear", (37, 67), (45, 67), (37, 45)), "znver4")
+    with pytest.raises(UnsupportedError, match="x86-64-v4 has no dot products of bf16"):
         lamina.compile(text, target="x86-64-v4", cache=False)
 
 
@@ -165,6 +180,49 @@ def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
     given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
     with pytest.raises(InputError, match=reason):
         run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
+
+
+@pytest.mark.parametrize(
+    ("clauses", "reason"),
+    [
+        ("vectorize = d1 x 8, unroll = 2, jam = d0 x 8", "vectorize: of d1 by 16, packed in pairs"),
+        ("vectorize = d0 x 16, jam = d0 x 8", "vectorize: of d1 by 16, packed in pairs"),
+        ("vectorize = d1 x 16, unroll = 3, jam = d0 x 8", "unroll: 2 at most"),
+        ("vectorize = d1 x 16, unroll = 2, jam = d2 x 8", "jam: tiles of this product go along"),
+        ("vectorize = d1 x 16, unroll = 2, jam = d0 x 17", "jam: tiles of this product go along"),
+        ("jam = d0 x 8", "jam, unroll: of matrix tiles"),
+        ("vectorize = d1 x 16, tile = d2 x 64, double_buffer", "double_buffer: of matrix tiles"),
+    ],
+)
+def test_register_tiles_of_dot_products(clauses: str, reason: str) -> None:
+    text = _program("mm", (96, 320), (320, 64), (96, 64))
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target="znver4"), Context())
+    chosen = "#loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 12>"
+    assert chosen in str(module)
+    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
+    with pytest.raises(InputError, match=reason):
+        run_pipeline(given, pipeline(start="bufferized", target="znver4"), Context())
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "vectorize = d1 x 16, unroll = 1, jam = d0 x 3",
+        "vectorize = d1 x 16, unroll = 2",
+        "vectorize = d1 x 16, unroll = 2, jam = d0 x 16, tile = d2 x 96",
+    ],
+)
+def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
+    text = _program("mm", (96, 330), (330, 40), (96, 40))
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target="znver4"), Context())
+    chosen = "#loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 12>"
+    assert chosen in str(module)
+    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
+    run_pipeline(given, pipeline(start="bufferized", target="znver4"), Context())
+    a, b = _numbers((96, 330), 1), _numbers((330, 40), 2)
+    _check(run_module(given, [a.copy(), b.copy()])[0], a, b)
 
 
 def test_two_buffers_are_for_what_tasks_pack() -> None:

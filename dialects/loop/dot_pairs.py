@@ -1,0 +1,51 @@
+"""Dot products of pairs, lane by lane: two terms of a sum of bf16 added to an f32 at once.
+
+Memory packed in pairs (see `lamina.dialects.loop.pairs`) is read in such vectors: elements `2i` and
+`2i + 1` belong to lane `i`. The machine multiplies with subnormal numbers as zeros.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, VectorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class DotPairsOp(IRDLOperation):
+    """`total[i] + left[2i] * right[2i] + left[2i + 1] * right[2i + 1]` in each lane `i`.
+
+    `loop.dot_pairs %a, %b, %t : vector<8xbf16>, vector<8xbf16>, vector<4xf32> -> vector<4xf32>`
+    """
+
+    name = "loop.dot_pairs"
+    left = operand_def(VectorType)
+    right = operand_def(VectorType)
+    total = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$left `,` $right `,` $total attr-dict `:` type($left) `,` type($right) `,` type($total) "
+        "`->` type($result)"
+    )
+
+    def __init__(self, left: SSAValue, right: SSAValue, total: SSAValue) -> None:
+        super().__init__(operands=[left, right, total], result_types=[total.type])
+
+    def verify_(self) -> None:
+        pairs, total = self.left.type, self.total.type
+        assert isinstance(pairs, VectorType) and isinstance(total, VectorType)
+        if self.right.type != pairs or self.result.type != total:
+            raise VerifyException(
+                f"{self.name}: both operands have one type, and the result has that of the total"
+            )
+        if not isinstance(pairs.element_type, BFloat16Type) or not isinstance(
+            total.element_type, Float32Type
+        ):
+            raise VerifyException(f"{self.name}: multiplies bf16 and adds to f32")
+        if len(total.get_shape()) != 1 or pairs.get_shape() != (2 * total.get_shape()[0],):
+            raise VerifyException(
+                f"{self.name}: {total} takes vectors of twice as many elements, not {pairs}"
+            )

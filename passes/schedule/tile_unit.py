@@ -1,0 +1,211 @@
+"""What multiplies tiles packed in pairs: registers of matrix tiles, or vectors of dot products.
+
+A tile of sums is one value in the one, and a vector for each of its rows in the other: lists of
+values, one tile after the other, are what both work on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, f32, i64
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.dialects.loop.tiles import (
+    TILE_COLUMNS,
+    TILE_TERMS,
+    TileDotOp,
+    TileLoadOp,
+    TileStoreOp,
+    TileZeroOp,
+)
+from lamina.passes.schedule.emitter import Emitter, Index
+
+PAIR_ROW = 2 * TILE_COLUMNS
+"""Elements of a row of a tile packed in pairs."""
+
+PAIRS_UNROLLED = 2
+"""Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
+
+
+@dataclass(frozen=True)
+class TilePlace:
+    """Where a tile is: its first element in a memory, and elements from one row to the next."""
+
+    memory: SSAValue
+    at: Index
+    stride: int
+
+
+class TileUnit(Protocol):
+    """Tiles of sums of at most `height` rows by `TILE_COLUMNS` columns of f32."""
+
+    height: int
+    values: int
+    """Values of a tile of sums."""
+    most: int
+    """Tiles of sums that are multiplied side by side, at most."""
+
+    def zero(self, emit: Emitter) -> list[SSAValue]:
+        """A tile of zeros."""
+        ...
+
+    def load(self, emit: Emitter, place: TilePlace) -> list[SSAValue]:
+        """A tile of sums."""
+        ...
+
+    def store(self, emit: Emitter, tile: Sequence[SSAValue], place: TilePlace) -> None:
+        """Write a tile of sums."""
+        ...
+
+    def multiply(
+        self,
+        emit: Emitter,
+        lefts: Sequence[TilePlace],
+        rights: Sequence[TilePlace],
+        products: Sequence[tuple[int, int]],
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """The sums after `TILE_TERMS` terms of `products`, each of a left and a right tile.
+
+        Left tiles have terms side by side, right ones are packed in pairs.
+        """
+        ...
+
+
+class MatrixTiles:
+    """Registers of matrix tiles: two by two of them share what they load."""
+
+    values = 1
+    most = 4
+
+    def __init__(self, height: int) -> None:
+        self.height = height
+        self.kind = VectorType(f32, [height, TILE_COLUMNS])
+
+    def zero(self, emit: Emitter) -> list[SSAValue]:
+        """A tile of zeros."""
+        return [emit.add(TileZeroOp(self.kind))]
+
+    def load(self, emit: Emitter, place: TilePlace) -> list[SSAValue]:
+        """A tile of sums."""
+        return [_load(emit, place, self.kind)]
+
+    def store(self, emit: Emitter, tile: Sequence[SSAValue], place: TilePlace) -> None:
+        """Write a tile of sums."""
+        at, stride = emit.value(place.at), emit.value(place.stride)
+        emit.run(TileStoreOp(tile[0], place.memory, at, stride))
+
+    def multiply(
+        self,
+        emit: Emitter,
+        lefts: Sequence[TilePlace],
+        rights: Sequence[TilePlace],
+        products: Sequence[tuple[int, int]],
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """The sums after the terms of a tile."""
+        packed = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
+        right = [_load(emit, place, packed) for place in rights]
+        direct = VectorType(bf16, [self.height, TILE_TERMS])
+        left = [_load(emit, place, direct) for place in lefts]
+        return [
+            emit.add(TileDotOp(left[i], right[j], total))
+            for (i, j), total in zip(products, sums, strict=True)
+        ]
+
+
+class PairDots:
+    """Vectors of dot products: a row of sums each, by a pair of terms that is broadcast.
+
+    Two tiles, packed side by side, share what is broadcast. Their sums and what is read of them
+    stay in registers: so the schedule gives the `height`.
+    """
+
+    def __init__(self, height: int, most: int) -> None:
+        self.height = self.values = height
+        self.most = most
+        self.kind = VectorType(f32, [TILE_COLUMNS])
+
+    def zero(self, emit: Emitter) -> list[SSAValue]:
+        """A tile of zeros."""
+        return [emit.splat(FloatAttr(0.0, f32), TILE_COLUMNS)] * self.height
+
+    def load(self, emit: Emitter, place: TilePlace) -> list[SSAValue]:
+        """A tile of sums."""
+        return [
+            emit.add(vector.LoadOp(place.memory, [emit.value(at)], self.kind))
+            for at in self._rows(emit, place)
+        ]
+
+    def store(self, emit: Emitter, tile: Sequence[SSAValue], place: TilePlace) -> None:
+        """Write a tile of sums."""
+        for row, at in zip(tile, self._rows(emit, place), strict=True):
+            emit.run(vector.StoreOp(row, place.memory, [emit.value(at)]))
+
+    def _rows(self, emit: Emitter, place: TilePlace) -> list[Index]:
+        return [emit.plus(place.at, row * place.stride) for row in range(self.height)]
+
+    def multiply(
+        self,
+        emit: Emitter,
+        lefts: Sequence[TilePlace],
+        rights: Sequence[TilePlace],
+        products: Sequence[tuple[int, int]],
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """The sums after the terms of a tile."""
+
+        def step(inner: Emitter, term: Index, totals: list[SSAValue]) -> list[SSAValue]:
+            for copy in range(PAIRS_UNROLLED):
+                totals = self._pair(
+                    inner, lefts, rights, products, inner.plus(term, 2 * copy), totals
+                )
+            return totals
+
+        return emit.loop(0, TILE_TERMS, 2 * PAIRS_UNROLLED, list(sums), step)
+
+    def _pair(
+        self,
+        emit: Emitter,
+        lefts: Sequence[TilePlace],
+        rights: Sequence[TilePlace],
+        products: Sequence[tuple[int, int]],
+        term: Index,
+        totals: list[SSAValue],
+    ) -> list[SSAValue]:
+        """The sums after the pair of terms from `term` on."""
+        packed = VectorType(bf16, [PAIR_ROW])
+        right = [
+            emit.add(vector.LoadOp(place.memory, [emit.value(at)], packed))
+            for place in rights
+            for at in [emit.plus(place.at, emit.times(term, TILE_COLUMNS))]
+        ]
+        made = list(totals)
+        for number, left in enumerate(lefts):
+            places = [(n, j) for n, (i, j) in enumerate(products) if i == number]
+            for row, at in enumerate(self._rows(emit, left)):
+                pair = _broadcast(emit, left.memory, emit.plus(at, term))
+                for tile, j in places:
+                    total = tile * self.height + row
+                    made[total] = emit.add(DotPairsOp(pair, right[j], made[total]))
+        return made
+
+
+def _load(emit: Emitter, place: TilePlace, kind: VectorType) -> SSAValue:
+    return emit.add(TileLoadOp(place.memory, emit.value(place.at), emit.value(place.stride), kind))
+
+
+def _broadcast(emit: Emitter, memory: SSAValue, at: Index) -> SSAValue:
+    """A pair of terms in every lane."""
+    pair = emit.add(vector.LoadOp(memory, [emit.value(at)], VectorType(bf16, [2])))
+    lanes = DenseArrayBase.from_list(i64, [0, 1] * TILE_COLUMNS)
+    kind = VectorType(bf16, [PAIR_ROW])
+    return emit.add(vector.ShuffleOp(pair, pair, lanes, result_type=kind))  # pyright: ignore
+
+
+__all__ = ["PAIR_ROW", "MatrixTiles", "PairDots", "TilePlace", "TileUnit"]

@@ -1,0 +1,31 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="znver4"}' --split-input-file | filecheck %s
+
+// Without matrix tiles, pairs of bf16 are multiplied in vectors; rows of register tiles divide the block's.
+func.func private @columns(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c: memref<512x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [512, 96, 768] reads(%a[m, k] : memref<512x768xbf16>, %b[k, n] : memref<768x96xbf16>) writes([m, n] add into %c : memref<512x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @columns
+// CHECK:         #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 13>
+
+// -----
+
+// Packed rows are the vectors, and columns that are read as they stand the rows of the tile.
+func.func private @rows(%a: memref<4x384x16x2xbf16>, %b: memref<96x768xbf16>, %c: memref<64x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [64, 96, 768] reads(%a[m floordiv 16, k floordiv 2, m mod 16, k mod 2] : memref<4x384x16x2xbf16>, %b[n, k] : memref<96x768xbf16>) writes([m, n] add into %c : memref<64x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 0>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @rows
+// CHECK:         #loop.schedule<vectorize = d0 x 16, unroll = 1, jam = d1 x 16>
