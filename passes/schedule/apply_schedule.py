@@ -31,7 +31,6 @@ from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.nest_steps import has_cached_reads, has_tile
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
-from lamina.passes.schedule.row_sums import schedule_row_sums
 from lamina.passes.schedule.row_tasks import emit_loop, emit_task
 from lamina.passes.schedule.stages import is_temporary, schedule_of
 from lamina.passes.schedule.unstructured_ops import schedule_unstructured
@@ -142,8 +141,6 @@ def _apply(emit: Emitter, part: Part, memory: Memory, tasks: Any) -> None:
         schedule_product_kernel(emit, part.stages, memory, tasks)
     elif part.pairs is not None:
         part.pairs.schedule(emit, memory, tasks)
-    elif any(stage.totals for stage in part.stages):
-        schedule_row_sums(emit, part.stages, memory, tasks)
     else:
         emit_task(emit, [stage.op for stage in part.stages], memory)
 

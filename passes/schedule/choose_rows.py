@@ -28,8 +28,7 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.row_jam import only_reduces
-from lamina.passes.schedule.row_sums import turn_rows
-from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, turn_rows
 from lamina.passes.schedule.sweeps import (
     flat_arguments,
     keeps_columns_apart,

@@ -2,9 +2,10 @@
 
 It carries out the `#loop.rows` of each part and takes it away. A task runs every nest of the part
 for one row, for part of one (`tile`), or for several (`jam`): each nest is run for a slice of its
-domain. Rows that are loops of the task (`inner`) are sliced whole. `scf.parallel` divides the tasks
-among threads; one task needs no loop. Parts around packed products, parts that pack pairs or sum
-over their rows, and unstructured ops have loops of their own: they stay as they are.
+domain. Rows that are loops of the task (`inner`) are sliced whole. Rows over which some nest sums
+are a loop of the task around all its nests. `scf.parallel` divides the tasks among threads; one
+task needs no loop. Parts around packed products, parts that pack pairs, and unstructured ops have
+loops of their own: they stay as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
@@ -27,7 +28,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
-from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 
 Scheduled = tuple[Part, Any]
 """A part and the clauses of its schedule."""
@@ -63,7 +64,7 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
     if not parts:
         return []
     found = list(zip(parts, schedules_of(function, parts), strict=True))
-    divided = [entry for entry in found if _has_rows(entry[0])]
+    divided = [entry for entry in found if entry[0].kind is RowTasksAttr]
     by_nest = {stage.op: entry for entry in divided for stage in entry[0].stages}
     emit = Emitter(function.body.block)
     done: set[Part] = set()
@@ -73,17 +74,13 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
             emit.again(op)
         elif entry[0] not in done:
             done.add(entry[0])
-            _put_into_tasks(emit, entry[0].stages, entry[1])
+            sums = any(stage.totals for stage in entry[0].stages)
+            (_walk_in_turn if sums else _put_into_tasks)(emit, entry[0].stages, entry[1])
     return [
         (part, RowTasks() if part in done else given)
         for part, given in found
         if part not in done or not part.stages[0].op.symbols
     ]
-
-
-def _has_rows(part: Part) -> bool:
-    """Whether the part is one of rows, each of which a task may run."""
-    return part.kind is RowTasksAttr and not any(stage.totals for stage in part.stages)
 
 
 def _taken_apart(function: func.FuncOp) -> list[Operation]:
@@ -128,6 +125,29 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
+    emit.tasks(count, task, parallel=tasks.parallel)
+
+
+def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
+    """As `_put_into_tasks`, where nests sum over rows: each task walks these in turn."""
+    if tasks.inner or tasks.tile or (tasks.jam or 1) > 1:
+        raise illegal(stages[0].op, "inner, tile, jam: the kernel sums over its rows")
+    groups = _row_groups(stages)
+    front = task_rows(stages)
+
+    def task(inner: Emitter, number: Index) -> None:
+        def row(deeper: Emitter, turn: Index, values: list[SSAValue]) -> list[SSAValue]:
+            for stage, dims in zip(stages, groups, strict=True):
+                sides = ((stage.rows[:front], number), (stage.rows[front:], turn))
+                bound = [(_joined(dims, rows), start) for rows, start in sides if rows]
+                slices = [Slice.at(*rows) for rows, _ in bound]
+                stage.op.slice_at(slices, [deeper.value(start) for _, start in bound])
+                deeper.run(stage.op)
+            return values
+
+        inner.loop(0, prod(turn_rows(stages)), 1, [], row)
+
+    count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
     emit.tasks(count, task, parallel=tasks.parallel)
 
 

@@ -1,4 +1,4 @@
-"""Kernels that sum over their rows: a task walks its rows in turn, and adds each row to its totals.
+"""Nests that sum over rows: a loop walks the rows in turn, and each is added to totals.
 
 The totals stay in memory, in the nearest cache that holds them, and are cleared at the start of the
 task. Everything else of a row is scheduled as in any kernel of rows.
@@ -9,76 +9,77 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from math import prod
 
-from xdsl.dialects import arith, memref
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.clauses import By
-from lamina.dialects.loop.schedules import NestSchedule, RowTasks
+from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.rows import RowSegment
-from lamina.passes.schedule.stages import Access, Stage, collapse_rows
+from lamina.passes.schedule.stages import Access, Stage, turn_rows
 from lamina.passes.schedule.sweep import SweepEmitter
-from lamina.passes.schedule.sweeps import allocate_scratch, outputs_of, scheduled_sweeps
+from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 CLEARING_UNROLL = 2
 """Vectors of totals that are cleared in a step."""
 
 
-def schedule_row_sums(
-    emit: Emitter, stages: list[Stage], memory: Memory, clauses: RowTasks
+def emit_sums(
+    emit: Emitter,
+    loop: scf.ForOp,
+    stages: Sequence[Stage],
+    starts: Sequence[tuple[Index, int]],
+    memory: Memory,
+    outputs: set[SSAValue],
 ) -> None:
-    """Emit the kernel; rows in front of those that some stage sums over are tasks.
+    """Append a loop over the rows of a task, which its nests run in turn.
 
-    Raises InputError for clauses that such kernels do not have.
+    `starts` has, of each slice of rows, where it begins and how many of the stages' rows it is of.
     """
-    outputs = outputs_of(stages)
-    collapse_rows(stages)
-    if clauses.inner or clauses.tile or (clauses.jam or 1) > 1:
-        raise illegal(stages[0].op, "inner, tile, jam: the kernel sums over its rows")
-    tasks = _task_rows(stages)
-    sweeps = scheduled_sweeps(stages)
-    first = [stages[0].extents[d] for d in stages[0].rows[:tasks]]
-    turns = turn_rows(stages)
+    sweeps = scheduled_sweeps(list(stages))
     segment = RowSumsSegment(sweeps, memory, outputs)
-
-    def task(inner: Emitter, number: Index) -> None:
-        allocate_scratch(inner, sweeps, memory, outputs)
-        position = inner.split(number, first)
-        _clear(inner, sweeps, [*position, *[0] * len(turns)], memory)
-
-        def row(deeper: Emitter, turn: Index, values: list[SSAValue]) -> list[SSAValue]:
-            later = None
-            if (fetch := segment.prefetch()) is not None:
-                last = deeper.least(deeper.plus(turn, fetch.rows), prod(turns) - 1)
-                later = _envs(stages, [*position, *deeper.split(last, turns)])
-            at = _envs(stages, [*position, *deeper.split(turn, turns)])
-            segment.run(deeper, at, None, later)
-            return values
-
-        inner.loop(0, prod(turns), 1, [], row)
-
-    emit.tasks(prod(first), task, parallel=clauses.parallel)
-
-
-def _task_rows(stages: Sequence[Stage]) -> int:
-    """How many rows stand in front of the first that is summed over."""
-    return min(
-        place
-        for stage in stages
-        if stage.totals
-        for place, dim in enumerate(stage.rows)
-        if stage.extents[dim] > 1 and all(w.stride(dim) == 0 for w in stage.writes)
-    )
+    counter, ops = loop.body.block.args[0], list(loop.body.block.ops)
+    for op in ops:
+        op.detach()
+    allocate_scratch(emit, sweeps, memory, outputs)
+    rows = [stages[0].extents[d] for d in stages[0].rows]
+    front, turns = rows[: -starts[-1][1]], rows[-starts[-1][1] :]
+    position = emit.split(starts[0][0], front) if front else []
+    _clear(emit, sweeps, [*position, *[0] * len(turns)], memory)
+    emit.again(loop)
+    inner, later = emit.inside(loop.body.block), None
+    if (fetch := segment.prefetch()) is not None:
+        last = inner.least(inner.plus(counter, fetch.rows), prod(turns) - 1)
+        later = _envs(stages, [*position, *inner.split(last, turns)])
+    at = _envs(stages, [*position, *inner.split(counter, turns)])
+    segment.run(inner, at, None, later)
+    for op in ops:
+        if not isinstance(op, GenericOp):
+            inner.again(op)
 
 
-def turn_rows(stages: Sequence[Stage]) -> list[int]:
-    """Extents of the rows that a task takes in turn: from the first one that is summed over on."""
-    return [stages[0].extents[d] for d in stages[0].rows[_task_rows(stages) :]]
+def verify_turns(
+    loop: Operation, stages: Sequence[Stage], starts: Sequence[tuple[Index, int]]
+) -> None:
+    """Raises InputError unless a loop walks all rows that its nests sum over, in their order."""
+    turns = turn_rows(stages)
+    if (
+        not isinstance(loop, scf.ForOp)
+        or len(starts) not in (1, 2)
+        or starts[-1] != (loop.body.block.args[0], len(turns))
+        or [constant_integer(end) for end in (loop.lb, loop.ub, loop.step)] != [0, prod(turns), 1]
+    ):
+        raise illegal(
+            stages[0].op,
+            "slices: rows that are summed over are one slice, at the counter of an scf.for from 0 "
+            "to their number around all nests; rows in front of them are one slice before it",
+        )
 
 
 def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> dict[Stage, Env]:

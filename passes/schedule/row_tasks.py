@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.contracts.task_loops import LOOPS
@@ -21,6 +21,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.parallelize import jam_refusal
 from lamina.passes.schedule.row_jam import only_reduces
+from lamina.passes.schedule.row_sums import emit_sums, verify_turns
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
 from lamina.passes.schedule.sweeps import (
@@ -36,8 +37,12 @@ Bound = tuple[SSAValue, Slice]
 
 def emit_loop(emit: Emitter, loop: Operation, memory: Memory) -> None:
     """Append a loop of a kernel; the nests in it become loops over vectors."""
-    emit.again(loop)
     assert isinstance(loop, LOOPS)
+    nests = [op for op in loop.body.block.ops if isinstance(op, GenericOp)]
+    if any(map(summed_rows, nests)):
+        _emit_sums(emit, loop, nests, memory)
+        return
+    emit.again(loop)
     inner, ops = emit.inside(loop.body.block), _detached(loop)
     emit_task(inner, ops, memory)
 
@@ -65,6 +70,19 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
     for nest in nests:
         if nest.parent is not None:
             nest.detach()
+        nest.erase()
+
+
+def _emit_sums(emit: Emitter, loop: Operation, nests: Sequence[GenericOp], memory: Memory) -> None:
+    """Append a loop of which some nests sum over rows."""
+    task = Task(nests, memory)
+    entries = zip(task.starts, (dims[0] for dims in task.rows), strict=True)
+    starts = [(start, len(dims)) for start, dims in entries]
+    if any(task.inner.values()) or sum(isinstance(op, LOOPS) for op in loop.walk()) > 1:
+        raise illegal(nests[0], "slices: of a nest in a kernel that sums over rows, of rows alone")
+    verify_turns(loop, task.stages, starts)
+    emit_sums(emit, loop, task.stages, starts, memory, task.outputs)
+    for nest in nests:
         nest.erase()
 
 
@@ -97,6 +115,10 @@ class Task:
 
     def run(self, emit: Emitter, ops: Sequence[Operation]) -> None:
         """Append ops of one block, the first of them a nest or a loop."""
+        if summing := next((stage for stage in self.stages if stage.totals), None):
+            raise illegal(
+                summing.op, "slices: a nest that sums over rows stands in a loop over them"
+            )
         by_nest = {stage.op: stage for stage in self.stages}
         for number, run in enumerate(_runs(ops)):
             self.sweeps[run[0]] = scheduled_sweeps([by_nest[nest] for nest in run], number)

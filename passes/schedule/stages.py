@@ -184,6 +184,23 @@ def collapse(stages: Sequence[Stage], groups: Sequence[Sequence[int]]) -> list[l
     return left
 
 
+def task_rows(stages: Sequence[Stage]) -> int:
+    """How many rows stand in front of the first that is summed over."""
+    summed = (
+        place
+        for stage in stages
+        if stage.totals
+        for place, dim in enumerate(stage.rows)
+        if stage.extents[dim] > 1 and all(w.stride(dim) == 0 for w in stage.writes)
+    )
+    return min(summed, default=len(stages[0].rows))
+
+
+def turn_rows(stages: Sequence[Stage]) -> list[int]:
+    """Extents of the rows that a task takes in turn: from the first one that is summed over on."""
+    return [stages[0].extents[d] for d in stages[0].rows[task_rows(stages) :]]
+
+
 def take_inner(stages: list[Stage], places: tuple[int, ...]) -> None:
     """Make rows of every stage loops of the task, in front of its own (in place)."""
     count = len(stages[0].rows)

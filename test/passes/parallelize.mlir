@@ -39,6 +39,32 @@ func.func private @tiled(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes 
 
 // -----
 
+// Rows that a nest sums over are walked by each task in turn, with all nests of the part.
+func.func private @sums(%x: memref<4x6x45xf32>, %y: memref<4x6x45xf32>, %z: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  loop.generic (i, j, k) in [4, 6, 45] reads(%x[i, j, k] : memref<4x6x45xf32>) writes([i, j, k] store into %y : memref<4x6x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 8>} {
+  ^bb0(%v: f32):
+    %r = math.exp %v : f32
+    loop.yield %r : f32
+  }
+  loop.generic (i, j, k) in [4, 6, 45] reads(%x[i, j, k] : memref<4x6x45xf32>) writes([i, k] add into %z : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<compute_with>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @sums
+// CHECK:         "scf.parallel"
+// CHECK:         ^bb0(%[[N:.*]]: index):
+// CHECK:           scf.for %[[T:.*]] = %{{.*}} to %{{.*}} step
+// CHECK-NEXT:        loop.generic (d0, d1, d2) in [4, 6, 45] slice(d0 = %[[N]], d1 = %[[T]]) {{.*}} store into %y
+// CHECK:             loop.generic (d0, d1, d2) in [4, 6, 45] slice(d0 = %[[N]], d1 = %[[T]]) {{.*}} add into %z
+// AGAIN-LABEL: @sums
+// AGAIN:         "scf.parallel"
+// AGAIN-NOT:     "scf.parallel"
+// AGAIN:         func.return
+
+// -----
+
 // Both nests run the same row of what is between them; one task needs no loop.
 func.func private @task(%x: memref<1x45xf32>, %y: memref<1x45xf32>) attributes {lamina.kernel} {
   %t = memref.alloc() : memref<1xf32>
@@ -120,3 +146,14 @@ func.func private @wrong_tile(%x: memref<6x45xf32>, %y: memref<6xf32>) attribute
   func.return
 }
 // CHECK: error: loop.generic: lamina.schedule: tile: tasks would divide a reduced dimension
+
+// -----
+
+func.func private @tiled_sums(%x: memref<6x45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 16>]} {
+  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([j] add into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK: error: loop.generic: lamina.schedule: inner, tile, jam: the kernel sums over its rows

@@ -145,3 +145,72 @@ def test_schedules_take_the_same_steps(step: str) -> None:
 def _passes(clauses: str) -> list[str]:
     names = {"tile": "tile-nests", "cache_read": "cache-read"}
     return [names.get(clause.split(" ")[0], clause.split(" ")[0]) for clause in clauses.split(", ")]
+
+
+SUMS = """
+func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel, lamina.schedule = [#loop.rows<parallel>]}} {{
+  %e = memref.alloc() : memref<8x45x12xf32>
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : {x})
+      writes([i, j, k] store into %e : memref<8x45x12xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = [d0, d1]>}} {{
+  ^bb0(%v: f32):
+    %s = math.sin %v : f32
+    loop.yield %s : f32
+  }}
+  loop.generic (i, j, k) in [8, 45, 12] reads(%e[i, j, k] : memref<8x45x12xf32>)
+      writes([{write}] {combiner} into %y : {y})
+      attributes {{lamina.nest = #loop.nest<rows = [d0, d1]>,
+                  lamina.schedule = #loop.schedule<{clauses}>}} {{
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }}
+  func.return
+}}"""  # noqa: E501 - an op on one line
+
+
+@pytest.mark.parametrize("clauses", ["", "vectorize = d2 x 4", "prefetch_rows = 2"])
+@pytest.mark.parametrize(
+    ("result", "write", "combiner"),
+    [("8x12xf32", "i, k", "add"), ("12xf32", "k", "add"), ("8x12xf32", "i, k", "max")],
+)
+def test_sums_over_rows_agree(result: str, write: str, combiner: str, clauses: str) -> None:
+    types = {"x": "memref<8x45x12xf32>", "y": f"memref<{result}>"}
+    text = (MAIN + SUMS).format(**types, write=write, combiner=combiner, clauses=clauses)
+    args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
+    module = parse(text)
+    wanted = run_module(module, [*args])[0]
+    run_pipeline(module, ["parallelize"], Context())
+    assert "slice(" in str(module) and "scf.for" in str(module)
+    np.testing.assert_allclose(run_module(parse(str(module)), [*args])[0], wanted, 1e-5, 1e-5)
+    compiled = compile_module(parse(str(module)), target=Target.host())
+    np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loops", "starts"),
+    [
+        ("scf.for %n = %c3 to %c45 step %c1 {{ {nest} }}", "slice(j = %n)"),
+        ("scf.for %n = %c0 to %c45 step %c3 {{ {nest} }}", "slice(j = %n x 3)"),
+        ("{nest}", "slice(i = %c3)"),
+        (
+            "scf.for %n = %c0 to %c8 step %c1 {{ scf.for %m = %c0 to %c45 step %c1 {{ {nest} }} }}",
+            "slice(j = %m, i = %n)",
+        ),
+    ],
+)
+def test_sums_over_rows_in_other_loops_are_refused(loops: str, starts: str) -> None:
+    nest = f"""loop.generic (i, j, k) in [8, 45, 12] {starts}
+        reads(%x[i, j, k] : memref<8x45x12xf32>) writes([i, k] add into %y : memref<8x12xf32>)
+        attributes {{lamina.nest = #loop.nest<rows = [d0, d1]>}} {{
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }}"""
+    types = {"x": "memref<8x45x12xf32>", "y": "memref<8x12xf32>"}
+    numbers = "".join(f"%c{n} = arith.constant {n} : index\n" for n in (0, 1, 3, 8, 45))
+    text = f"""{MAIN.format(**types)}
+    func.func private @kernel(%x: {types["x"]}, %y: {types["y"]}) attributes {{lamina.kernel}} {{
+      {numbers} {loops.format(nest=nest)}
+      func.return
+    }}"""
+    with pytest.raises(InputError, match="sum"):
+        compile_module(parse(text), target=Target.host())
