@@ -139,8 +139,6 @@ def _apply(emit: Emitter, part: Part, memory: Memory, tasks: Any) -> None:
         schedule_unstructured(emit, part.op, memory, tasks)
     elif part.kind is ProductTasksAttr:
         schedule_product_kernel(emit, part.stages, memory, tasks)
-    elif part.pairs is not None:
-        part.pairs.schedule(emit, memory, tasks)
     else:
         emit_task(emit, [stage.op for stage in part.stages], memory)
 

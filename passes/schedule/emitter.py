@@ -271,6 +271,12 @@ class Emitter:
         self.loop(0, count, 1, [], serial)
 
 
+def known_index(value: SSAValue) -> Index:
+    """An index, as a number if it is a constant."""
+    number = constant_integer(value)
+    return value if number is None else number
+
+
 def number_attribute(value: float, kind: Attribute) -> Attribute:
     """A typed number; booleans are 0 and 1."""
     if isinstance(kind, IndexType):

@@ -8,7 +8,6 @@ places are, two of its rows are mixed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
@@ -23,11 +22,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.schedules import PairTasks
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.fusion.fusion_rules import pure_dim
-from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.transpose import turn
@@ -97,30 +94,32 @@ class PairCopy:
         """Pairs of each place."""
         return self.stage.extents[-3]
 
-    def schedule(self, emit: Emitter, memory: Memory, tasks: PairTasks) -> None:
-        """Emit the whole kernel as its schedule says."""
-        *outer, tiles, pairs, _, _ = self.stage.extents
-        chunk = tasks.tile or pairs
-        if pairs % chunk or chunk % TILE_COLUMNS:
-            raise illegal(
-                self.stage.op, f"tile = {chunk}: a multiple of {TILE_COLUMNS} that divides {pairs}"
-            )
+    def emit_slice(self, emit: Emitter, memory: Memory) -> bool:
+        """Append what copies the slice that the nest runs, if it is whole vectors of one tile."""
+        op, along = self.stage.op, len(self.stage.extents) - 3
+        slices = list(zip(op.slices, map(known_index, op.symbols), strict=True))
+        pairs = [(start, entry.size) for entry, start in slices if entry.dims == (along,)]
+        outer = [(entry, start) for entry, start in slices if entry.dims != (along,)]
+        if len(pairs) != 1 or any(entry.extended for entry, _ in outer):
+            return False
+        (first, size), dims = pairs[0], [d for entry, _ in outer for d in entry.dims]
+        if sorted(dims) != list(range(along)) or size % TILE_COLUMNS:
+            return False
+        if emit.divisor(first, self.pairs) % size:
+            return False
+        env: Env = {}
+        for entry, start in outer:
+            position = emit.split(start, [op.extents[d] for d in entry.dims])
+            env.update(zip(entry.dims, position, strict=True))
+
+        def some(deeper: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+            emit_one = self._turn if self.along == 1 else self._mix
+            emit_one(deeper, memory, env, pair)
+            return values
+
         step = TILE_COLUMNS if self.along == 1 else 1
-        count = prod(outer) * tiles * (pairs // chunk)
-
-        def task(inner: Emitter, number: Index) -> None:
-            *at, tile, part = inner.split(number, [*outer, tiles, pairs // chunk])
-            env: Env = dict(enumerate([*at, tile]))
-            first = inner.times(part, chunk)
-
-            def some(deeper: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
-                emit_one = self._turn if self.along == 1 else self._mix
-                emit_one(deeper, memory, env, pair)
-                return values
-
-            inner.loop(first, inner.plus(first, chunk), step, [], some)
-
-        emit.tasks(count, task, parallel=tasks.parallel)
+        emit.loop(first, emit.plus(first, size), step, [], some)
+        return True
 
     def _start(self, emit: Emitter, env: Env, pair: Index) -> tuple[Env, Index]:
         """The position of a pair, and the element with which it begins."""

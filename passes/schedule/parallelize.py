@@ -1,11 +1,11 @@
 """`parallelize`: the tasks of a kernel's parts as a loop around their nests.
 
-It carries out the `#loop.rows` of each part and takes it away. A task runs every nest of the part
-for one row, for part of one (`tile`), or for several (`jam`): each nest is run for a slice of its
-domain. Rows that are loops of the task (`inner`) are sliced whole. Rows over which some nest sums
-are a loop of the task around all its nests. `scf.parallel` divides the tasks among threads; one
-task needs no loop. Parts around packed products, parts that pack pairs, and unstructured ops have
-loops of their own: they stay as they are.
+It carries out the `#loop.rows` or `#loop.pairs` of each part and takes it away. A task runs every
+nest of the part for one row, for part of one (`tile`), or for several (`jam`): each nest is run for
+a slice of its domain. Rows that are loops of the task (`inner`) are sliced whole. Rows over which
+some nest sums are a loop of the task around all its nests. `scf.parallel` divides the tasks among
+threads; one task needs no loop. Parts around packed products and unstructured ops have loops of
+their own: they stay as they are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.schedules import SCHEDULE, RowTasks, RowTasksAttr
+from lamina.dialects.loop.schedules import (
+    SCHEDULE,
+    PairTasks,
+    PairTasksAttr,
+    RowTasks,
+    RowTasksAttr,
+)
 from lamina.dialects.loop.slices import Slice
+from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 
 Scheduled = tuple[Part, Any]
@@ -64,7 +72,7 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
     if not parts:
         return []
     found = list(zip(parts, schedules_of(function, parts), strict=True))
-    divided = [entry for entry in found if entry[0].kind is RowTasksAttr]
+    divided = [entry for entry in found if entry[0].kind in (RowTasksAttr, PairTasksAttr)]
     by_nest = {stage.op: entry for entry in divided for stage in entry[0].stages}
     emit = Emitter(function.body.block)
     done: set[Part] = set()
@@ -74,13 +82,22 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
             emit.again(op)
         elif entry[0] not in done:
             done.add(entry[0])
-            sums = any(stage.totals for stage in entry[0].stages)
-            (_walk_in_turn if sums else _put_into_tasks)(emit, entry[0].stages, entry[1])
+            _divide(emit, *entry)
     return [
-        (part, RowTasks() if part in done else given)
+        (part, part.kind.kind() if part in done else given)
         for part, given in found
         if part not in done or not part.stages[0].op.symbols
     ]
+
+
+def _divide(emit: Emitter, part: Part, tasks: Any) -> None:
+    """Append the nests of a part in the loops of its tasks."""
+    if part.pairs is not None:
+        _divide_pairs(emit, part.pairs, tasks)
+    elif any(stage.totals for stage in part.stages):
+        _walk_in_turn(emit, part.stages, tasks)
+    else:
+        _put_into_tasks(emit, part.stages, tasks)
 
 
 def _taken_apart(function: func.FuncOp) -> list[Operation]:
@@ -149,6 +166,25 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
 
     count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
     emit.tasks(count, task, parallel=tasks.parallel)
+
+
+def _divide_pairs(emit: Emitter, copy: PairCopy, tasks: PairTasks) -> None:
+    """Append the loop over the tasks of a nest that packs pairs: pieces of a tile."""
+    op, along = copy.stage.op, len(copy.stage.extents) - 3
+    chunk = tasks.tile or copy.pairs
+    if copy.pairs % chunk or chunk % TILE_COLUMNS:
+        legal = f"a multiple of {TILE_COLUMNS} that divides {copy.pairs}"
+        raise illegal(op, f"tile = {chunk}: {legal}")
+    chunks = copy.pairs // chunk
+
+    def task(inner: Emitter, number: Index) -> None:
+        low = inner.times(inner.remainder(number, chunks), chunk)
+        slices = [Slice.at(*range(along)), Slice((along,), chunk)]
+        starts = [inner.quotient(number, chunks), low]
+        op.slice_at(slices, [inner.value(start) for start in starts])
+        inner.run(op)
+
+    emit.tasks(prod(op.extents[:along]) * chunks, task, parallel=tasks.parallel)
 
 
 def jam_refusal(together: int, rows: int) -> str:

@@ -64,10 +64,10 @@ def emit_sums(
             inner.again(op)
 
 
-def verify_turns(
+def turns_in(
     loop: Operation, stages: Sequence[Stage], starts: Sequence[tuple[Index, int]]
-) -> None:
-    """Raises InputError unless a loop walks all rows that its nests sum over, in their order."""
+) -> scf.ForOp:
+    """The loop, which walks all rows that its nests sum over. Raises InputError for others."""
     turns = turn_rows(stages)
     if (
         not isinstance(loop, scf.ForOp)
@@ -80,6 +80,7 @@ def verify_turns(
             "slices: rows that are summed over are one slice, at the counter of an scf.for from 0 "
             "to their number around all nests; rows in front of them are one slice before it",
         )
+    return loop
 
 
 def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> dict[Stage, Env]:

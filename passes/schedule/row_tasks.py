@@ -16,12 +16,13 @@ from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.fusion_rules import pure_dim
-from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal
 from lamina.passes.schedule.row_jam import only_reduces
-from lamina.passes.schedule.row_sums import emit_sums, verify_turns
+from lamina.passes.schedule.row_sums import emit_sums, turns_in
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
 from lamina.passes.schedule.sweeps import (
@@ -30,9 +31,13 @@ from lamina.passes.schedule.sweeps import (
     outputs_of,
     scheduled_sweeps,
 )
-
-Bound = tuple[SSAValue, Slice]
-"""A value, and the slice that it begins."""
+from lamina.passes.schedule.task_slices import (
+    Bound,
+    differ,
+    inner_slices,
+    take_slices,
+    verify_alike,
+)
 
 
 def emit_loop(emit: Emitter, loop: Operation, memory: Memory) -> None:
@@ -62,7 +67,11 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
     first = places[0] if places else len(ops)
     for op in ops[:first]:
         emit.again(op)
-    if nests:
+    if _copies_pairs(emit, nests, memory):
+        for op in ops[first:]:
+            if not isinstance(op, GenericOp):
+                emit.again(op)
+    elif nests:
         Task(nests, memory).run(emit, ops[first:])
     else:
         for op in ops[first:]:
@@ -73,6 +82,14 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
         nest.erase()
 
 
+def _copies_pairs(emit: Emitter, nests: Sequence[GenericOp], memory: Memory) -> bool:
+    """Append a task that packs pairs for matrix tiles in registers, if it is one."""
+    if len(nests) != 1:
+        return False
+    copy = PairCopy.of(stages_of(list(nests))[0])
+    return copy is not None and copy.emit_slice(emit, memory)
+
+
 def _emit_sums(emit: Emitter, loop: Operation, nests: Sequence[GenericOp], memory: Memory) -> None:
     """Append a loop of which some nests sum over rows."""
     task = Task(nests, memory)
@@ -80,8 +97,8 @@ def _emit_sums(emit: Emitter, loop: Operation, nests: Sequence[GenericOp], memor
     starts = [(start, len(dims)) for start, dims in entries]
     if any(task.inner.values()) or sum(isinstance(op, LOOPS) for op in loop.walk()) > 1:
         raise illegal(nests[0], "slices: of a nest in a kernel that sums over rows, of rows alone")
-    verify_turns(loop, task.stages, starts)
-    emit_sums(emit, loop, task.stages, starts, memory, task.outputs)
+    turns = turns_in(loop, task.stages, starts)
+    emit_sums(emit, turns, task.stages, starts, memory, task.outputs)
     for nest in nests:
         nest.erase()
 
@@ -103,9 +120,9 @@ class Task:
         self.stages = stages_of(list(nests))
         self.bound = {stage: take_slices(stage) for stage in self.stages}
         self.inner = {stage: inner_slices(stage) for stage in self.stages}
-        _verify_alike(self.stages, self.bound)
+        verify_alike(self.stages, self.bound)
         first = self.stages[0]
-        self.starts = [_index(symbol) for symbol, _ in self.bound[first]]
+        self.starts = [known_index(symbol) for symbol, _ in self.bound[first]]
         groups = zip(
             *([entry.dims for _, entry in self.bound[s]] for s in self.stages), strict=True
         )
@@ -136,7 +153,7 @@ class Task:
         envs, later = self._envs(emit, self.starts), self._later(emit, sweeps)
         if columns is not None:
             for env in envs.values():
-                env[COLUMN_START] = _index(columns[0])
+                env[COLUMN_START] = known_index(columns[0])
         self._block(emit, ops, envs, later)
 
     def _block(
@@ -222,7 +239,7 @@ class Task:
         shared = found[0]
         if shared is None or self._is_whole(self.stages[0], self.stages[0].inner[0]):
             return None
-        if any(_differ(shared, other) for other in found):
+        if any(differ(shared, other) for other in found):
             return None
         return None if self._only_rows() else shared
 
@@ -280,7 +297,7 @@ class Task:
             for dim, (symbol, entry) in self.inner[stage].items():
                 if self._is_whole(stage, dim):
                     continue
-                extent, low = stage.extents[dim], _index(symbol)
+                extent, low = stage.extents[dim], known_index(symbol)
                 if (key := (symbol, entry.size, extent)) not in ends:
                     high = emit.plus(low, entry.size)
                     if emit.divisor(low, extent) % entry.size:
@@ -295,7 +312,7 @@ class Task:
             stage = sweep.stages[0]
             for member in sweep.stages:
                 for own, other in zip(sweep.order[stage], sweep.order[member], strict=True):
-                    if _differ(self.inner[stage].get(own), self.inner[member].get(other)):
+                    if differ(self.inner[stage].get(own), self.inner[member].get(other)):
                         raise illegal(member.op, "compute_with: it runs another slice")
             parts = [dim for dim in self.inner[stage] if not self._is_whole(stage, dim)]
             if not parts:
@@ -331,68 +348,3 @@ def _runs(ops: Sequence[Operation]) -> list[list[GenericOp]]:
         if isinstance(op, LOOPS):
             found += _runs(list(op.body.block.ops))
     return found
-
-
-def _index(symbol: SSAValue) -> Index:
-    number = constant_integer(symbol)
-    return symbol if number is None else number
-
-
-def _is_bound(entry: Slice, rows: Sequence[int]) -> bool:
-    """Whether a slice is one row of the task, or several side by side."""
-    return set(entry.dims) <= set(rows) and (not entry.extended or entry.step > 1)
-
-
-def take_slices(stage: Stage) -> list[Bound]:
-    """The slices of rows that have one position in a task: the rows of the stage (in place)."""
-    op, rows = stage.op, rows_of(stage.op)
-    found = list(zip(op.symbols, op.slices, strict=True))
-    bound = [entry for entry in found if _is_bound(entry[1], rows)]
-    walked = [d for _, entry in found if entry.dims[-1] in rows for d in entry.dims]
-    stage.rows = tuple(d for _, entry in bound for d in entry.dims)
-    front = [d for d in walked if d not in stage.rows]
-    rest = [d for d in range(len(op.extents)) if d not in stage.rows and d not in front]
-    stage.inner = (*front, *rest)
-    return bound
-
-
-def inner_slices(stage: Stage) -> dict[int, Bound]:
-    """The slices of a stage's loops, by dimension; those walked as one are joined (in place)."""
-    found: dict[int, Bound] = {}
-    for symbol, entry in zip(stage.op.symbols, stage.op.slices, strict=True):
-        if set(entry.dims) <= set(stage.rows):
-            continue
-        if entry.step > 1:
-            raise illegal(stage.op, f"slice of {entry.name}: steps are for rows side by side")
-        (left,) = collapse([stage], [entry.dims])
-        if len(left) > 1:
-            raise illegal(stage.op, f"slice of {entry.name}: not every access walks them as one")
-        found[left[0]] = symbol, entry
-    return found
-
-
-def _verify_alike(stages: Sequence[Stage], bound: dict[Stage, list[Bound]]) -> None:
-    """The nests of a task run the same rows, and walk the same ones as one."""
-    known: list[object] | None = None
-    for stage in stages:
-        rows = rows_of(stage.op)
-        places = {d: place for place, d in enumerate(rows)}
-        said: list[object] = [
-            (symbol, entry.size, entry.step, entry.extended, [places[d] for d in entry.dims])
-            for symbol, entry in bound[stage]
-        ]
-        said += [
-            [places.get(d) for d in entry.dims]
-            for entry in stage.op.slices
-            if len(entry.dims) > 1 and entry not in [e for _, e in bound[stage]]
-        ]
-        if known is not None and said != known:
-            raise illegal(stage.op, "its slices of rows are not those of a nest in front of it")
-        known = said
-
-
-def _differ(one: Bound | None, other: Bound | None) -> bool:
-    """Whether two slices are not the same positions of the loops that they are of."""
-    if one is None or other is None:
-        return one is not other
-    return one[0] is not other[0] or (one[1].size, one[1].step) != (other[1].size, other[1].step)

@@ -65,6 +65,30 @@ func.func private @sums(%x: memref<4x6x45xf32>, %y: memref<4x6x45xf32>, %z: memr
 
 // -----
 
+// Packing for matrix tiles: a task copies some pairs of a tile.
+func.func private @pairs(%x: memref<48x128xbf16>, %y: memref<3x64x16x2xbf16>) attributes {lamina.kernel, lamina.schedule = [#loop.pairs<parallel, tile = 32>]} {
+  loop.generic (t, p, n, e) in [3, 64, 16, 2] reads(%x[(t * 16) + n, (p * 2) + e] : memref<48x128xbf16>) writes([t, p, n, e] store into %y : memref<3x64x16x2xbf16>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3]>} {
+  ^bb0(%v: bf16):
+    loop.yield %v : bf16
+  }
+  func.return
+}
+// CHECK-LABEL: @pairs
+// CHECK-NOT:     #loop.pairs
+// CHECK:         %[[COUNT:.*]] = arith.constant 6 : index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
+// CHECK:         ^bb0(%[[N:.*]]: index):
+// CHECK:           %[[R:.*]] = arith.remui %[[N]]
+// CHECK:           %[[LOW:.*]] = arith.muli %[[R]]
+// CHECK:           %[[Q:.*]] = arith.divui %[[N]]
+// CHECK:           slice(d0 = %[[Q]], d1 = %[[LOW]] x 32)
+// AGAIN-LABEL: @pairs
+// AGAIN:         "scf.parallel"
+// AGAIN-NOT:     "scf.parallel"
+// AGAIN:         func.return
+
+// -----
+
 // Both nests run the same row of what is between them; one task needs no loop.
 func.func private @task(%x: memref<1x45xf32>, %y: memref<1x45xf32>) attributes {lamina.kernel} {
   %t = memref.alloc() : memref<1xf32>
@@ -157,3 +181,14 @@ func.func private @tiled_sums(%x: memref<6x45xf32>, %y: memref<45xf32>) attribut
   func.return
 }
 // CHECK: error: loop.generic: lamina.schedule: inner, tile, jam: the kernel sums over its rows
+
+// -----
+
+func.func private @wrong_pairs(%x: memref<48x128xbf16>, %y: memref<3x64x16x2xbf16>) attributes {lamina.kernel, lamina.schedule = [#loop.pairs<tile = 24>]} {
+  loop.generic (t, p, n, e) in [3, 64, 16, 2] reads(%x[(t * 16) + n, (p * 2) + e] : memref<48x128xbf16>) writes([t, p, n, e] store into %y : memref<3x64x16x2xbf16>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3]>} {
+  ^bb0(%v: bf16):
+    loop.yield %v : bf16
+  }
+  func.return
+}
+// CHECK: error: loop.generic: lamina.schedule: tile = 24: a multiple of 16 that divides 64
