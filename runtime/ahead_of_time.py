@@ -76,10 +76,10 @@ def object_programs(
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
     others = split_entries(module)
-    bound, elsewhere = bind_constants(module, others, constants or {})
+    bound, elsewhere = bind_constants(module, others, constants or {}, {})
     made = [_object_program(module, target, prefix, bound, openmp, options)]
     for name, other in others.items():
-        bound = bind_constants(other, {}, elsewhere[name])[0]
+        bound = bind_constants(other, {}, elsewhere[name], {})[0]
         made.append(_object_program(other, target, f"{prefix}_{name}", bound, openmp, options))
     return made
 

@@ -28,12 +28,14 @@ from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
 from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
-from lamina.runtime.literals import bound_literals
+from lamina.runtime.literals import Literals, bound_literals
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.program import Program
 from lamina.runtime.program_entries import split_entries
 from lamina.runtime.random_state import SeedSource
+from lamina.runtime.recipes import recipes_of
+from lamina.runtime.shared_constants import Recipe, SharedConstants
 
 
 def compile_module(
@@ -48,19 +50,21 @@ def compile_module(
     schedules: Mapping[str, str] | None = None,
     tune: float = 0,
     pipeline: Pipeline = DEFAULT,
+    shared: SharedConstants | None = None,
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
     What is given, but schedules, is also for the other public functions, the `entries` of the
-    result. Each call takes its seed from `seeds`, if there is one and the program draws random
-    numbers.
+    result, which share what they prepare of constants (`shared`). Each call takes its seed from
+    `seeds`, if there is one and the program draws random numbers.
     """
+    shared = shared or SharedConstants()
     machine = as_target(target)
     if function_named(module, "main") is None:
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
     others = split_entries(module)
-    bound, bound_elsewhere = bind_constants(module, others, constants or {})
+    bound, bound_elsewhere = bind_constants(module, others, constants or {}, shared.literals)
     main = _function(module, "main")
     names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
     if not tune >= 0:  # nor NaN
@@ -87,6 +91,7 @@ def compile_module(
                 )
             ),
             seeds,
+            shared,
         )
 
     given = dict(schedules or {})
@@ -107,17 +112,21 @@ def compile_module(
             seeds=seeds,
             tune=tune,
             pipeline=pipeline,
+            shared=shared,
         )
     return made
 
 
 def bind_constants(
-    module: ModuleOp, others: Mapping[str, ModuleOp], constants: Mapping[str, Any]
+    module: ModuleOp,
+    others: Mapping[str, ModuleOp],
+    constants: Mapping[str, Any],
+    literals: Literals,
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """What is bound to the arguments of `@main`, its literals too, and to those of other entries.
 
-    Arguments of `@main` that nothing is bound to become inputs. Raises ArgumentError for names that
-    no entry has, and for arrays that do not fit.
+    Equal literals are one array of `literals`. Arguments of `@main` that nothing is bound to become
+    inputs. Raises ArgumentError for names that no entry has, and for arrays that do not fit.
     """
     main = _function(module, "main")
     slots = argument_slots(main)
@@ -126,7 +135,7 @@ def bind_constants(
     slot_names = {slot.name for slot in slots}
     bound = {n: v for n, v in constants.items() if n in slot_names or n not in elsewhere}
     _check_constants(slots, bound)
-    bound = {**bound_literals(module), **bound}
+    bound = {**bound_literals(module, literals), **bound}
     open_unbound_arguments(main, slots, bound)
     return bound, bound_elsewhere
 
@@ -158,6 +167,7 @@ def native_program(
         entries.get("setup"),
         Kernels.from_json(metadata.ledger),
         target,
+        recipes={name: Recipe(d, tuple(c)) for name, (d, c) in metadata.extra.items()},
     )
 
 
@@ -200,13 +210,15 @@ def _compile(
 
     begin = time.perf_counter()
     lowered = module.clone()
-    kernels = lower_to_scheduled(lowered, target, options)
+    recipes: dict[str, Recipe] = {}
+    kernels = lower_to_scheduled(lowered, target, options, recipes)
     emitted = emit_module(lowered, target, default_options())
     metadata = ProgramMetadata(
         arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
         messages=emitted.messages,
         needs_openmp=emitted.needs_openmp,
         ledger=kernels.to_json(),
+        extra={name: [made.digest, made.constants] for name, made in recipes.items()},
     )
     code = compile_object(emitted.text, target)
     spent = 1e3 * (time.perf_counter() - begin)
@@ -214,8 +226,13 @@ def _compile(
     return code, metadata
 
 
-def lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOptions) -> Kernels:
-    """Lowers in place; gives the kernels with their schedules."""
+def lower_to_scheduled(
+    module: ModuleOp,
+    target: Target,
+    options: LoweringOptions,
+    recipes: dict[str, Recipe] | None = None,
+) -> Kernels:
+    """Lowers in place; gives the kernels with their schedules, and puts recipes where asked."""
     start = layer_of(module)
     if start == "scheduled":
         if options.schedules:
@@ -230,6 +247,8 @@ def lower_to_scheduled(module: ModuleOp, target: Target, options: LoweringOption
     else:
         _lower_to_fused(module, start, target, options)
         kernels = kernels_of(module, target)
+        if recipes is not None:
+            recipes.update(recipes_of(module))
         options.lower(module, "fused", "bufferized", target, enters=False)
     kernels = kernels.with_schedules(schedule_texts(module))
     options.lower(module, "bufferized", "scheduled", target, enters=False)

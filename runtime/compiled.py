@@ -17,12 +17,13 @@ from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.checked_call import CheckedCall
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_calls
-from lamina.runtime.entry import OUTPUT_KINDS, Slot
+from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
 from lamina.runtime.overlap import check_bound
 from lamina.runtime.program import MachineCode, Program
 from lamina.runtime.random_state import DrawnState, SeedSource, State, make_state, shared_state
+from lamina.runtime.shared_constants import SharedConstants
 
 
 class Compiled:
@@ -46,6 +47,7 @@ class Compiled:
         structure: Structure,
         render: Callable[[str], str],
         seeds: SeedSource | None = None,
+        shared: SharedConstants | None = None,
     ) -> None:
         self.others: dict[str, Compiled] = {}
         """Its public functions but `main`."""
@@ -61,7 +63,7 @@ class Compiled:
         self._drawn = drawn_state(program, seeds)
         call: Callable[..., Any] = _refuse
         if program.code is not None:
-            call = self._bind(program.code, constants, structure)
+            call = self._bind(program.code, constants, structure, shared or SharedConstants())
         # A builtin function as `__call__` of the object's own type is what Python calls fastest.
         own_type: Any = type("Compiled", (Compiled,), {"__call__": staticmethod(call)})
         self.__class__ = own_type
@@ -203,10 +205,14 @@ class Compiled:
         return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.kernels)} kernels>"
 
     def _bind(
-        self, code: MachineCode, constants: Mapping[str, Any], structure: Structure
+        self,
+        code: MachineCode,
+        constants: Mapping[str, Any],
+        structure: Structure,
+        shared: SharedConstants,
     ) -> Callable[..., Any]:
         drawn = self._drawn
-        self._bound = bind(self.program, code, constants, drawn and drawn.state)
+        self._bound = bind(self.program, code, constants, drawn and drawn.state, shared)
         layout = structure.layout(len(self._outputs))
         checked = CheckedCall(self._bound, layout)
         direct = self._bound.function(layout, checked)
@@ -243,15 +249,19 @@ def bind(
     code: MachineCode,
     constants: Mapping[str, Any],
     random_state: State | None = None,
+    shared: SharedConstants | None = None,
 ) -> BoundProgram:
     """Gives a program its memory: constants, prepared by its setup, and scratch.
 
-    Random numbers come from `random_state`, or from the state that programs share.
+    Random numbers come from `random_state`, or from the state that programs share. What the setups
+    of other programs have made of the same constants comes from `shared`.
     """
     state = shared_state() if random_state is None else random_state
     kept: list[object] = [code, state]
     held: dict[str, int] = {}
-    prepared = _run_setup(program, code, constants, held, kept)
+    made = _prepared(program, code, constants, held, kept, shared or SharedConstants())
+    kept.extend(made.values())
+    prepared = {name: memory.address for name, memory in made.items()}
     slots = program.main.slots
     pointers = [0] * len(slots)
     for index, slot in enumerate(slots):
@@ -287,27 +297,48 @@ def bind(
     return BoundProgram(code.address("main"), slots, pointers, copies, failed, keeps_gil, kept)
 
 
-def _run_setup(
+def _prepared(
     program: Program,
     code: MachineCode,
     constants: Mapping[str, Any],
     held: dict[str, int],
     kept: list[object],
-) -> dict[str, int]:
-    """Addresses of prepared constants."""
+    shared: SharedConstants,
+) -> Mapping[str, AlignedMemory]:
+    """Prepared constants by name; those that an entry of the same program has are read there."""
     if program.prepared is not None:
-        kept.extend(program.prepared.values())
-        return {name: memory.address for name, memory in program.prepared.items()}
+        return program.prepared
     if program.setup is None:
         return {}
-    prepared: dict[str, int] = {}
+    recipes = program.recipes
+    names = [slot.name for slot in program.setup.slots if slot.kind == "prepared"]
+    found = {name: shared.find(recipes.get(name), constants) for name in names}
+    prepared = {name: memory for name, memory in found.items() if memory is not None}
+    if len(prepared) == len(names):
+        return prepared
+    for name, memory in _run_setup(program, program.setup, code, constants, held, kept).items():
+        if prepared.setdefault(name, memory) is memory:
+            shared.keep(recipes.get(name), constants, memory)
+    return prepared
+
+
+def _run_setup(
+    program: Program,
+    setup: Entry,
+    code: MachineCode,
+    constants: Mapping[str, Any],
+    held: dict[str, int],
+    kept: list[object],
+) -> dict[str, AlignedMemory]:
+    """What `setup` makes, by name."""
+    prepared: dict[str, AlignedMemory] = {}
     pointers: list[int] = []
     needed = {slot.name for slot in program.main.slots}
     only_here: list[object] = []  # packed weights replace what they are made from
-    for slot in program.setup.slots:
+    for slot in setup.slots:
         if slot.kind == "prepared":
-            prepared[slot.name] = _scratch(slot, kept)
-            pointers.append(prepared[slot.name])
+            prepared[slot.name] = AlignedMemory(slot.size)
+            pointers.append(prepared[slot.name].address)
         elif slot.kind == "arena":
             pointers.append(_scratch(slot, only_here))
         elif slot.kind == "extern":

@@ -16,21 +16,33 @@ _PLAIN = frozenset({"f32", "f64", "i8", "i16", "i32", "i64"})
 """Element types that attributes hold as NumPy does."""
 
 
-def bound_literals(module: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
+Literals = dict[DenseIntOrFPElementsAttr, "np.ndarray[Any, Any]"]
+"""Arrays by the attributes that hold them."""
+
+
+def bound_literals(module: ModuleOp, known: Literals) -> dict[str, np.ndarray[Any, Any]]:
     """The literals of a program, whether they stand in it as constants or as bound arguments.
 
-    Constants get their names here.
+    Constants get their names here. Equal literals are one array, which is put into `known`.
     """
-    return {
-        **{name: array_of(value) for name, value in name_literals(module).items()},
-        **{name: value for f in _functions(module) for name, value in given_literals(f).items()},
+    values = {
+        **name_literals(module),
+        **{name: value for f in _functions(module) for name, value in _given_values(f).items()},
     }
+    for value in values.values():
+        if value not in known:
+            known[value] = array_of(value)
+    return {name: known[value] for name, value in values.items()}
 
 
 def given_literals(function: FuncOp) -> dict[str, np.ndarray[Any, Any]]:
     """Arguments of a function whose values stand beside them, by name."""
+    return {name: array_of(value) for name, value in _given_values(function).items()}
+
+
+def _given_values(function: FuncOp) -> dict[str, DenseIntOrFPElementsAttr]:
     return {
-        argument.name: array_of(value)
+        argument.name: value
         for argument in arguments_of(function)
         if isinstance(value := argument.entries.get(VALUE), DenseIntOrFPElementsAttr)
     }

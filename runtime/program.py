@@ -1,13 +1,14 @@
 """A program as machine code, not yet bound to its constants."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from lamina.codegen.target import Target
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.entry import Entry
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.shared_constants import Recipe
 
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
 """Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
@@ -35,7 +36,7 @@ class Program:
     """A program as machine code, not yet bound to its constants.
 
     `code` is None when it is for another machine than this one. `prepared` are the constants that
-    `setup` would make, where they come from a file.
+    `setup` would make, where they come from a file; `recipes` say what it makes, by name.
     """
 
     code: MachineCode | None
@@ -44,6 +45,7 @@ class Program:
     kernels: Kernels
     target: Target | None = None
     prepared: Mapping[str, AlignedMemory] | None = None
+    recipes: Mapping[str, Recipe] = field(default_factory=dict[str, Recipe])
 
     @property
     def is_short(self) -> bool:

@@ -170,3 +170,84 @@ def test_what_prepares_constants_is_no_entry() -> None:
     compiled = lamina.compile(text)
     assert list(compiled.entries) == ["main"]
     np.testing.assert_array_equal(compiled(X), 3 * X)
+
+
+WEIGHTS = """
+func.func @main(%x: tensor<16x300xf32>,
+                %w: tensor<300x300xf32> {lamina.name = "w", lamina.kind = "parameter"})
+    -> tensor<16x300xf32> {
+  %0 = aten.mm.default(%x, %w) : (tensor<16x300xf32>, tensor<300x300xf32>) -> tensor<16x300xf32>
+  func.return %0 : tensor<16x300xf32>
+}
+func.func @negated(%w: tensor<300x300xf32> {lamina.name = "w", lamina.kind = "parameter"},
+                   %x: tensor<16x300xf32>) -> tensor<16x300xf32> {
+  %0 = aten.neg.default(%x) : (tensor<16x300xf32>) -> tensor<16x300xf32>
+  %1 = aten.mm.default(%0, %w) : (tensor<16x300xf32>, tensor<300x300xf32>) -> tensor<16x300xf32>
+  func.return %1 : tensor<16x300xf32>
+}
+func.func @other(%x: tensor<16x300xf32>,
+                 %w: tensor<300x300xf32> {lamina.name = "v", lamina.kind = "parameter"})
+    -> tensor<16x300xf32> {
+  %0 = aten.mm.default(%x, %w) : (tensor<16x300xf32>, tensor<300x300xf32>) -> tensor<16x300xf32>
+  func.return %0 : tensor<16x300xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_entries_share_packed_weights(tmp_path: Path, strided: bool) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((16, 300), np.float32)
+    w, v = (generator.standard_normal((300, 300), np.float32) for _ in "wv")
+    w = w[::-1] if strided else w
+    for _ in range(2):  # the second time from the disk cache
+        compiled = lamina.compile(WEIGHTS, constants={"w": w, "v": v})
+        packed = [_prepared(entry) for entry in compiled.entries.values()]
+        assert packed[0] == packed[1] != packed[2]
+        for name, expected in (("main", x @ w), ("negated", -x @ w), ("other", x @ v)):
+            np.testing.assert_allclose(compiled.entries[name](x), expected, rtol=1e-4, atol=1e-4)
+    compiled.save(tmp_path / "three")
+    assert (tmp_path / "three").stat().st_size < 3 * w.nbytes
+    loaded = lamina.load(tmp_path / "three")
+    np.testing.assert_array_equal(loaded.entries["negated"](x), compiled.entries["negated"](x))
+
+
+def _prepared(compiled: lamina.Compiled) -> list[int]:
+    bound = compiled.bound
+    return [
+        bound.pointers[number] for number, slot in enumerate(bound.slots) if slot.kind == "prepared"
+    ]
+
+
+def test_equal_weights_under_two_names_are_read_once_if_they_are_one_array() -> None:
+    w = np.eye(300, dtype=np.float32)
+    compiled = lamina.compile(WEIGHTS, constants={"w": w, "v": w})
+    assert len({tuple(_prepared(entry)) for entry in compiled.entries.values()}) == 1
+    compiled = lamina.compile(WEIGHTS, constants={"w": w, "v": w.copy()})
+    assert len({tuple(_prepared(entry)) for entry in compiled.entries.values()}) == 2
+
+
+FOLDED = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = aten.exp.default(%c) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = aten.mul.Tensor(%x, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+"""
+
+
+def test_literals_of_one_name_are_told_apart_by_what_they_hold() -> None:
+    same, other = (FOLDED.replace("@main", f"@{name}") for name in ("same", "other"))
+    logarithm = FOLDED.replace("@main", "@logarithm").replace("exp", "log")
+    compiled = lamina.compile(FOLDED + same + other.replace("[1.0,", "[3.0,") + logarithm)
+    packed = {name: _prepared(entry) for name, entry in compiled.entries.items()}
+    assert all(packed.values())
+    assert packed["main"] == packed["same"]
+    assert len({packed[name][0] for name in ("main", "other", "logarithm")}) == 3
+    expected = {"main": (1, 2), "same": (1, 2), "other": (3, 2)}
+    for name, numbers in expected.items():
+        found = compiled.entries[name](np.ones(2, np.float32))
+        np.testing.assert_allclose(found, np.exp(np.array(numbers, np.float32)), rtol=1e-6)
+    found = compiled.entries["logarithm"](np.ones(2, np.float32))
+    np.testing.assert_allclose(found, np.log([1, 2]), rtol=1e-6)

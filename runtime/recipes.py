@@ -1,0 +1,79 @@
+"""The recipes of prepared constants, read off a program at `fused`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from lamina.passes.contracts.entry_attributes import arguments_of, results_of
+from lamina.runtime.entry import function_named
+from lamina.runtime.shared_constants import Recipe
+
+
+def recipes_of(module: ModuleOp) -> dict[str, Recipe]:
+    """The recipe of each result of `@setup`, by name; the module stands at `fused`."""
+    setup = function_named(module, "setup")
+    if setup is None or len(setup.body.blocks) != 1 or any(op.regions for op in setup.body.ops):
+        return {}
+    block = setup.body.block
+    names: dict[SSAValue, str] = {}
+    names.update(zip(block.args, (given.name for given in arguments_of(setup)), strict=True))
+    end = block.last_op
+    assert end is not None
+    made = zip(results_of(setup), end.operands, strict=True)
+    return {result.name: _Reading(module, names).recipe(value) for result, value in made}
+
+
+class _Reading:
+    """Follows one value back to the constants that it is made of."""
+
+    def __init__(self, module: ModuleOp, names: Mapping[SSAValue, str]) -> None:
+        self._module, self._names = module, names
+        self._constants: dict[str, int] = {}
+        self._known: dict[Operation, str] = {}
+
+    def recipe(self, value: SSAValue) -> Recipe:
+        """What makes the value, and which arguments of the setup it takes for it."""
+        text = self._text(value)
+        return Recipe(_digest(text), tuple(self._constants))
+
+    def _text(self, value: SSAValue) -> str:
+        name = self._names.get(value)
+        if name is not None:
+            return f"{self._constants.setdefault(name, len(self._constants))}: {value.type}"
+        assert isinstance(value, OpResult)
+        owner = value.op
+        if owner not in self._known:
+            operands = [self._text(operand) for operand in owner.operands]
+            self._known[owner] = _digest("\n".join([self._op_text(owner), *operands]))
+        return f"{self._known[owner]}#{value.index}"
+
+    def _op_text(self, op: Operation) -> str:
+        """An op without its operands; a kernel in the place of its call."""
+        if isinstance(op, func.CallOp):
+            kernel = function_named(self._module, op.callee.root_reference.data)
+            assert kernel is not None
+            return _kernel_text(kernel)
+        kinds = [str(result.type) for result in op.results]
+        noted = [f"{n} = {a}" for n, a in sorted({**op.attributes, **op.properties}.items())]
+        return "\n".join([op.name, *kinds, *noted])
+
+
+def _kernel_text(kernel: func.FuncOp) -> str:
+    """A kernel without what it and its values are called."""
+    copy = kernel.clone()
+    copy.attributes.clear()
+    copy.properties["sym_name"] = StringAttr("kernel")
+    for op in copy.walk():
+        arguments = [a for region in op.regions for block in region.blocks for a in block.args]
+        for value in (*op.results, *arguments):
+            value.name_hint = None
+    return str(copy)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
