@@ -20,6 +20,7 @@ from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
+from lamina.runtime.native_entry import NativeEntry
 from lamina.runtime.overlap import check_bound
 from lamina.runtime.program import MachineCode, Program
 from lamina.runtime.random_state import DrawnState, SeedSource, State, make_state, shared_state
@@ -104,6 +105,17 @@ class Compiled:
     def outputs(self) -> tuple[Slot, ...]:
         """Name, dtype and shape of each output, in order."""
         return self._outputs
+
+    @property
+    def native(self) -> NativeEntry:
+        """The program as a C function on pointers, for callers that do without Python's call.
+
+        `entry = compiled.native` has the function's address and says what each pointer is to; see
+        `NativeEntry`. ExecutionError where it is for another machine.
+        """
+        bound = self.bound
+        assert self.program.code is not None
+        return NativeEntry(bound, self.program.code)
 
     @property
     def bound(self) -> BoundProgram:

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from lamina.frontends.load import load
     from lamina.lowering.custom_pipeline import Pipeline
     from lamina.runtime.compiled import Compiled
+    from lamina.runtime.entry import Slot
     from lamina.runtime.extension import Extension, extend
     from lamina.runtime.extern_kernels.registry import NativeCode, extern_kernel, native_kernel
     from lamina.runtime.kernels import Kernel
     from lamina.runtime.layers import LAYERS, parse, pipeline
+    from lamina.runtime.native_entry import NativeEntry
     from lamina.runtime.random_state import manual_seed
 
 _EXPORTS: dict[str, str] = {
@@ -51,7 +53,9 @@ _EXPORTS: dict[str, str] = {
     "LAYERS": "lamina.runtime.layers",
     "LaminaError": "lamina.dialects.errors",
     "NativeCode": "lamina.runtime.extern_kernels.registry",
+    "NativeEntry": "lamina.runtime.native_entry",
     "Pipeline": "lamina.lowering.custom_pipeline",
+    "Slot": "lamina.runtime.entry",
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
     "compile": "lamina.frontends.compile",
@@ -78,7 +82,9 @@ __all__ = [
     "Kernel",
     "LaminaError",
     "NativeCode",
+    "NativeEntry",
     "Pipeline",
+    "Slot",
     "Target",
     "UnsupportedError",
     "compile",
