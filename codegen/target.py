@@ -54,14 +54,21 @@ BARRIER_NANOSECONDS = 200.0
 class Target:
     """A CPU to generate code for; nothing above codegen asks the host about its CPU.
 
+    `name` is what it is called here, `triple` and `cpu` what LLVM calls it, `has_fma` whether it
+    multiplies and adds in one instruction, `l1d_bytes` and `l2_bytes` are a core's own caches.
     `vector_bits` is the widest vector register, `vector_registers` how many of them there are.
     `l3_bytes` is the last-level cache shared by the cores. `features` is LLVM's `+a,-b` list.
     `cores` bounds the threads that have scratch memory of their own. The fields from `clock_hz` on
     say how fast it is (see the constants they default to); the cost model asks them, and
-    `python -m lamina.tools.calibrate` measures them for the host.
+    `python -m lamina.tools.calibrate` measures them for the host: `clock_hz` cycles a second,
+    `arithmetic_ports` vector operations begun in a cycle, `l2_bytes_per_cycle` and
+    `l3_bytes_per_cycle` moved for one core, `memory_bandwidth` in bytes a second,
+    `fork_nanoseconds` and `barrier_nanoseconds` of a team of threads.
 
     A variant of one, `dataclasses.replace(target, vector_bits=256)`, is a target as good as any.
     Raises InputError for sizes that no machine has.
+
+        compiled = lamina.compile(text, target=lamina.Target.parse("x86-64-v3;l2_bytes=524288"))
     """
 
     triple: str

@@ -40,7 +40,10 @@ def load_dialect(name: str) -> Dialect:
 class Context(XdslContext):
     """An xDSL context with every dialect registered, those of active extensions among them.
 
-    Table dialects give single ops on demand.
+    Table dialects give single ops on demand. Ops of dialects that nobody knows are read as well
+    with `allow_unregistered`. `lamina.parse` makes one of its own where none is given.
+
+        module = lamina.parse(text, context=lamina.Context())
     """
 
     def __init__(self, allow_unregistered: bool = False) -> None:
@@ -54,7 +57,7 @@ class Context(XdslContext):
             self._registered_dialects[name] = entry.value
 
     def load_registered_dialect(self, name: str) -> None:
-        """Load a dialect; the ops of a table dialect stay unmade until they are asked for."""
+        """Load the dialect `name`; ops of a table dialect stay unmade until they are asked for."""
         from lamina.dialects.schema.dialect import TableDialect
 
         factory = self._registered_dialects.get(name)

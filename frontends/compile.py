@@ -58,6 +58,9 @@ def compile(  # noqa: A001 - used as lamina.compile
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
     compiled, ArgumentError for constants that do not fit.
+
+        compiled = lamina.compile(Path("model.mlir"), constants={"w": weights})
+        result = compiled(x)
     """
     if example_inputs is not None and not _is_of_torch(program):
         kind = type(program).__name__

@@ -11,8 +11,9 @@ from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.frontends.torch_seeds import TORCH_SEEDS
+from lamina.runtime.bind import bind
 from lamina.runtime.checked_call import CheckedCall, provide
-from lamina.runtime.compiled import bind, drawn_state
+from lamina.runtime.compiled import drawn_state
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.watched import WatchTable
 from lamina.runtime.entry import Entry

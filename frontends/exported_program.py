@@ -47,11 +47,15 @@ _MUTATIONS = (
 
 
 def import_exported_program(program: ExportedProgram) -> SourceProgram:
-    """Imports `program` as an `aten` module; see the module's own text for its form.
+    """Imports `program`, as `torch.export.export` gives it, as an `aten` module.
 
-    Raises UnsupportedError, with the source line, for what is no ATen op on CPU tensors:
-    higher-order ops other than control flow, custom ops without a kernel for the CPU, objects,
-    effect tokens, training outputs.
+    The result has it as `module`, its parameters and buffers by name as `constants`, and in
+    `structure` how arguments and results nest. Raises UnsupportedError, with the source line, for
+    what is no ATen op on CPU tensors: higher-order ops other than control flow, custom ops without
+    a kernel for the CPU, objects, effect tokens, training outputs.
+
+        imported = lamina.import_exported_program(torch.export.export(model, (x,)))
+        print(imported.module)
     """
     if _needs_tracing(program.graph_module):
         program = _traced_again(program)

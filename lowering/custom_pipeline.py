@@ -66,25 +66,29 @@ class Pipeline:
 
     Passes are `ModulePass` objects, of xDSL or one's own, or specs as `lamina-opt -p` takes them. A
     name that stands in several stages (`widen-half-floats`) is meant in each. After a pass that is
-    not Lamina's the program is verified.
+    not Lamina's the program is verified. A pipeline never changes: each method gives another, whose
+    `edits` are one longer. Raises InputError for a name that no pass has.
+
+        mine = lamina.Pipeline().after("verify-core-aten", MyPass()).drop("merge-siblings")
+        compiled = lamina.compile(text, pipeline=mine)
     """
 
     edits: tuple[Edit, ...] = ()
 
     def before(self, name: str, *passes: Pass) -> Pipeline:
-        """With passes in front of the one called `name`."""
+        """A pipeline with `passes` in front of the one called `name`."""
         return self._with(Edit("before", name, passes))
 
     def after(self, name: str, *passes: Pass) -> Pipeline:
-        """With passes behind the one called `name`."""
+        """A pipeline with `passes` behind the one called `name`."""
         return self._with(Edit("after", name, passes))
 
     def replace(self, name: str, *passes: Pass) -> Pipeline:
-        """With passes instead of the one called `name`."""
+        """A pipeline with `passes` instead of the one called `name`."""
         return self._with(Edit("replace", name, passes))
 
     def drop(self, *names: str) -> Pipeline:
-        """Without the passes of these names."""
+        """A pipeline without the passes of these `names`."""
         made = self
         for name in names:
             made = made._with(Edit("replace", name))
@@ -103,7 +107,7 @@ class Pipeline:
         return replace(self, edits=(*self.edits, edit))
 
     def applied(self, specs: Sequence[Pass]) -> tuple[Pass, ...]:
-        """Some of the compiler's passes, with the changes."""
+        """Some of the compiler's passes, given as `specs`, with the changes."""
         made = tuple(specs)
         for edit in self.edits:
             made = edit.apply(made)
@@ -117,7 +121,10 @@ class Pipeline:
         target: str = "host",
         rounding: str = "kernel",
     ) -> tuple[ModulePass, ...]:
-        """The passes from layer `start` to layer `stop` as objects; see `lamina.pipeline`."""
+        """The passes from layer `start` to layer `stop` as objects.
+
+        `target` and `rounding` are options of some of them; see `lamina.pipeline`.
+        """
         specs = pipeline(start=start, stop=stop, target=target, rounding=rounding)
         return tuple(pass_of(spec) for spec in self.applied(specs))
 
@@ -135,6 +142,8 @@ class Pipeline:
     ) -> None:
         """Run the passes on a module in place: those behind `since`, up to `until` and with it.
 
+        The passes are those that `passes` gives for `start`, `stop`, `target` and `rounding`; the
+        module stands at `start`. They load dialects in `context`, Lamina's own by default.
         So a run that stopped after a pass goes on with `since` of its name, to the same result.
         Raises InputError for a pass that is not among them.
         """

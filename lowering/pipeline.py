@@ -211,9 +211,11 @@ def pipeline(
 
     Of the passes of `start` itself only its contract is among them, behind those of `ENTERING`, and
     not even that for a program that does not enter there (`enters`): passes before these have just
-    left it so. `rounding` says
+    left it so. `target` is a text for `Target.parse`; `rounding` says
     where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
     that does not exist, and for a `stop` above `start`.
+
+        specs = lamina.pipeline(start="prims", stop="loop", target="x86-64-v3")
     """
     for layer in (start, stop):
         if layer not in LAYERS and layer not in SOURCE_LAYERS:

@@ -1,29 +1,23 @@
 """`Compiled`: a program as native code, called like a function."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, SupportsIndex
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import (
     Structure,
-    array_kind,
-    kind_name,
 )
-from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.bind import bind
 from lamina.runtime.checked_call import CheckedCall
 from lamina.runtime.dispatch.binding import BoundProgram
-from lamina.runtime.dispatch.native import native_calls
-from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
+from lamina.runtime.entry import Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse, memory_use
 from lamina.runtime.native_entry import NativeEntry
-from lamina.runtime.overlap import check_bound
 from lamina.runtime.program import MachineCode, Program
-from lamina.runtime.random_state import DrawnState, SeedSource, State, make_state, shared_state
+from lamina.runtime.random_state import DrawnState, SeedSource, make_state
 from lamina.runtime.shared_constants import SharedConstants
 
 
@@ -39,6 +33,12 @@ class Compiled:
 
     Raises ArgumentError when an argument does not fit, and ExecutionError when a check at run time
     fails, for example an index out of range.
+
+    `lamina.compile` and `lamina.load` make these.
+
+        compiled = lamina.compile(text)
+        print(compiled.inputs, compiled.outputs, compiled.kernels, compiled.ir("loop"))
+        result = compiled(x)
     """
 
     def __init__(
@@ -132,8 +132,9 @@ class Compiled:
     def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
         """`kernels` with the least time of each over `repeats` runs on copies of these arguments.
 
-        Compiles entry points for the single kernels; ordinary calls stay as they are. Raises
-        ArgumentError for unfit arguments or repeats below 1, ExecutionError on another machine.
+        `args` and `kwargs` are those of a call. Compiles entry points for the single kernels;
+        ordinary calls stay as they are. Raises ArgumentError for unfit arguments or repeats below
+        1, ExecutionError on another machine.
         """
         from lamina.runtime.kernel_timing import KernelTimer, pointers_for
         from lamina.runtime.layers import parse
@@ -150,7 +151,7 @@ class Compiled:
         return self._measured
 
     def seed(self, number: int) -> None:
-        """Starts the sequence of a seed, for this program alone; each call goes on in it.
+        """Starts the sequence of seed `number`, for this program alone; each call goes on in it.
 
         Without it, programs share one sequence: see `lamina.manual_seed`. Nothing happens in a
         program that draws no random numbers. Raises ArgumentError for what is no integer.
@@ -181,7 +182,7 @@ class Compiled:
         return self.program.code is not None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the program to a file, for `lamina.load`: code, constants, names and messages.
+        """Writes the program to the file `path`, for `lamina.load`: code, constants, messages.
 
         Other public functions are saved with it. Constants are saved as the program reads them,
         buffers as they are now. Raises InputError where the file cannot be written, or where calls
@@ -254,140 +255,3 @@ def drawn_state(program: Program, seeds: SeedSource | None) -> DrawnState | None
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise ExecutionError("the program is compiled for another machine and cannot run here")
-
-
-def bind(
-    program: Program,
-    code: MachineCode,
-    constants: Mapping[str, Any],
-    random_state: State | None = None,
-    shared: SharedConstants | None = None,
-) -> BoundProgram:
-    """Gives a program its memory: constants, prepared by its setup, and scratch.
-
-    Random numbers come from `random_state`, or from the state that programs share. What the setups
-    of other programs have made of the same constants comes from `shared`.
-    """
-    state = shared_state() if random_state is None else random_state
-    kept: list[object] = [code, state]
-    held: dict[str, int] = {}
-    made = _prepared(program, code, constants, held, kept, shared or SharedConstants())
-    kept.extend(made.values())
-    prepared = {name: memory.address for name, memory in made.items()}
-    slots = program.main.slots
-    pointers = [0] * len(slots)
-    for index, slot in enumerate(slots):
-        if slot.kind in CONSTANT_KINDS:
-            pointers[index] = _hold(slot, constants, held, kept)
-        elif slot.kind == "prepared":
-            pointers[index] = prepared[slot.name]
-        elif slot.kind in ("arena", "mutation"):
-            pointers[index] = _scratch(slot, kept)
-        elif slot.kind == "extern":
-            pointers[index] = _extern(slot, kept)
-        elif slot.kind == "poll":
-            pointers[index] = native_calls().addresses["lamina_poll"]
-        elif slot.kind == "seed":
-            pointers[index] = state.ctypes.data
-    positions = {
-        slot.name: index for index, slot in enumerate(slots) if slot.kind not in OUTPUT_KINDS
-    }
-    copies = [
-        (index, positions[slot.target or ""], slot.size)
-        for index, slot in enumerate(slots)
-        if slot.kind == "mutation"
-    ]
-
-    check_bound(slots, {target for _, target, _ in copies}, pointers)
-
-    # A lock of its own is needed where there is no GIL, as in free-threaded builds.
-    keeps_gil = program.is_short and getattr(sys, "_is_gil_enabled", lambda: True)()
-
-    def failed(status: int) -> None:
-        raise code.error(status)
-
-    return BoundProgram(code.address("main"), slots, pointers, copies, failed, keeps_gil, kept)
-
-
-def _prepared(
-    program: Program,
-    code: MachineCode,
-    constants: Mapping[str, Any],
-    held: dict[str, int],
-    kept: list[object],
-    shared: SharedConstants,
-) -> Mapping[str, AlignedMemory]:
-    """Prepared constants by name; those that an entry of the same program has are read there."""
-    if program.prepared is not None:
-        return program.prepared
-    if program.setup is None:
-        return {}
-    recipes = program.recipes
-    names = [slot.name for slot in program.setup.slots if slot.kind == "prepared"]
-    found = {name: shared.find(recipes.get(name), constants) for name in names}
-    prepared = {name: memory for name, memory in found.items() if memory is not None}
-    if len(prepared) == len(names):
-        return prepared
-    for name, memory in _run_setup(program, program.setup, code, constants, held, kept).items():
-        if prepared.setdefault(name, memory) is memory:
-            shared.keep(recipes.get(name), constants, memory)
-    return prepared
-
-
-def _run_setup(
-    program: Program,
-    setup: Entry,
-    code: MachineCode,
-    constants: Mapping[str, Any],
-    held: dict[str, int],
-    kept: list[object],
-) -> dict[str, AlignedMemory]:
-    """What `setup` makes, by name."""
-    prepared: dict[str, AlignedMemory] = {}
-    pointers: list[int] = []
-    needed = {slot.name for slot in program.main.slots}
-    only_here: list[object] = []  # packed weights replace what they are made from
-    for slot in setup.slots:
-        if slot.kind == "prepared":
-            prepared[slot.name] = AlignedMemory(slot.size)
-            pointers.append(prepared[slot.name].address)
-        elif slot.kind == "arena":
-            pointers.append(_scratch(slot, only_here))
-        elif slot.kind == "extern":
-            pointers.append(_extern(slot, only_here))
-        else:
-            keep = kept if slot.name in needed else only_here
-            pointers.append(_hold(slot, constants, held, keep))
-    code.call("setup", pointers)
-    return prepared
-
-
-def _extern(slot: Slot, kept: list[object]) -> int:
-    from lamina.runtime.extern_kernels.binding import Binding
-
-    binding = Binding(slot.target or "")
-    kept.append(binding)
-    return binding.address
-
-
-def _scratch(slot: Slot, kept: list[object]) -> int:
-    if not slot.size:
-        return 0
-    memory = AlignedMemory(slot.size)
-    kept.append(memory)
-    return memory.address
-
-
-def _hold(
-    slot: Slot, constants: Mapping[str, Any], held: dict[str, int], keep: list[object]
-) -> int:
-    """The address of a constant; the array, or a contiguous copy of it, goes into `keep`."""
-    address = held.get(slot.name)
-    if address is None:
-        if (value := constants.get(slot.name)) is None:
-            raise ArgumentError(f"@setup reads '{slot.name}', which is not among the constants")
-        kind = array_kind(kind_name(value) or "numpy")
-        kept = kind.contiguous(value)
-        address = held[slot.name] = kind.reader(slot, -1)(kept)
-        keep.append(kept)
-    return address

@@ -52,16 +52,18 @@ _SIZES = {name: dtype.itemsize for name, dtype in NUMPY_DTYPES.items()}
 
 @dataclass(frozen=True)
 class Slot:
-    """One pointer of an entry point.
+    """One pointer of an entry point, such as an input or an output of a `Compiled`.
 
-    `kind` is input, parameter, buffer, constant, prepared (made once by `setup`), output, mutation
-    (the new value of argument `target`), arena (scratch memory), seed (the state of random
-    numbers), extern (the code of an extern kernel; `target` is its signature), poll (the code that
-    says whether to stop), size (how many
-    positions of an output count) or check (what must hold; `target` is the message). `dtype` is the
-    element type as IR spells it. `sizes` has, for each dimension of an output, the number of the
-    `size` slot that says how much of it counts, or -1 for all. `is_number` says that callers get a
-    Python number.
+    `name` is its `lamina.name`, or made of its place (`arg0`, `out0`); `shape` has its extents, the
+    largest that they can be. `kind` is input, parameter, buffer, constant, prepared (made once by
+    `setup`), output, mutation (the new value of argument `target`), arena (scratch memory), seed
+    (the state of random numbers), extern (the code of an extern kernel; `target` is its signature),
+    poll (the code that says whether to stop), size (how many positions of an output count) or check
+    (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
+    has, for each dimension of an output, the number of the `size` slot that says how much of it
+    counts, or -1 for all. `is_number` says that callers get a Python number.
+
+        arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
     """
 
     name: str

@@ -64,6 +64,11 @@ class Extension(Entries):
     What is there already, of Lamina or of an extension around this one, is replaced with
     `override=True` only. Every method raises InputError, naming the extension, its file and line,
     for a name that is no name of that kind, or that this extension has given something already.
+
+        mine = lamina.extend("mine", version="1")
+        mine.ops("mine::double(Tensor x) -> Tensor")
+        with mine:
+            compiled = lamina.compile(text)
     """
 
     def __init__(
@@ -107,9 +112,10 @@ class Extension(Entries):
     def ops(self, *schemas: str) -> None:
         """Ops in torch's schema grammar, `cubes::cube(Tensor self, int n=1) -> Tensor`.
 
-        They are ops of the dialect that the schema names, a new one or `aten`, `core_aten` or
-        `prims`, with text, verifier and builder like all others; a torch op of that namespace and
-        name is imported as this op. An overload without a name is called `default`, but in prims.
+        `schemas` are one text each. They are ops of the dialect that the schema names, a new one or
+        `aten`, `core_aten` or `prims`, with text, verifier and builder like all others; a torch op
+        of that namespace and name is imported as this op. An overload without a name is called
+        `default`, but in prims.
         """
         for text in schemas:
             name = self._schema_name(text)
@@ -224,8 +230,8 @@ class Extension(Entries):
         layout: Literal["row", "column"] = "row",
         override: bool = False,
     ) -> Decorator[F]:
-        """Decorator: a kernel behind `loop.extern`, as `lamina.extern_kernel`, found while the
-        extension is active: when a program is compiled."""
+        """Decorator: a kernel behind `loop.extern`, found while the extension is active: when a
+        program is compiled. Function, `dtypes` and `layout` are as `lamina.extern_kernel` says."""
         from lamina.runtime.extern_kernels.registry import made_kernel
 
         def decorate(function: F) -> F:
@@ -243,7 +249,10 @@ class Extension(Entries):
         dtypes: Sequence[str] | None = None,
         override: bool = False,
     ) -> None:
-        """C code behind `loop.extern`, as `lamina.native_kernel`, found while this is active."""
+        """C code behind `loop.extern`, found while this is active.
+
+        `code` and `dtypes` are as `lamina.native_kernel` says.
+        """
         from lamina.runtime.extern_kernels.registry import made_native_kernel
 
         kernel = made_native_kernel(name, code, dtypes)

@@ -24,19 +24,22 @@ _KERNEL = "lamina.kernel"
 
 @dataclass(frozen=True)
 class Kernel:
-    """One native kernel.
+    """One native kernel, an entry of `Compiled.kernels`.
 
-    `ops` are the ops that it computes, in order, as they were called when they became loops;
-    `calls` how often one run of the program calls it, taking every branch and one round of each
-    loop by a condition, in which `in_while` says that a call is; `bytes` what one call reads and
-    writes, each array once (of a table, what is looked up at most); `flops` the arithmetic of one
-    call, a multiply and an add counting one each; `not_fused` why the kernel was not joined with
-    others.
-    `roofline_us` is the least time of one call on one core of the target, in microseconds, with
-    divisions and functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the
-    time that was measured, None before that. `schedule` is the text of the kernel's schedule, as
+    `name` is what the program calls it; `types` are those of its operands, as text. `ops` are the
+    ops that it computes, in order, as they were called when they became loops; `calls` how often
+    one run of the program calls it, taking every branch and one round of each loop by a condition,
+    in which `in_while` says that a call is; `bytes` what one call reads and writes, each array once
+    (of a table, what is looked up at most); `flops` the arithmetic of one call, a multiply and an
+    add counting one each; `not_fused` why the kernel was not joined with others. `roofline_us` is
+    the least time of one call on one core of the target, in microseconds, with divisions and
+    functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the time that was
+    measured, None before that. `schedule` is the text of the kernel's schedule, as
     `lamina.compile(..., schedules={name: text})` takes it; None for calls of libraries and for
     programs that came in as loops.
+
+        slowest = max(compiled.kernels, key=lambda kernel: kernel.calls * kernel.roofline_us)
+        faster = lamina.compile(text, schedules={slowest.name: schedule})
     """
 
     name: str

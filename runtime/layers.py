@@ -32,8 +32,12 @@ _DIALECT_LAYERS = ("aten", "core_aten", "prims", "loop")
 def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """Parses and verifies textual IR of any layer.
 
-    `name` is what messages call the text, for example a file's name. Raises InputError with the
+    `name` is what messages call the text, for example a file's name. `context` has the dialects,
+    all that Lamina and active extensions know by default. Gives an xDSL ModuleOp, whose ops have
+    the places that they were read from. Raises InputError with the
     line, the column and the reason.
+
+        module = lamina.parse(Path("model.mlir").read_text(), name="model.mlir")
     """
     with forks_wait():
         module = parse_module(context or Context(), text, name, verify=False)

@@ -10,7 +10,7 @@ from lamina.runtime.saved import Loaded, read
 
 
 def load(path: str | os.PathLike[str]) -> Compiled:
-    """The program that `Compiled.save` wrote: as fast as it was, made without compiling.
+    """The program that `Compiled.save` wrote to `path`: as fast as it was, made without compiling.
 
     It takes its inputs flat, by position or name, as NumPy arrays or torch tensors, and gives one
     result or a tuple. Extern kernels are looked up in this process. There is no IR: `ir`,
@@ -18,6 +18,8 @@ def load(path: str | os.PathLike[str]) -> Compiled:
 
     Raises InputError for a file that cannot be read, is damaged or is of a newer Lamina, and
     ExecutionError where this CPU lacks what the code uses.
+
+        result = lamina.load("model.lamina")(x)
     """
     made = {name: _compiled(loaded, str(path)) for name, loaded in read(path).items()}
     main = made.pop("main")

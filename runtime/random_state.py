@@ -44,6 +44,8 @@ def manual_seed(seed: int) -> None:
 
     Programs that came from torch draw from it too, until torch is given another seed. Raises
     ArgumentError for what is no integer.
+
+        lamina.manual_seed(0)
     """
     _SHARED[:] = make_state(seed)
     _in_use_since.clear()

@@ -57,6 +57,9 @@ class NativeCode:
     `operands` points at the data of the inputs and then of the results, row-major, which it writes;
     a result other than 0 ends the program as an ExecutionError. It must not write its inputs, and
     is called with or without the GIL. `keep` lives as long as programs that call it.
+
+        library = ctypes.CDLL("libmine.so")
+        lamina.native_kernel("mine.f", lamina.NativeCode(address, keep=library))
     """
 
     address: int
@@ -64,7 +67,10 @@ class NativeCode:
 
     @classmethod
     def of(cls, value: object, name: str) -> NativeCode:
-        """Of an address, a function of ctypes, or itself; InputError for anything else."""
+        """Of `value`, an address, a function of ctypes, or such an object, which is given back.
+
+        Raises InputError for anything else, as said of the extern kernel `name`.
+        """
         if isinstance(value, cls):
             return value
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -95,11 +101,19 @@ def extern_kernel(
 ) -> Callable[[F], F]:
     """Decorator: registers a function as the extern kernel `name`.
 
-    The function gets the inputs as read-only arrays and the options as keywords. It may raise; the
+    The function gets the inputs as read-only arrays and the options as keywords, and gives an array
+    or a tuple of arrays of the types that the program says. It may raise; the
     call of the program then raises ExecutionError with the same message, or what is no `Exception`,
-    such as KeyboardInterrupt, as it is. Raises InputError for a
+    such as KeyboardInterrupt, as it is.
+
+    `dtypes` are the element types that inputs may have, as IR spells them; any without. With
+    `layout="column"` each matrix of the inputs comes in column-major order. Raises InputError for a
     name that is not a library and a kernel, a dtype that IR does not have, no dtype at all, an
     unknown layout, what cannot be called, or a name that is taken, unless `replace`.
+
+        @lamina.extern_kernel("mine.median", dtypes=("f32",))
+        def median(x):
+            return np.median(x).astype(np.float32)
     """
     kinds = _checked(name, dtypes, layout)
 
@@ -133,7 +147,10 @@ def native_kernel(
     Python function that gives one of these for a call, which has `options` and, for each of
     `inputs` and `results`, `dtype` and `shape`: the code is told nothing else. The name
     `torch.mine.f.default` is the custom op `mine::f` of torch, called instead of its own kernel.
+    `dtypes` are the element types that inputs may have; with `replace` a kernel of that name goes.
     Raises InputError as `extern_kernel`.
+
+        lamina.native_kernel("mine.f", ctypes.CDLL("libmine.so").f, dtypes=("f32",))
     """
     kernel = made_native_kernel(name, code, dtypes)
     _load(name)

@@ -5,8 +5,18 @@
     result = compiled(*arguments)           # NumPy arrays or torch tensors; gives back the same
     print(compiled.kernels, compiled.ir("loop"))
 
-The parts can be used alone: `Context` holds the dialects, `parse` reads textual IR, `pipeline`
-gives the passes between two layers, and every pass is a plain xDSL `ModulePass`.
+The parts can be used alone, and every pass is a plain xDSL `ModulePass`:
+
+- `compile` makes a `Compiled` of a program; `load` reads one that `Compiled.save` wrote.
+- `Compiled` has its `Kernel`s, `Slot`s that say what it takes and gives, and a `NativeEntry` for
+  callers in C. `Target` is the CPU that it is for, `manual_seed` begins its random numbers.
+- `parse` reads textual IR with the dialects of a `Context`, `import_exported_program` a program of
+  torch. `LAYERS` are the names of the layers, from `aten` to `scheduled`, `pipeline` lists the
+  passes between two, and a `Pipeline` is these passes with changes.
+- `extend` makes an `Extension`, which adds to the compiler; `extern_kernel` and `native_kernel`
+  (with `NativeCode`) put functions of Python and C behind names that programs call.
+- What is wrong with a program or a call is a `LaminaError`: `InputError`, `UnsupportedError`,
+  `ArgumentError`, `ExecutionError`, `CacheError`.
 """
 
 from typing import TYPE_CHECKING, Any
