@@ -91,7 +91,9 @@ def products_of(stages: list[Stage]) -> Products:
 def order_rows(stages: list[Stage], products: Products) -> int:
     """Put outer columns in front of the rows, and make the contiguous ones inner (in place).
 
-    Gives how many rows are outer columns of a product. The last row is what tiles go along.
+    Behind them come batches, such as the groups of a convolution: the last row is what tiles go
+    along, and the panels of a batch stay near while its rows are multiplied. Gives how many rows
+    are outer columns of a product.
     """
     places = range(len(stages[0].rows))
     inner = [
@@ -102,7 +104,9 @@ def order_rows(stages: list[Stage], products: Products) -> int:
         for p in places
         if p not in inner and any(s.rows[p] in shape.columns for s, shape in products.items())
     ]
-    rest = [p for p in places if p not in inner and p not in outer]
+    left = [p for p in places if p not in inner and p not in outer]
+    batches = [p for p in left if any(s.rows[p] in shape.batch for s, shape in products.items())]
+    rest = [*batches, *(p for p in left if p not in batches)]
     for stage in stages:
         stage.inner = tuple(stage.rows[p] for p in inner) + stage.inner
         stage.rows = tuple(stage.rows[p] for p in (*outer, *rest))

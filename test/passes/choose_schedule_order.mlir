@@ -54,3 +54,19 @@ func.func private @few_channels(%a: memref<7x7x64xf32>, %b: memref<16x64x32xf32>
 }
 // CHECK-LABEL: @few_channels
 // CHECK-NOT:     order = columns
+
+// -----
+
+// Groups of a convolution with channels innermost are batches: tasks take pixels of a line in one
+// group, so that register tiles go along the line.
+func.func private @groups(%a: memref<14x14x512xf32>, %b: memref<8x2x64x32xf32>, %c: memref<14x14x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, g, n, k) in [14, 14, 8, 64, 64] reads(%a[y, x, (g * 64) + k] : memref<14x14x512xf32>, %b[g, n floordiv 32, k, n mod 32] : memref<8x2x64x32xf32>) writes([y, x, (g * 64) + n] add into %c : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @groups
+// CHECK-SAME:    #loop.products<parallel, block = 14>
+// CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 14>
