@@ -139,7 +139,8 @@ class Entries:
         for (table, name), entry in sorted(self.entries.items()):
             digest.update(f"{table} {name} {entry.to} {entry.override}\n".encode())
         try:
-            for file in sorted(set().union(*map(_files, self.entries.values()))):
+            files = (_files(table, entry) for (table, _), entry in self.entries.items())
+            for file in sorted(set().union(*files)):
                 digest.update(Path(file).read_bytes())
         except OSError:  # typed in, or made by a program
             return None
@@ -151,9 +152,13 @@ def short_name(table: Table, name: str) -> str:
     return name.removesuffix(".default") if table in BY_OP else name
 
 
-def _files(entry: Entry) -> set[str]:
+def _files(table: Table, entry: Entry) -> set[str]:
+    """Where an entry was said, and where its code stands; of a pass, where its class does."""
     code = getattr(entry.value, "__code__", None)
     own = {code.co_filename} if code is not None else set[str]()
+    if table == "pass":
+        module = sys.modules.get(entry.value().__module__)
+        own = {getattr(module, "__file__", None) or ""}
     return own | {entry.place.rpartition(":")[0]}
 
 

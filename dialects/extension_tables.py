@@ -270,3 +270,12 @@ def key_of(ops: Collection[Operation]) -> str | None:
         return ""
     keys = [extension.key() for extension in given]
     return None if None in keys else " ".join(key for key in keys if key is not None)
+
+
+def key_of_pass(kind: type) -> str | None:
+    """The key of the active extension whose passes a class is among; None if there is no key."""
+    for extension in reversed(active()):
+        entries = (extension.entries["pass", name] for name in extension.names("pass"))
+        if any(entry.value() is kind for entry in entries):
+            return extension.key()
+    return None

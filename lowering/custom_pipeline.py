@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.extension_tables import key_of_pass
 from lamina.dialects.source import nearest
 from lamina.lowering.pipeline import (
     CONTRACTS,
@@ -155,13 +156,23 @@ class Pipeline:
     def key(self) -> str | None:
         """What tells it from other pipelines; None if it has passes that no version tells apart.
 
-        What is compiled by those is not kept in the disk cache.
+        What is compiled by those is not kept in the disk cache. Passes of an active extension that
+        has a version are told apart by it, and by their files.
         """
         passes = [pass_of(spec) for edit in self.edits for spec in edit.passes]
-        if not all(type(p).__module__.startswith(KNOWN) for p in passes):
+        versions = [_version(type(p)) for p in passes]
+        if None in versions:
             return None
-        texts = [str(p.pipeline_pass_spec()) for p in passes]
+        texts = [
+            f"{version}{p.pipeline_pass_spec()}"
+            for version, p in zip(versions, passes, strict=True)
+        ]
         return f"{[(edit.place, edit.name, len(edit.passes)) for edit in self.edits]} {texts}"
+
+
+def _version(kind: type[ModulePass]) -> str | None:
+    """What tells a class of passes from others of its name, beside Lamina's and xDSL's versions."""
+    return "" if kind.__module__.startswith(KNOWN) else key_of_pass(kind)
 
 
 def between(specs: Sequence[Pass], since: str | None, until: str | None) -> Sequence[Pass]:

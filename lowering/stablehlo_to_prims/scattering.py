@@ -15,7 +15,7 @@ from lamina.lowering.prims_to_loop.scatter import joined
 from lamina.lowering.prims_to_loop.table import Body, Map, d
 from lamina.lowering.scalar import compare, select
 from lamina.lowering.stablehlo_to_prims.indexing import as_i64, clamped, index_columns, plus
-from lamina.lowering.stablehlo_to_prims.scalar_bodies import scalar_body
+from lamina.lowering.stablehlo_to_prims.scalar_bodies import scalar_body, yielded
 from lamina.lowering.stablehlo_to_prims.table import HloBuilder, lowers
 from lamina.lowering.tensor_types import element_of, is_complex, rank_of, shape_of
 
@@ -34,21 +34,46 @@ def scattered(
 def scatter(op: HloOp, b: HloBuilder) -> SSAValue | Sequence[SSAValue]:
     """Windows of updates at places that index vectors tell; those not inside are left out."""
     count = (len(op.operands) - 1) // 2
-    if count != 1:
-        raise b.refuse(f"of {count} tensors at once", "a scatter of each")
-    into, indices, updates = op.operands
     block = op.regions[0].block
-    if is_complex(element_of(into)):
-        return _of_complex(op, b, block)
-    joins = _joins(block)
-    return _scattered(op, b, (into, indices, updates), joins)
+    if count == 1:
+        into, indices, updates = op.operands
+        if is_complex(element_of(into)):
+            return _of_complex(op, b, block)
+        return _scattered(op, b, (into, indices, updates), _joins(block, 0))
+    if len(op.operands) != 2 * count + 1 or len(block.args) != 2 * count:
+        raise ValueError(f"{len(op.operands)} operands, {len(block.args)} arguments of the region")
+    indices = op.operands[count]
+    made: list[SSAValue] = []
+    for number in range(count):
+        into, updates = op.operands[number], op.operands[count + 1 + number]
+        if is_complex(element_of(into)) or not _is_alone(block, number):
+            raise b.refuse(
+                f"of {count} tensors, of which result {number} is complex or takes others",
+                "a scatter of each",
+            )
+        made.append(_scattered(op, b, (into, indices, updates), _joins(block, number)))
+    return made
 
 
-def _joins(block: Block) -> Joined:
+def _joins(block: Block, number: int) -> Joined:
+    """What the region gives for one tensor, which takes the elements of that alone."""
+    count = len(block.args) // 2
+    result = yielded(block)[number]
+
     def join(inner: Body, old: SSAValue, new: SSAValue) -> SSAValue:
-        return scalar_body(inner, block, [old, new])[0]
+        return scalar_body(inner, block, [old] * count + [new] * count, wanted=[result])[0]
 
     return join
+
+
+def _is_alone(block: Block, number: int) -> bool:
+    """Whether a result of the region takes no elements but those of the tensor of its number."""
+    count = len(block.args) // 2
+    read = {yielded(block)[number]}
+    for op in reversed(list(block.ops)[:-1]):
+        if any(result in read for result in op.results):
+            read.update(op.operands)
+    return {arg.index % count for arg in block.args if arg in read} <= {number}
 
 
 def _of_complex(op: HloOp, b: HloBuilder, block: Block) -> SSAValue:

@@ -15,6 +15,12 @@ def test_an_op_of_ones_own_takes_few_lines() -> None:
     assert len((ROOT / "examples" / "own_op.py").read_text().splitlines()) <= 60
 
 
+def test_the_examples_are_short() -> None:
+    files = [path for path in (ROOT / "examples").iterdir() if path.is_file()]
+    lines = {path.name: len(path.read_text().splitlines()) for path in files}
+    assert sum(lines.values()) <= 400, lines
+
+
 @pytest.mark.parametrize(
     ("example", "shown"),
     [

@@ -34,10 +34,59 @@ print(own, round(plain, 3))
 """
 
 
-def run(tmp_path: Path, version: str, number: int, overrides: str = "") -> tuple[str, int]:
+PASSES = """
+import sys
+from dataclasses import dataclass
+import numpy as np
+import lamina
+from own_passes import Negate
+
+mine = lamina.extend("m", version=sys.argv[1] or None, passes=[Negate])
+text = '''func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = prims.neg(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %0 : tensor<8xf32>
+}'''
+option = int(sys.argv[2])
+given = Negate(option) if sys.argv[3] == "overrides" else f"negate{{times={option}}}"
+with mine:
+    own = lamina.Pipeline().before("convert-prims-to-loop", given)
+    print(float(lamina.compile(text, pipeline=own)(np.ones(8, np.float32))[0]))
+"""
+OWN_PASS = """
+from dataclasses import dataclass
+from xdsl.passes import ModulePass
+
+@dataclass(frozen=True)
+class Negate(ModulePass):
+    name = "negate"
+    times: int = 1
+
+    def apply(self, ctx, op):
+        for inner in list(op.walk()):
+            if inner.name == "prims.neg" and self.times % 2 == PARITY:
+                inner.results[0].replace_all_uses_with(inner.operands[0])
+"""
+
+
+def test_passes_of_an_extension_with_a_version_are_told_apart(tmp_path: Path) -> None:
+    def passed(version: str, times: int, as_object: str = "", parity: int = 1) -> tuple[str, int]:
+        (tmp_path / "own_passes.py").write_text(OWN_PASS.replace("PARITY", str(parity)))
+        return run(tmp_path, version, times, as_object, PASSES)
+
+    assert passed("", 1) == ("1.0", 1)  # native calls only: nothing tells the pass from others
+    assert passed("1", 1) == ("1.0", 2)
+    assert passed("1", 1, "overrides") == ("1.0", 2)  # the same as an object
+    assert passed("1", 2) == ("-1.0", 3)  # another option
+    assert passed("2", 1) == ("1.0", 4)
+    assert passed("1", 1, parity=0) == ("-1.0", 5)  # another file
+
+
+def run(
+    tmp_path: Path, version: str, number: int, overrides: str = "", program: str = PROGRAM
+) -> tuple[str, int]:
     """What the program prints, and how many files the cache has then."""
     file = tmp_path / "program.py"
-    file.write_text(PROGRAM.replace("NUMBER", str(number)))
+    file.write_text(program.replace("NUMBER", str(number)))
     cache = tmp_path / "cache"
     done = subprocess.run(
         [sys.executable, str(file), version, str(number), overrides],

@@ -30,6 +30,24 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 
+STABLEHLO = """
+module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x3xf32>, %arg1: tensor<3xf32>) -> (tensor<4xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+    %1 = stablehlo.multiply %arg0, %0 : tensor<4x3xf32>
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %2 = stablehlo.reduce(%1 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    %3 = call @relu(%2) : (tensor<4xf32>) -> tensor<4xf32>
+    return %3 : tensor<4xf32>
+  }
+  func.func private @relu(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+    %0 = stablehlo.maximum %arg0, %cst : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"""  # noqa: E501 - as JAX 0.10 prints it
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,3 +266,19 @@ def test_options_are_checked_before_anything_runs(
     assert main([program, option, value]) == 1
     output = capsys.readouterr()
     assert message in output.err and not output.out
+
+
+def test_stablehlo_text_of_a_file_needs_no_jax(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.mlir"
+    path.write_text(STABLEHLO)
+    x, w = np.arange(12, dtype=np.float32).reshape(4, 3) - 5, np.array([1, -2, 0.5], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "w.npy", w)
+    inputs = [str(tmp_path / name) for name in ("x.npy", "w.npy")]
+    shown = run(capsys, str(path), "--inputs", *inputs, "--save", str(tmp_path / "y.npz"))
+    (result,) = np.load(tmp_path / "y.npz").values()
+    np.testing.assert_allclose(result, np.maximum(x @ w, 0), rtol=1e-6)
+    assert shown.startswith("out0: tensor<4xf32>")
+    assert "largest difference" in run(capsys, str(path), "--check")
