@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.runtime.entry import Slot, function_named, result_slots
 from lamina.runtime.interpreters import run_module
+from lamina.tools.judged_types import judged_slots
 from lamina.tools.lamina_run import arguments_of, given_slots, largest_difference
 
 _BITS: Mapping[int, type[np.signedinteger]] = {2: np.int16, 4: np.int32, 8: np.int64}
@@ -41,7 +42,7 @@ class SemanticsObserver:
             self._arguments = arguments_of(given_slots(module, self._name), (), 0)
             main = function_named(module, "main")
             assert main is not None
-            self._slots = result_slots(main)
+            self._slots = judged_slots(module, result_slots(main))
             self._begin = self._before = self._run(module)
             return
         assert self._begin is not None and self._before is not None
