@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -69,6 +70,18 @@ def test_a_pole_may_be_anything() -> None:
     kept = program.tensors()
     assert oracle.complaint([torch.full((2,), -1e25), *kept]) is None
     assert oracle.complaint([torch.full((2,), torch.nan), *kept]) is not None
+
+
+def test_a_remainder_is_that_of_a_number_in_double_precision() -> None:
+    """Eager mode's vectors have none where the quotient overflows; 0.1 of f32 has another one."""
+    program = Program(
+        {"x": torch.full((9,), -1e308, dtype=torch.float64)}, _lines("{} % 0.1"), ["v0"]
+    )
+    actual = math.fmod(-1e308, 0.1) + 0.1
+    oracle = Oracle(program)
+    kept = program.tensors()
+    assert oracle.complaint([torch.full((9,), actual).double(), *kept]) is None
+    assert oracle.complaint([torch.full((9,), actual / 2).double(), *kept]) is not None
 
 
 def test_neighbours_may_be_equal() -> None:

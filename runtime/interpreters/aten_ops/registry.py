@@ -108,5 +108,8 @@ def widened(value: Any) -> Any:
 
 
 def wide(array: Array) -> Array:
-    """Single floats as f64, to accumulate in; other dtypes unchanged."""
+    """Single floats as f64, and complex numbers of them alike, to accumulate in; other dtypes
+    unchanged."""
+    if array.dtype == np.complex64:
+        return array.astype(np.complex128)
     return array.astype(np.float64) if array.dtype == np.float32 else array

@@ -130,7 +130,13 @@ def _operands(a: Arguments, made: torch.Tensor) -> tuple[Any, Any] | None:
     if made.dtype not in FLOATS:
         return None
     wide = torch.float64 if made.dtype is torch.float64 else torch.float32
-    one, other = (torch.as_tensor(a[n]).to(made.dtype).to(wide) for n in ("self", "other"))
+    # A number is one of f64, not of torch's default type.
+    one, other = (
+        (value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64))
+        .to(made.dtype)
+        .to(wide)
+        for value in (a["self"], a["other"])
+    )
     return one.numpy(), other.numpy()
 
 
