@@ -169,6 +169,11 @@ class Target:
         return self.has("avx512bf16") and self.cpu in FAST_DOTS
 
     @property
+    def compresses_vectors(self) -> bool:
+        """Whether it moves the lanes of a vector together, by a mask, in an instruction or two."""
+        return self.has("avx512f")
+
+    @property
     def architecture(self) -> str:
         """First part of the triple: `x86_64`, `aarch64` or `riscv64`."""
         return self.triple.partition("-")[0]

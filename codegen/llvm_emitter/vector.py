@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.llvm_emitter import memory, types
 from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.scheduled import GatherOp
 
 #: vector.kind -> (LLVM reduction, instruction or intrinsic that joins the accumulator).
@@ -155,6 +156,18 @@ def _gather(w: FunctionWriter, op: GatherOp) -> None:
     w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
 
 
+def _compress(w: FunctionWriter, op: CompressOp) -> None:
+    """LLVM 22.1 ends the process where the target has no such instruction for the elements."""
+    target, bits = w.module.target, types.element_bits(types.element_of(op.value.type))
+    if not target.compresses_vectors or bits not in (32, 64):
+        raise unsupported(op, f"the target {target.name} does not compress vectors of {bits} bits")
+    type_ = w.type(op.value)
+    name = f"llvm.experimental.vector.compress.{types.mangled(type_)}"
+    w.module.declare(name, type_, f"{type_}, {w.type(op.mask)}, {type_}")
+    arguments = f"{w.typed(op.value)}, {w.typed(op.mask)}, {type_} zeroinitializer"
+    w.bind(op.result, w.call(name, type_, arguments))
+
+
 def _create_mask(w: FunctionWriter, op: vector.CreateMaskOp) -> None:
     """Lane i is on where i < n; compared in integers as wide as a full register's lanes.
 
@@ -290,4 +303,5 @@ EMITTERS: dict[type[Operation], Emitter] = {
     vector.InsertOp: _insert,
     vector.BitcastOp: _bitcast,
     GatherOp: _gather,
+    CompressOp: _compress,
 }

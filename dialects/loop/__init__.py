@@ -8,6 +8,7 @@ from xdsl.ir import Dialect
 
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
+from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
@@ -49,6 +50,7 @@ Loop = Dialect(
         GatherOp,
         PrefetchOp,
         DotPairsOp,
+        CompressOp,
         TeamOp,
         SingleOp,
         BarrierOp,

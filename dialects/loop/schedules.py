@@ -212,6 +212,11 @@ class UnstructuredTasks(Clauses):
         ("merge", "rank", "insertion", "rows", "selection"),
     )
     lanes: int | None = clause(NUMBER, "Elements of a vector; 1 for scalars.")
+    sample: int | None = clause(
+        NUMBER,
+        "Elements of a row that are selected from first: what goes behind the last one wanted of "
+        "these is left out of the rest.",
+    )
     jam: int | None = clause(NUMBER, "Lines that are scanned side by side.")
     unroll: int | None = clause(NUMBER, "Vectors of columns that a segment is reduced for at once.")
     prefetch: tuple[int, ...] | None = clause(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, prod
+from math import isqrt, log, prod
 
 from xdsl.dialects.builtin import MemRefType
 
@@ -33,6 +33,8 @@ ways take some 2 us for rows of a few hundred elements."""
 LOOK_COST = 3
 """What finding an element by its digits costs for each element of the row, in moves of a kept one:
 6 ns and 2 ns, measured on rows of 2,000 and 50,000."""
+SAMPLE_SHARE = 3
+"""A sample of a row is at most so small a part of it: two of them cost a walk over the row more."""
 REGISTER_SHARE = 2
 """Half of the vector registers hold what is carried: the rest is left to rows and the body."""
 
@@ -94,7 +96,20 @@ def _sort(op: SortOp, given: UnstructuredTasks, target: Target) -> UnstructuredT
         assert isinstance(kind, MemRefType)
         element = kind.element_type
         lanes = target.lanes(element.bitwidth) if has_vectors(element) else 1
-    return UnstructuredTasks(algorithm=algorithm, lanes=lanes if lanes > 1 else None)
+    sample = None
+    if algorithm == "selection" and window is not None and 1 < lanes <= target.lanes(32):
+        sample = _sample(sum(window), length) if target.compresses_vectors else None
+    return UnstructuredTasks(algorithm=algorithm, lanes=lanes if lanes > 1 else None, sample=sample)
+
+
+def _sample(wanted: int, length: int) -> int | None:
+    """Elements of a row by which most of the others are left out, if `wanted` are few.
+
+    Of a row without order, `wanted * length / sample` are left: with its square root in place of
+    the sample, that is as many, and both together are fewest.
+    """
+    sample = isqrt(wanted * length)
+    return sample if sample * SAMPLE_SHARE <= length else None
 
 
 def _algorithm(op: SortOp, rows: int, length: int, target: Target) -> str:

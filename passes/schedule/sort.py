@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import MemRefType
+
 from lamina.dialects.loop import SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
@@ -37,6 +39,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     parallel, lanes = bool(tasks.parallel), tasks.lanes or 1
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
+    _verify_sample(op, algorithm, lanes, tasks.sample)
     if algorithm == "rows":
         top = TopOfRows.of(length, window or (0, length), lanes)
 
@@ -62,9 +65,24 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         elif algorithm == "insertion":
             emit_top(inner, keys, results, length, window[1], lanes)
         else:
-            emit_selection(inner, keys, results, work, length, window, lanes)
+            emit_selection(inner, keys, results, work, length, window, lanes, tasks.sample)
 
     in_tasks(emit, count, parallel, row)
+
+
+def _verify_sample(op: SortOp, algorithm: str, lanes: int, sample: int | None) -> None:
+    """Raises InputError for a sample that has not all elements of the window, or is no part."""
+    if sample is None:
+        return
+    window, length = op.window, shape_of(op.input)[-1]
+    kind = op.input.type
+    assert isinstance(kind, MemRefType)
+    bits = getattr(kind.element_type, "bitwidth", 0)
+    if algorithm != "selection" or window is None or lanes == 1 or bits not in (32, 64):
+        raise illegal(op, "sample: only where algorithm = selection, in lanes of 32 or 64 bits")
+    least = sum(window)
+    if not least <= sample <= length:
+        raise illegal(op, f"sample = {sample}: from {least} to {length}")
 
 
 def _verify_algorithm(op: SortOp, algorithm: str, lanes: int) -> None:

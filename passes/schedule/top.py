@@ -125,31 +125,36 @@ def any_before(
 ) -> SSAValue:
     """Whether an element of the block of vectors at `at` may go before the key `limit`, or be
     `equal` to it; NaN always may."""
-    direction = ("g" if keys.down else "l") + ("e" if equal else "t")
     kind = VectorType(limit.type, [lanes])
     limits = emit.add(vector.BroadcastOp(limit, kind))
     found: SSAValue | None = None
     for number in range(BLOCK_VECTORS):
         where = emit.value(emit.plus(keys.base, emit.plus(at, number * lanes)))
         values = emit.add(vector.LoadOp(keys.memory, [where], kind))
-        goes = _compared(emit, values, limits, direction)
+        goes = before(emit, values, limits, keys.down, equal=equal)
         found = goes if found is None else emit.add(arith.OrIOp(found, goes))
     assert found is not None
     return emit.add(vector_reduce(found, "or"))
 
 
-def _compared(emit: Emitter, values: SSAValue, limits: SSAValue, direction: str) -> SSAValue:
-    """Lane by lane; true where a float is NaN."""
+def before(
+    emit: Emitter, values: SSAValue, limits: SSAValue, down: bool, *, equal: bool
+) -> SSAValue:
+    """Lane by lane, or of two scalars; true where a float is NaN."""
+    direction = ("g" if down else "l") + ("e" if equal else "t")
     kind = values.type
-    assert isinstance(kind, VectorType)
-    if isinstance(kind.element_type, AnyFloat):
-        op, number = CmpfOp, arith.CMPF_COMPARISON_OPERATIONS.index(f"u{direction}")
-    else:
-        op, number = CmpiOp, arith.CMPI_COMPARISON_OPERATIONS.index(f"s{direction}")
+    is_float = isinstance(getattr(kind, "element_type", kind), AnyFloat)
+    predicate = f"{'u' if is_float else 's'}{direction}"
+    if not isinstance(kind, VectorType):
+        scalar = arith.CmpfOp if is_float else arith.CmpiOp
+        return emit.add(scalar(values, limits, predicate))
+    op, names = CmpiOp, arith.CMPI_COMPARISON_OPERATIONS
+    if is_float:
+        op, names = CmpfOp, arith.CMPF_COMPARISON_OPERATIONS
     made = op.create(
         operands=[values, limits],
         result_types=[VectorType(i1, kind.get_shape())],
-        properties={"predicate": IntegerAttr(number, i64)},
+        properties={"predicate": IntegerAttr(names.index(predicate), i64)},
     )
     return emit.add(made)
 

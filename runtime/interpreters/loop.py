@@ -53,7 +53,13 @@ from lamina.runtime.interpreters.values import numpy_dtype
 CHUNK_POINTS = 1 << 22
 """Domain points evaluated at once."""
 
-EVALUATED = VECTOR_FORMS | {"vector.fma", "vector.bitcast", "loop.special", "loop.dot_pairs"}
+EVALUATED = VECTOR_FORMS | {
+    "vector.fma",
+    "vector.bitcast",
+    "loop.special",
+    "loop.dot_pairs",
+    "loop.compress",
+}
 """Ops besides arith and math that are one NumPy call on their operands."""
 
 SCHEDULED: dict[str, tuple[str, str]] = {

@@ -150,6 +150,9 @@ def evaluate(op: Operation, operands: list[Any]) -> Any:
     if name in ("math.fma", "vector.fma"):
         wide = [x.astype(np.float64 if dtype.itemsize < 8 else np.longdouble) for x in operands]
         return (wide[0] * wide[1] + wide[2]).astype(dtype)
+    if name == "loop.compress":
+        kept = operands[0][operands[1].astype(np.bool_)]
+        return np.concatenate([kept, np.zeros(operands[0].size - kept.size, kept.dtype)])
     if name == "loop.dot_pairs":
         left, right, total = (x.astype(np.float32) for x in operands)
         return (left * right).reshape(-1, 2).sum(axis=1) + total

@@ -29,6 +29,7 @@ TEAMS = {"GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "sched_yi
 NEEDED = {
     "matrix_tiles": ("amx-bf16", "no matrix tiles"),
     "dot_pairs": ("avx512bf16", "no dot products of bf16"),
+    "compress": ("avx512f", "does not compress vectors of 32 bits"),
 }
 """Programs that not every target can run: the feature that they need, and the refusal."""
 

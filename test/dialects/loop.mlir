@@ -189,6 +189,14 @@ func.func @tiles(%a: memref<512xbf16>, %out: memref<256xf32>, %at: index, %step:
   func.return
 }
 
+// Lanes moved together.
+// CHECK-LABEL: func.func @compressed
+func.func @compressed(%v: vector<8xf64>, %m: vector<8xi1>) -> vector<8xf64> {
+  // CHECK: loop.compress %v, %m : vector<8xf64>, vector<8xi1> -> vector<8xf64>
+  %c = loop.compress %v, %m : vector<8xf64>, vector<8xi1> -> vector<8xf64>
+  func.return %c : vector<8xf64>
+}
+
 // Dot products of pairs, lane by lane.
 // CHECK-LABEL: func.func @dots
 func.func @dots(%a: vector<32xbf16>, %b: vector<32xbf16>, %t: vector<16xf32>) -> vector<16xf32> {

@@ -313,6 +313,14 @@ func.func @dots_of_too_few_pairs(%a: vector<16xbf16>, %t: vector<16xf32>) {
 
 // -----
 
+func.func @compressed_by_another_mask(%v: vector<8xf32>, %m: vector<4xi1>) {
+  %c = loop.compress %v, %m : vector<8xf32>, vector<4xi1> -> vector<8xf32>
+  func.return
+}
+// CHECK: loop.compress: the mask has an i1 for each lane of vector<8xf32>
+
+// -----
+
 func.func @dots_of_f16(%a: vector<32xf16>, %t: vector<16xf32>) {
   %s = loop.dot_pairs %a, %a, %t : vector<32xf16>, vector<32xf16>, vector<16xf32> -> vector<16xf32>
   func.return

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
+from xdsl.dialects.builtin import ModuleOp
 
 import lamina
+from lamina.codegen.target import Target
+from lamina.dialects.context import Context
+from lamina.dialects.errors import InputError
+from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.runtime.interpreters import run_module
 
 ROWS = (8, 33, 193, 700, 5000)
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.uint8)
@@ -105,3 +112,64 @@ def test_rows_in_order() -> None:
     x = torch.arange(3000.0).expand(2, 3000).contiguous()
     values, places = _compiled(lambda x: torch.topk(x, 7), x)(x)
     assert values[1].tolist() == places[1].tolist() == list(range(2999, 2992, -1))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.int32], ids=str)
+@pytest.mark.parametrize("order", ["none", "up", "down", "equal"])
+def test_samples_of_long_rows(order: str, dtype: torch.dtype) -> None:
+    """What a sample leaves out is wanted by nobody, whatever the order: all may be left, or few."""
+    x = _rows((2, 5003), dtype)
+    if order in ("up", "down"):
+        x = torch.sort(x, descending=order == "down").values
+    elif order == "equal":
+        x = torch.full_like(x, 3)
+    for count, largest in ((100, True), (150, False)):
+        compiled = _compiled(partial(torch.topk, k=count, largest=largest), x)
+        sampled = dtype.itemsize >= 4 and Target.host().compresses_vectors
+        assert ("sample = " in str(compiled.kernels[0].schedule)) == sampled
+        values, places = compiled(x)
+        wanted = _order(x, largest)[:, :count]
+        assert torch.equal(places, wanted), (count, largest)
+        assert _same(values, x.gather(-1, wanted))
+    values, places = _compiled(partial(torch.kthvalue, k=99), x)(x)
+    wanted = _order(x, False)[:, 98]
+    assert torch.equal(places, wanted) and _same(values, x.gather(-1, wanted[:, None])[:, 0])
+
+
+def _scheduled(clauses: str) -> ModuleOp:
+    results = "tensor<2x12xf32>, tensor<2x12xi64>"
+    text = f"""
+func.func @main(%x: tensor<2x600xf32>) -> ({results}) {{
+  %0, %1 = aten.topk.default(%x, k = 12) : (tensor<2x600xf32>) -> ({results})
+  func.return %0, %1 : {results}
+}}"""
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target="x86-64-v4"), Context())
+    (chosen,) = re.findall(r"#loop.unstructured<[^>]*>", str(module))
+    given = lamina.parse(str(module).replace(chosen, f"#loop.unstructured<{clauses}>"))
+    run_pipeline(given, pipeline(start="bufferized", target="x86-64-v4"), Context())
+    return given
+
+
+@pytest.mark.parametrize("sample", [12, 90, 600])
+def test_samples_of_any_size_are_interpreted(sample: int) -> None:
+    module = _scheduled(f"algorithm = selection, lanes = 16, sample = {sample}")
+    assert "loop.compress" in str(module)
+    x = _rows((2, 600), torch.float32)
+    values, places = run_module(module, [x.numpy().copy()])
+    wanted = _order(x, True)[:, :12]
+    assert torch.equal(torch.from_numpy(places), wanted)
+    assert _same(torch.from_numpy(values), x.gather(-1, wanted))
+
+
+@pytest.mark.parametrize(
+    ("clauses", "reason"),
+    [
+        ("algorithm = selection, lanes = 16, sample = 11", "sample = 11: from 12 to 600"),
+        ("algorithm = selection, lanes = 16, sample = 601", "sample = 601: from 12 to 600"),
+        ("algorithm = insertion, lanes = 16, sample = 90", "sample: only where algorithm = sel"),
+    ],
+)
+def test_samples_that_leave_out_what_is_wanted(clauses: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        _scheduled(clauses)
