@@ -56,6 +56,10 @@ full: kernels 1x1 of 64 to 256 channels on 56x56 ran at 163 and 216 GF/s on two 
 JUMP_CYCLES = 4
 """Cycles for each element that a nest beside products reads in jumps along its vectors: a guess,
 between an element from the nearest cache and one from the second."""
+LINE_TILES = 1.5
+"""Time of a depthwise convolution whose tasks are pixels, by that of tasks of lines in register
+tiles: 1.2 with windows of 3x3 in steps of two (96 channels, 112x112), 1.5 in steps of one (144,
+56x56), 5 of 7x7 (384, 14x14), one thread of a Zen 5."""
 CACHED_ELEMENTS = 1 << 15
 """Elements of a piece of a variance, which is walked twice: 256 KiB of f64, which a second-level
 cache holds beside other things."""

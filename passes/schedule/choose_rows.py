@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.fusion_cost import body_cost
-from lamina.passes.cost.kernel_model import COLUMN_TASKS_A_CORE
+from lamina.passes.cost.kernel_model import COLUMN_TASKS_A_CORE, LINE_TILES
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_sweeps import (
     BLOCK_TILES,
@@ -51,6 +51,8 @@ COLUMN_TASKS = 16
 """Tasks to aim for where neighbouring columns are reduced together."""
 COLUMN_SCRATCH_BYTES = 1 << 18
 """What a task may keep for its columns between nests: a quarter of the usual second-level cache."""
+LEAST_LINE = 4
+"""Positions of a line that are worth a register tile of their own: fewer share too little."""
 ROW_STREAMS = (4, 2)
 """Rows at once, the first number that divides their count; more streams gain little."""
 LEAST_STREAM_TASKS = 16
@@ -74,17 +76,19 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
         _choose_fetches(sweeps, prod(turn_rows(stages)), around)
         return tasks
     is_popped = all(not s.inner for s in stages)
-    most = 0
+    most, line = 0, None
     if given.inner is not None:
         take_inner(stages, given.inner)
     elif is_popped and stages[0].rows:
         tasks = tasks.completed_by(RowTasks(inner=_pop_rows(stages, target)))
     elif not is_popped and (most := _columns_in(stages, target, outputs)):
-        tasks = tasks.completed_by(RowTasks(inner=(len(stages[0].rows) - 1,)))
+        line = _line_in(stages, target, outputs, forks=forks)
+        lines = () if line is None else (line,)
+        tasks = tasks.completed_by(RowTasks(inner=(*lines, len(stages[0].rows) - 1)))
     if given.inner is None:
         take_inner(stages, tasks.inner or ())
     rows = prod(stages[0].extents[d] for d in stages[0].rows)
-    if tasks.tile is None and tasks.inner:
+    if tasks.tile is None and tasks.inner and line is None:
         tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
     whole = tasks.tile is None or tasks.tile >= length
@@ -171,12 +175,44 @@ def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> 
     return most
 
 
-def _kept_bytes(stage: Stage, outputs: set[SSAValue]) -> int:
-    """Scratch for what a stage hands on, once its last row dimension is an inner one."""
+def _line_in(
+    stages: Sequence[Stage], target: Target, outputs: set[SSAValue], *, forks: bool
+) -> int | None:
+    """The place of a row that is to be a loop of a task in front of its columns; None if none is.
+
+    Several positions of it share what a reduction reads along the columns alone, such as the weight
+    of a depthwise convolution with channels innermost: they are jammed. Cores that find no line
+    must not cost more than that gains, and scratch stays within its limit.
+    """
+    rows = stages[0].rows
+    if len(rows) < 2 or stages[0].extents[rows[-2]] < LEAST_LINE:
+        return None
+    if not any(_shares_columns(s) for s in stages):
+        return None
+    lines = prod(stages[0].extents[d] for d in rows[:-2])
+    turns = -(-lines // target.cores)
+    if forks and turns * target.cores > LINE_TILES * lines:
+        return None
+    if sum(_kept_bytes(s, outputs, 2) for s in stages) > COLUMN_SCRATCH_BYTES:
+        return None
+    return len(rows) - 2
+
+
+def _shares_columns(stage: Stage) -> bool:
+    """Whether a light reduction reads something along its last row, the columns, that is the same
+    for all positions of the row in front of it."""
+    line, column = stage.rows[-2:]
+    if stage.is_pointwise or stage.op.sources or body_cost(stage.op) > LIGHT_BODY:
+        return False
+    return any(r.stride(column) and not r.stride(line) for r in stage.reads)
+
+
+def _kept_bytes(stage: Stage, outputs: set[SSAValue], inner: int = 1) -> int:
+    """Scratch for what a stage hands on, once its last `inner` row dimensions are inner ones."""
     total = 0
     for write in stage.writes:
         if write.memory not in outputs:
-            dims = {d for form in write.axes for d, _ in form.terms} - set(stage.rows[:-1])
+            dims = {d for form in write.axes for d, _ in form.terms} - set(stage.rows[:-inner])
             bits = getattr(write.element, "bitwidth", 64)
             total += prod(stage.extents[d] for d in dims) * max(1, bits // 8)
     return total

@@ -238,6 +238,7 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
 
     None where nothing is left to jam, or the body is so long that it fills the pipeline alone. The
     jammed dimension is the one along which the fewest vectors are read anew; of equals, the last.
+    Height and width are those with the fewest loads for each total; of equals, the widest.
     """
     lanes = lanes_of([stage], stage.extents[column], around.target)
     wide = [d for d in outer if stage.extents[d] > 1]
@@ -248,11 +249,25 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
     jammed = min(reversed(wide), key=lambda d: sum(form.coefficient(d) != 0 for form in streams))
     totals = len(stage.writes)
     most = max(1, around.target.vector_registers // ACCUMULATOR_SHARE // totals)
-    across = -(-stage.extents[column] // lanes)
-    vectors = -(-across // -(-across // min(COLUMN_UNROLL, most)))
-    extent = stage.extents[jammed]
-    blocks = -(-extent // max(1, most // vectors))
-    decide(stage, jam=By(jammed, -(-extent // blocks)), unroll=vectors)
+    across, extent = -(-stage.extents[column] // lanes), stage.extents[jammed]
+
+    def fitting(vectors: int) -> tuple[int, int]:
+        blocks = -(-extent // max(1, most // vectors))
+        return vectors, -(-extent // blocks)
+
+    def loads(shape: tuple[int, int]) -> float:
+        vectors, height = shape
+        moved = -(-across // vectors) * vectors * -(-extent // height) * height
+        each = sum(
+            (vectors if form.coefficient(column) else 1)
+            * (height if form.coefficient(jammed) else 1)
+            for form in layouts
+        )
+        return each / (vectors * height) * moved
+
+    widest = -(-across // -(-across // min(COLUMN_UNROLL, most)))
+    vectors, height = min(map(fitting, range(widest, 0, -1)), key=loads)
+    decide(stage, jam=By(jammed, height), unroll=vectors)
 
 
 def _online(sweeps: Sequence[Sweep]) -> None:

@@ -1,0 +1,59 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4"}' --split-input-file | filecheck %s
+
+// Pixels of a line share the weight of a depthwise convolution with channels innermost: a task is a
+// line, and a register tile is as long as there are registers for its totals.
+func.func private @depthwise(%a: memref<30x30x96xf32>, %w: memref<3x3x96xf32>, %c: memref<28x28x96xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, c, i, j) in [28, 28, 96, 3, 3] reads(%a[y + i, x + j, c] : memref<30x30x96xf32>, %w[i, j, c] : memref<3x3x96xf32>) writes([y, x, c] add into %c : memref<28x28x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @depthwise
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [1, 2]>]
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 14>
+
+// -----
+
+// Of short lines, tiles are two vectors wide.
+func.func private @short_lines(%a: memref<9x9x96xf32>, %w: memref<3x3x96xf32>, %c: memref<7x7x96xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, c, i, j) in [7, 7, 96, 3, 3] reads(%a[y + i, x + j, c] : memref<9x9x96xf32>, %w[i, j, c] : memref<3x3x96xf32>) writes([y, x, c] add into %c : memref<7x7x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @short_lines
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel = false, inner = [1, 2]>]
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 2, jam = d1 x 7>
+
+// -----
+
+// Sums of a window alone share nothing along a line, which vectors walk with its channels as one.
+func.func private @window(%a: memref<30x30x96xf32>, %c: memref<28x28x96xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, c, i, j) in [28, 28, 96, 3, 3] reads(%a[y + i, x + j, c] : memref<30x30x96xf32>) writes([y, x, c] add into %c : memref<28x28x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @window
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [1]>]
+// CHECK-NOT:     jam
+
+// -----
+
+// Of one image line, pixels are tasks: a task of the whole line would be the only one.
+func.func private @one_line(%a: memref<302x512xf32>, %w: memref<3x512xf32>, %c: memref<300x512xf32>) attributes {lamina.kernel} {
+  loop.generic (x, c, j) in [300, 512, 3] reads(%a[x + j, c] : memref<302x512xf32>, %w[j, c] : memref<3x512xf32>) writes([x, c] add into %c : memref<300x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @one_line
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [1]>]
+// CHECK-NOT:     jam
