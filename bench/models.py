@@ -3,11 +3,11 @@
     python -m bench.models                              # or: make bench-models
     python -m bench.models --models resnet-50 --engines eager lamina --rounds 5
 
-Public configurations with random weights; statistics of batch norm come from one forward pass in
-training mode, so that activations are as large as those of a trained network. Each engine runs in a
-process of its own, the engines of a model in turn, with two threads. Printed are the best and the
-median time of all rounds, time to the first result, and the largest difference from eager mode as a
-part of the largest result.
+Public configurations with random weights; batch norms scale by 1, their statistics come from one
+forward pass in training mode, so that activations are as large as those of a trained network. Each
+engine runs in a process of its own, the engines of a model in turn, with two threads. Printed are
+the best and the median time of all rounds, time to the first result, and the largest difference
+from eager mode as a part of the largest result.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.densenet import densenet_121
 from bench.timing import format_seconds
 
 Call = Callable[[], Any]
@@ -58,7 +59,7 @@ _IMAGES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names of models of images: class prefix in transformers, and what differs from its defaults."""
 
-MODELS = (*_IMAGES, "bert-base")
+MODELS = (*_IMAGES, "densenet-121", "bert-base")
 
 
 def build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -70,11 +71,15 @@ def build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
         model: torch.nn.Module = transformers.BertModel(transformers.BertConfig())
         ids = torch.randint(1000, 30000, (1, 128))
         return _Logits(model).eval(), ids
-    prefix, changed = _IMAGES[name]
-    config = getattr(transformers, f"{prefix}Config")(**changed)
-    model = _Logits(getattr(transformers, f"{prefix}ForImageClassification")(config))
+    if name == "densenet-121":
+        model = densenet_121()
+    else:
+        prefix, changed = _IMAGES[name]
+        config = getattr(transformers, f"{prefix}Config")(**changed)
+        model = _Logits(getattr(transformers, f"{prefix}ForImageClassification")(config))
     norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
     for norm in norms:
+        norm.reset_parameters()  # EfficientNet begins with weights near 0: subnormal activations
         norm.momentum = 1.0
     if norms:
         with torch.no_grad():
