@@ -17,6 +17,8 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp, KernelOp, ReadOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
+from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_estimate import KERNEL_SECONDS, LINE_BYTES, Estimate
 from lamina.passes.fusion.fusion_rules import pure_dim
@@ -108,7 +110,8 @@ def estimate_column_sums(
     """Of making `nest`, alone in `kernel`, beside the rows of the `walkers`, dimensions `rows`.
 
     What both read, or the one makes for the other, is read once. The column sums are read and
-    written for each row, in the nearest cache that holds them.
+    written for each row, in the nearest cache that holds them. Tasks then walk row after row, so
+    that no register tile spans rows, which would share what they read alike.
     """
     touched = {v for k in walkers for v in (*k.inputs, *k.res)}
     shared = sum(value_bytes(v) for v in kernel.inputs if v in touched)
@@ -116,12 +119,38 @@ def estimate_column_sums(
     sums = sum(map(value_bytes, nest.res))
     kept = prod(nest.extents[d] for d in rows if d not in nest.reduction_dims)
     totals = prod(nest.extents[d] for d in rows) * sums // max(1, kept)
+    summed = [place for place, d in enumerate(rows) if d in nest.reduction_dims]
+    shared_reads = _shared_seconds(walkers, summed, machine)
     return Estimate(
         bytes_saved=shared,
         flops_added=0,
         seconds_saved=shared / machine.bandwidth(footprint) + KERNEL_SECONDS,
-        seconds_added=2 * totals / machine.bandwidth(sums),
+        seconds_added=2 * totals / machine.bandwidth(sums) + shared_reads,
     )
+
+
+def _shared_seconds(walkers: Sequence[KernelOp], summed: Sequence[int], machine: Roofline) -> float:
+    """Seconds in which reductions read what is the same along the last of the `summed` rows.
+
+    The weight of a depthwise convolution with channels innermost is: each vector of it is read for
+    each point, from the nearest cache that holds all of it.
+    """
+    nests = [op for k in walkers for op in k.block.ops if isinstance(op, GenericOp)]
+    total = 0.0
+    for nest in nests:
+        rows = rows_of(nest)
+        if nest.is_pointwise or is_packed(nest) or not rows:
+            continue
+        walked = {rows[place] for place in summed}
+        columns = set(range(len(nest.extents))).difference(nest.reduction_dims, walked)
+        for value, index_map in zip(nest.inputs, nest.read_maps, strict=True):
+            used = index_map.used_dims()
+            is_same = rows[summed[-1]] not in used
+            if is_same and used & columns and used.intersection(nest.reduction_dims):
+                size = value_bytes(value)
+                reads = prod(nest.extents) * size // prod(shape_of(value))
+                total += reads / machine.bandwidth(size)
+    return total
 
 
 def _points_inside(reader: GenericOp, value: SSAValue) -> int:

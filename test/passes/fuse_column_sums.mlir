@@ -182,3 +182,42 @@ func.func @masked(%x: tensor<160x1000xf32>) -> (tensor<160x1000xf32>, tensor<100
 // CHECK:         "mask"
 // CHECK:         loop.kernel
 // CHECK:         "columns"
+
+// -----
+
+// The average of a depthwise convolution's channels stays apart: beside it tasks would go pixel by
+// pixel, and read the weight for each.
+func.func @depthwise(%x: tensor<32x32x96xf32>, %w: tensor<5x5x96xf32>) -> (tensor<28x28x96xf32>, tensor<96xf32>) {
+  %s = loop.generic (y, x, c, i, j) in [28, 28, 96, 5, 5] reads(%x[y + i, x + j, c] : tensor<32x32x96xf32>, %w[i, j, c] : tensor<5x5x96xf32>) writes([y, x, c] add : tensor<28x28x96xf32>) attributes {lamina.op = "depthwise"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (y, x, c) in [28, 28, 96] reads(%s[y, x, c] : tensor<28x28x96xf32>) writes([c] add : tensor<96xf32>) attributes {lamina.op = "channels"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<28x28x96xf32>, tensor<96xf32>
+}
+// CHECK-LABEL: @depthwise
+// CHECK-COUNT-2: loop.kernel
+// SAID: fuse-column-sums: depthwise | channels: saves {{[0-9]+}} bytes: not fused: keeping the sums takes
+
+// -----
+
+// Sums of windows read nothing that neighbouring pixels share.
+func.func @windows(%x: tensor<32x32x96xf32>) -> (tensor<28x28x96xf32>, tensor<96xf32>) {
+  %s = loop.generic (y, x, c, i, j) in [28, 28, 96, 5, 5] reads(%x[y + i, x + j, c] : tensor<32x32x96xf32>) writes([y, x, c] add : tensor<28x28x96xf32>) attributes {lamina.op = "windows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (y, x, c) in [28, 28, 96] reads(%s[y, x, c] : tensor<28x28x96xf32>) writes([c] add : tensor<96xf32>) attributes {lamina.op = "channels"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<28x28x96xf32>, tensor<96xf32>
+}
+// CHECK-LABEL: @windows
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+// SAID: fuse-column-sums: windows | channels: saves {{[0-9]+}} bytes: fused
