@@ -84,6 +84,20 @@ def test_a_remainder_is_that_of_a_number_in_double_precision() -> None:
     assert oracle.complaint([torch.full((9,), actual / 2).double(), *kept]) is not None
 
 
+def test_an_element_that_is_the_mean_may_have_no_distance_from_it() -> None:
+    """Eager mode has the difference of two roundings there, which is not counted as a zero."""
+    x = torch.tensor([[5.0, 3, 1, 5, 3, 8, 7, -3, -1, -2, 6, 2, 1, -8, 4, 2, 1]]).bfloat16()
+    lines = _lines("F.group_norm({}, 1)", "torch.count_nonzero({}, dim=1)")
+    program = Program({"x": x[:, None]}, lines, ["v1"])
+    oracle = Oracle(program)
+    eager, kept = run(program, program.tensors())
+    exact = torch.ones_like(eager)
+    exact[0, 11] = exact[0, 15] = 0
+    assert oracle.complaint([exact, kept]) is None
+    exact[0, 0] = 0
+    assert oracle.complaint([exact, kept]) is not None
+
+
 def test_neighbours_may_be_equal() -> None:
     """exp of numbers that are a unit apart: their deviation is about a unit, or nothing."""
     x = torch.full((8,), 0.7)

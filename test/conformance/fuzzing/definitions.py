@@ -18,7 +18,8 @@ definition's is infinite or no number:
 - `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
 - `gelu`: kernels of eager mode for long rows have no number for infinity, and where 1 + tanh is
   0 for all digits that it has, zero for what is a small negative number.
-- norms: where the squares overflow, eager mode has zeros or no numbers, and so may others.
+- norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
+  element that is the mean it has the rounding of two products, which others may not have.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
   finite. These are taken in f64.
@@ -197,13 +198,14 @@ def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None
     """Where squares overflow in f32: norms in f64, or else no numbers, or zeros.
 
     Sums of huge elements that cancel in f64 have either sign: means are a unit of the largest off.
+    With an odd variant, elements that are the mean but for its rounding have no distance from it.
     """
     x = a["input"]
     rows = [*x.shape[: x.dim() - len(a["normalized_shape"])]] if "group" not in a else []
     rows = rows or [a.get("N", 1), a.get("group", 1)]
     overflow = (x.float().reshape(*rows, -1) ** 2).sum(-1, keepdim=True).isinf()
     if made.dtype is torch.float64 or not bool(overflow.any()):
-        return None
+        return _at_the_mean(a, made, rows) if variant % 2 else None
     if variant < 2:
         overflow = overflow.expand(*rows, made.numel() // overflow.numel()).reshape(made.shape)
         return made.masked_fill(overflow, (torch.nan, 0.0)[variant])
@@ -218,6 +220,21 @@ def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None
     unit = torch.finfo(torch.float64).eps * flat.abs().amax(-1, keepdim=True)
     parts = torch.where(overflow, flat + (unit if variant == 2 else -unit), flat)
     return parts.reshape(made.shape).to(made.dtype)
+
+
+def _at_the_mean(a: Arguments, made: torch.Tensor, rows: Sequence[int]) -> torch.Tensor | None:
+    """Norms whose elements less their mean are 0, and so what is added to that, where they are a
+    unit apart at most; eager mode multiplies both by the root first, and has the difference of two
+    roundings there."""
+    if made.dtype not in FLOATS:
+        return None
+    x = a["input"].double().reshape(*rows, -1)
+    unit = torch.finfo(made.dtype).eps * x.abs().amax(-1, keepdim=True)
+    near = ((x - x.mean(-1, keepdim=True)).abs() <= unit).reshape(made.shape)
+    bias = torch.zeros((), dtype=made.dtype) if a["bias"] is None else a["bias"]
+    if "group" in a and bias.dim():
+        bias = bias.reshape(-1, *[1] * (made.dim() - 2))
+    return torch.where(near, bias.to(made.dtype), made)
 
 
 def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
