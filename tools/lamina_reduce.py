@@ -27,6 +27,7 @@ from lamina.tools.reductions import (
     with_fewer_results,
     without_ops,
 )
+from lamina.tools.size_reductions import with_smaller_sizes
 from lamina.tools.source_files import FILES, read_source
 
 Interesting = Callable[[ModuleOp], bool]
@@ -116,13 +117,15 @@ def reduced(module: ModuleOp, is_interesting: Interesting, is_late: Callable[[],
     """The smallest program found that is interesting still: no single step makes it smaller.
 
     Results go first, as ops that only they read go with them; then ops in halves, quarters, ...
-    single ones (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002).
+    single ones; sizes are halved last (Zeller and Hildebrandt, "Simplifying and Isolating
+    Failure-Inducing Input", 2002).
     """
     steps: tuple[Callable[[ModuleOp], Iterable[ModuleOp]], ...] = (
         with_fewer_results,
         _without_runs_of_ops,
         with_fewer_arguments,
         with_fewer_attributes,
+        with_smaller_sizes,
     )
     going = True
     while going and not is_late():

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -94,16 +94,25 @@ def with_fewer_results(module: ModuleOp) -> Iterator[ModuleOp]:
 
 
 def with_fewer_arguments(module: ModuleOp) -> Iterator[ModuleOp]:
-    """Each without one argument of @main that nothing reads."""
-    block = _main_block(module)
-    for place in reversed(range(len(block.args))) if block is not None else ():
-        if block is not None and not block.args[place].uses:
-            smaller = module.clone()
-            body = _main_block(smaller)
-            assert body is not None
-            body.erase_arg(body.args[place])
-            _update(body.parent_op(), "arg_attrs", place)
-            yield smaller
+    """Each without one argument of a function that nothing reads, nor what its calls give."""
+    functions = [op.sym_name for op in module.ops if isinstance(op, FuncOp)]
+    for name in functions:
+        block = _block_of(module, name)
+        for place in reversed(range(len(block.args))) if block is not None else ():
+            if block is not None and not block.args[place].uses:
+                smaller = module.clone()
+                _drop_argument(smaller, name, place)
+                yield smaller
+
+
+def _drop_argument(module: ModuleOp, name: StringAttr, place: int) -> None:
+    body = _block_of(module, name)
+    assert body is not None
+    body.erase_arg(body.args[place])
+    _update(body.parent_op(), "arg_attrs", place)
+    for op in module.walk():
+        if isinstance(op, CallOp) and op.callee.root_reference == name:
+            op.operands = [value for number, value in enumerate(op.operands) if number != place]
 
 
 def with_fewer_attributes(module: ModuleOp) -> Iterator[ModuleOp]:
@@ -125,8 +134,13 @@ def _update(function: Operation | None, attributes: str, place: int) -> None:
 
 
 def _main_block(module: ModuleOp) -> Block | None:
+    return _block_of(module, StringAttr("main"))
+
+
+def _block_of(module: ModuleOp, name: StringAttr) -> Block | None:
+    """The one block of a function."""
     for op in module.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data == "main" and len(op.body.blocks) == 1:
+        if isinstance(op, FuncOp) and op.sym_name == name and len(op.body.blocks) == 1:
             return op.body.block
     return None
 

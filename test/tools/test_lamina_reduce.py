@@ -1,10 +1,14 @@
 """`lamina-reduce`: what stays of a program, and bad commands."""
 
+import re
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 import lamina
+from lamina.passes.contracts.verify_program import verify_program
 from lamina.tools.lamina_opt import main as lamina_opt
 from lamina.tools.lamina_reduce import main, reduced
 from lamina.tools.reductions import removable_ops
@@ -22,6 +26,14 @@ func.func @main(%x: tensor<8x4xf32> {lamina.name = "x"},
   func.return %4, %5 : tensor<8x4xf32>, tensor<8xf32>
 }
 """
+
+
+def _is_valid(module: ModuleOp) -> bool:
+    try:
+        verify_program(module)
+    except lamina.InputError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -59,6 +71,60 @@ def test_programs_of_any_layer(layer: str, program: Path, tmp_path: Path) -> Non
     assert main([str(lowered), "--test", "grep -q sinh", "-o", str(small)]) == 0
     ops = removable_ops(lamina.parse(small.read_bytes()))
     assert sum("sinh" in str(op) for op in ops) == 1 and len(ops) <= 2  # a nest, in a kernel
+
+
+SIZES = """
+func.func @main(%x: tensor<64x512xf32>, %w: tensor<512x96xf32>) -> tensor<64x96xf32> {
+  %0 = aten.view.default(%x, [64, 8, 64]) : (tensor<64x512xf32>) -> tensor<64x8x64xf32>
+  %1 = aten.sinh.default(%0) : (tensor<64x8x64xf32>) -> tensor<64x8x64xf32>
+  %2 = aten.view.default(%1, [64, 512]) : (tensor<64x8x64xf32>) -> tensor<64x512xf32>
+  %3 = aten.mm.default(%2, %w) : (tensor<64x512xf32>, tensor<512x96xf32>) -> tensor<64x96xf32>
+  func.return %3 : tensor<64x96xf32>
+}
+"""
+
+
+def test_sizes_are_halved_where_all_of_it_still_fits() -> None:
+    def is_interesting(module: ModuleOp) -> bool:
+        text = str(module)
+        return (
+            _is_valid(module)
+            and all(name in text for name in ("sinh", "mm", "view"))
+            and "x96xf32" in text
+        )
+
+    text = str(reduced(lamina.parse(SIZES), is_interesting, lambda: False))
+    shapes = re.findall(r"tensor<([\dx]+)xf32>", text)
+    assert {extent for shape in shapes for extent in shape.split("x")} == {"8", "64", "96"}
+    lamina.compile(text)
+
+
+def test_arguments_of_kernels_go_with_those_of_their_calls() -> None:
+    text = """
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = func.call @kernel_0(%y, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      func.return %0 : tensor<8xf32>
+    }
+    func.func private @kernel_0(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32>
+        attributes {lamina.kernel, lamina.ops = ["sinh"]} {
+      %0 = loop.generic (d0) in [8] reads(%b[d0] : tensor<8xf32>)
+          writes([d0] store : tensor<8xf32>) {
+      ^bb0(%c: f32):
+        %1 = math.sinh %c : f32
+        loop.yield %1 : f32
+      }
+      func.return %0 : tensor<8xf32>
+    }
+    """
+    small = reduced(
+        lamina.parse(text),
+        lambda m: _is_valid(m) and "call @kernel_0" in str(m) and "math.sinh" in str(m),
+        lambda: False,
+    )
+    functions = [op for op in small.walk() if isinstance(op, FuncOp)]
+    assert [len(function.function_type.inputs) for function in functions] == [1, 1]
+    assert "tensor<1xf32>" in str(small) and "(d0) in [1]" in str(small)
+    lamina.compile(small)
 
 
 @pytest.mark.parametrize(
