@@ -2,7 +2,8 @@
 
 A literal of one value all over is a nest that stores it, and so costs nothing where it is read. Any
 other becomes an argument of the entry, of kind `constant`, whose value stands beside its name
-(`lamina.value`): the program holds it as it holds weights, packed or folded once.
+(`lamina.value`): the program holds it as it holds weights, packed or folded once. One in a region
+of a branch or a loop is handed in.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
 from lamina.passes.refusal import invalid, unsupported
@@ -144,12 +146,14 @@ def _make_nest(literal: Literal, value: DenseIntOrFPElementsAttr) -> None:
 
 
 def _make_argument(literal: Literal, value: DenseIntOrFPElementsAttr) -> None:
+    while isinstance(holder := literal.parent_op(), RegionOp):
+        _hoist(literal, holder)
     function = literal.parent_op()
     if not isinstance(function, func.FuncOp) or _is_private(function):
         raise unsupported(
             literal,
-            "a literal of several values inside a region",
-            "the literal outside of it, as an operand of the op",
+            "a literal of several values inside a function that is no entry",
+            "the literal outside of it, as an operand of its calls",
         )
     arguments = arguments_of(function)
     place = next((a.number for a in arguments if a.kind == "seed"), len(arguments))
@@ -165,6 +169,24 @@ def _make_argument(literal: Literal, value: DenseIntOrFPElementsAttr) -> None:
     Rewriter.replace_op(literal, [], [argument])
     function.properties["arg_attrs"] = ArrayAttr(entries)
     function.update_function_type()
+
+
+def _hoist(literal: Literal, holder: RegionOp) -> None:
+    """Moves a literal in front of the branch or loop in whose region it stands, which takes it."""
+    result, inside = literal.results[0], literal.parent
+    regions = [holder.detach_region(region) for region in list(holder.regions)]
+    for region in regions:
+        taken = region.block.insert_arg(result.type, len(region.block.args))
+        taken.name_hint = result.name_hint
+        if region.block is inside:
+            result.replace_all_uses_with(taken)
+    literal.detach()
+    *others, given = holder.groups
+    made = holder.build_from([*others, [*given, result]], list(holder.result_types), regions)
+    made.attributes.update(holder.attributes)
+    made.location = holder.location
+    Rewriter.insert_op(literal, InsertPoint.before(holder))
+    Rewriter.replace_op(holder, made)
 
 
 def _is_private(function: func.FuncOp) -> bool:

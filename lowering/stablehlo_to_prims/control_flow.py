@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -23,7 +22,6 @@ def convert_control_flow(module: ModuleOp) -> None:
 
     Raises InputError for regions whose arguments or results do not fit.
     """
-    _hoist_literals(module)
     for op in [op for op in module.walk() if op.name in BRANCHING]:
         assert isinstance(op, HloOp)
         for region in op.regions:
@@ -31,22 +29,6 @@ def convert_control_flow(module: ModuleOp) -> None:
                 raise unsupported(op, "with regions of several blocks", "regions of one block")
         made = _while(op) if op.name == "stablehlo.while" else _branch(op)
         Rewriter.replace_op(op, [], made)
-
-
-def _hoist_literals(module: ModuleOp) -> None:
-    """Literals of several values stand in front of loops: they become arguments of the program."""
-    for op in list(module.walk()):
-        if op.name != "stablehlo.constant" or not isinstance(op, HloOp):
-            continue
-        value = op.attr("value")
-        if isinstance(value, DenseIntOrFPElementsAttr) and len(value) and value.is_splat():
-            continue
-        outer: Operation = op
-        while (above := outer.parent_op()) is not None and not isinstance(above, func.FuncOp):
-            outer = above
-        if outer is not op and above is not None and outer.parent is not None:
-            op.detach()
-            outer.parent.insert_op_before(op, outer)
 
 
 def _captured(regions: Sequence[Region]) -> list[SSAValue]:

@@ -165,8 +165,62 @@ def test_a_literal_in_a_region() -> None:
     x = np.ones(2, np.float32)
     made: Any = lamina.compile(text.replace("LITERAL", "3.0"))(np.array(True), x)
     np.testing.assert_array_equal(made, [4, 4])
-    with pytest.raises(lamina.UnsupportedError, match="inside a region"):
-        lamina.compile(text.replace("LITERAL", "[1.0, 2.0]"))
+    compiled = lamina.compile(text.replace("LITERAL", "[1.0, 2.0]"))
+    made = compiled(np.array(True), x), compiled(np.array(False), x)
+    np.testing.assert_array_equal(made, [[2, 3], [1, 1]])
+    again: Any = lamina.compile(compiled.ir("prims"))(np.array(True), x)
+    np.testing.assert_array_equal(again, [2, 3])
+
+
+NESTED = """
+func.func @main(%n: tensor<i64>, %xs: tensor<4x3xf32>, %p: tensor<i1>) -> tensor<4x3xf32> {
+  %r:2 = control.while from(%n, %xs) with(%p)
+      : (tensor<i64>, tensor<4x3xf32>, tensor<i1>) -> (tensor<i64>, tensor<4x3xf32>) test {
+  ^bb0(%i: tensor<i64>, %a: tensor<4x3xf32>, %q: tensor<i1>):
+    %limits = arith.constant dense<[3, 4]> : tensor<2xi64>
+    %limit = aten.select.int(%limits, 0, 0) : (tensor<2xi64>) -> tensor<i64>
+    %t = aten.lt.Tensor(%i, %limit) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    control.yield %t : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>, %a: tensor<4x3xf32>, %q: tensor<i1>):
+    %m = aten.add.Scalar(%i, other = 1) : (tensor<i64>) -> tensor<i64>
+    %s = control.cond if(%q) with(%a) : (tensor<i1>, tensor<4x3xf32>) -> tensor<4x3xf32> then {
+    ^bb0(%u: tensor<4x3xf32>):
+      %w = control.scan over(%u) : (tensor<4x3xf32>) -> tensor<4x3xf32> do {
+      ^bb0(%row: tensor<3xf32>):
+        %c = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+        %sum = aten.add.Tensor(%row, %c) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        control.yield %sum : tensor<3xf32>
+      }
+      control.yield %w : tensor<4x3xf32>
+    } else {
+    ^bb0(%u: tensor<4x3xf32>):
+      %d = arith.constant dense<[10.0, 20.0, 30.0]> : tensor<3xf32>
+      %w = aten.mul.Tensor(%u, %d) : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+      control.yield %w : tensor<4x3xf32>
+    }
+    control.yield %m, %s : tensor<i64>, tensor<4x3xf32>
+  }
+  func.return %r#1 : tensor<4x3xf32>
+}
+"""
+
+
+def test_literals_in_regions_of_regions() -> None:
+    module = lamina.parse(NESTED)
+    compiled = lamina.compile(module)
+    xs = np.arange(12, dtype=np.float32).reshape(4, 3)
+    rows = np.array([1, 2, 3], np.float32)
+    for begin, chosen, expected in (
+        (0, True, xs + 3 * rows),
+        (1, False, xs * (10 * rows) ** 2),
+        (3, True, xs),
+    ):
+        given = [np.array(begin), xs, np.array(chosen)]
+        np.testing.assert_array_equal(compiled(*given), expected)
+        np.testing.assert_array_equal(run_module(module, given)[0], expected)
+        loops = lamina.parse(compiled.ir("loop"))
+        np.testing.assert_array_equal(lamina.compile(loops)(*given), expected)
 
 
 @pytest.mark.parametrize(
