@@ -22,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.schema.extended_rules import extended_rule
 from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, Result
 from lamina.dialects.schema.result_rules.unsettled_dtypes import UNSETTLED
 from lamina.dialects.schema.slots import PRESENT_SUFFIX, SEGMENTS, Role, Slot, unpack_segments
@@ -33,8 +34,35 @@ if TYPE_CHECKING:
 _TENSOR, _TENSORS, _MIXED = Role.TENSOR, Role.TENSORS, Role.MIXED
 
 
+_MOST_VALID = 1 << 14
+_valid: set[tuple[Any, ...]] = set()
+"""What has been verified, by op, properties and types of operands and results. Each contract asks
+again for each op, and programs repeat their layers."""
+
+
 def verify_op(op: SchemaOp) -> None:
     """Raises VerifyException if `op` breaks its schema or its result rule."""
+    key = _key(op)
+    if key is not None and key in _valid:
+        return
+    _verify(op)
+    if key is not None:
+        if len(_valid) >= _MOST_VALID:
+            _valid.clear()
+        _valid.add(key)
+
+
+def _key(op: SchemaOp) -> tuple[Any, ...] | None:
+    """All that verifying depends on; None where that is more: where numbers come from, and what
+    rules of extensions say."""
+    kinds = tuple([operand.type for operand in op._operands])
+    if extended_rule(op.name) is not None or not all(isinstance(k, TensorType) for k in kinds):
+        return None
+    results = tuple([result.type for result in op.results])
+    return type(op), kinds, results, tuple(op.properties.items())
+
+
+def _verify(op: SchemaOp) -> None:
     for name, attribute in op.properties.items():
         _verify_property(op, name, attribute)
     _verify_operands(op)
