@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from lamina.passes.memory.plan_memory import byte_size
 
@@ -80,11 +80,23 @@ def touched(ops: Iterable[Operation]) -> dict[SSAValue, bool]:
 
 def written_arguments(function: func.FuncOp) -> dict[int, bool]:
     """The arguments that a kernel touches, by number: whether it writes them."""
-    return {
-        value.index: writes
-        for value, writes in touched(function.body.block.ops).items()
-        if isinstance(value, BlockArgument) and value.block is function.body.block
-    }
+    found: dict[int, bool] = {}
+    for argument in function.body.block.args:
+        if isinstance(argument.type, MemRefType):
+            users = list(_users(argument))
+            if users:
+                found[argument.index] = any(user.name not in READERS for user in users)
+    return found
+
+
+def _users(value: SSAValue) -> Iterator[Operation]:
+    """The ops that touch a memref, by this name or an alias of it."""
+    for use in value.uses:
+        user = use.operation
+        if user.name in ALIASES:
+            yield from _users(user.results[0])
+        elif not isinstance(user, memref.ViewOp):
+            yield user
 
 
 @dataclass(frozen=True)

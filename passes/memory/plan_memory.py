@@ -73,14 +73,19 @@ class Order:
     @classmethod
     def of(cls, block: Block) -> Order:
         """The order of a block's ops, each before those in its regions."""
-        positions = {op: number for number, op in enumerate(block.walk())}
+        positions: dict[Operation, int] = {}
         ends: dict[Operation, int] = {}
-        for op, number in positions.items():
-            outer = op.parent_op()
-            while outer is not None and outer in positions:
-                if isinstance(outer, LOOPS):
-                    ends[outer] = number
-                outer = outer.parent_op()
+
+        def number(inside: Block) -> None:
+            for op in inside.ops:
+                positions[op] = len(positions)
+                for region in op.regions:
+                    for inner in region.blocks:
+                        number(inner)
+                if isinstance(op, LOOPS):
+                    ends[op] = len(positions) - 1
+
+        number(block)
         return cls(positions, ends)
 
     def span(self, user: Operation, allocation: Operation) -> tuple[int, int]:

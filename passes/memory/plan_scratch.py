@@ -79,17 +79,19 @@ class PlanScratchPass(ModulePass):
 
 def _moved(kernel: func.FuncOp, limit: int) -> list[Buffer]:
     """The largest allocations, so many that the others fit the stack; notes what stays and goes."""
+    allocations = [op for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]
+    if not allocations:
+        return []
     order = Order.of(kernel.body.block)
-    found = [_buffer(op, order) for op in order.positions if isinstance(op, memref.AllocaOp)]
+    found = [_buffer(op, order) for op in allocations]
     found.sort(key=lambda buffer: -buffer.size)
     stack = sum(buffer.size for buffer in found)
     count = 0
     while stack > limit:
         stack -= found[count].size
         count += 1
-    if found:
-        arena = assign_offsets(found[:count])
-        kernel.attributes[SCRATCH] = DenseArrayBase.from_list(i64, [stack, arena])
+    arena = assign_offsets(found[:count])
+    kernel.attributes[SCRATCH] = DenseArrayBase.from_list(i64, [stack, arena])
     return found[:count]
 
 

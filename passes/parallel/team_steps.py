@@ -32,7 +32,8 @@ def share_out(block: Block) -> bool:
         return False
     pending: list[Access] = []
     for step in steps:
-        accesses = [Access(root, 0, 1, writes) for root, writes in touched(step).items()]
+        found = touched(step) if len(steps) > 1 else {}
+        accesses = [Access(root, 0, 1, writes) for root, writes in found.items()]
         if conflict(accesses, pending):
             block.insert_op_before(BarrierOp(), step[0])
             pending = []
@@ -52,7 +53,8 @@ def _steps(block: Block) -> list[list[Operation]] | None:
     None if a thread cannot run the other ops on its own.
     """
     ops = [op for op in block.ops if not isinstance(op, func.ReturnOp | BarrierOp)]
-    written = {root for root, writes in touched(ops).items() if writes}
+    is_read = any(isinstance(op, memref.LoadOp) for op in ops)
+    written = {root for root, writes in touched(ops).items() if writes} if is_read else set()
     steps: list[list[Operation]] = []
     for op in ops:
         if isinstance(op, memref.AllocaOp | memref.AllocOp):
