@@ -23,9 +23,9 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import followers, has_tile, nests_in_tasks, set_schedule
-from lamina.passes.schedule.row_tasks import inner_slices, take_slices
 from lamina.passes.schedule.stages import schedule_of, stages_of
 from lamina.passes.schedule.sweeps import scheduled_sweeps
+from lamina.passes.schedule.task_slices import inner_slices, take_slices
 
 
 @dataclass(frozen=True)
