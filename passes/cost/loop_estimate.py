@@ -24,7 +24,7 @@ from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.tiles import TileDotOp, TileLoadOp, TileStoreOp
 from lamina.passes.cost.fusion_cost import op_cost
 from lamina.passes.cost.loop_traffic import Access, Level, fetched, fits
-from lamina.passes.cost.loop_trips import LOOPS, middle, trips
+from lamina.passes.cost.loop_trips import LOOPS, share, trips
 from lamina.passes.cost.team_cost import LEAST_THREADS
 from lamina.passes.memory.memory_accesses import root_of
 
@@ -164,13 +164,15 @@ class _Walk:
         return ENTRY_CYCLES + took.in_front + rounds * max(took.cycles + ROUND_CYCLES, chain)
 
     def _branch(self, op: scf.IfOp, level: Level) -> float:
-        """The branch of the middle of the outer loops, else the one that takes longer."""
-        taken = middle(op.cond)
-        regions = [region for region in op.regions if region.blocks]
-        if taken is not None:
-            regions = regions[:1] if taken else regions[1:]
-        tried = [self._one_branch(region.block, level) for region in regions]
-        return ROUND_CYCLES + max(tried, default=0.0)
+        """Each branch by how often it is taken; the one that takes longer where data decide."""
+        taken = share(op.cond)
+        shares = (1.0, 1.0) if taken is None else (taken, 1 - taken)
+        tried = [
+            part * self._one_branch(region.block, level)
+            for part, region in zip(shares, op.regions, strict=True)
+            if region.blocks and part
+        ]
+        return ROUND_CYCLES + (max(tried, default=0.0) if taken is None else sum(tried))
 
     def _one_branch(self, block: Block, level: Level) -> float:
         took = self.block(block, level)

@@ -29,16 +29,16 @@ from lamina.dialects.loop import (
     KernelOp,
     ReshapeOp,
     ReturnOp,
-    YieldOp,
     before_reshapes,
 )
 from lamina.dialects.loop.kernel_nests import has_rows, rows_of, set_rows
-from lamina.dialects.loop.labels import label_of, set_names
+from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import check_overrides
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import Refusal, align_rows, initial_rows
+from lamina.passes.loop.packing import copy_nest
 
 WHOLE_OPS = (ExternOp, RegionOp)
 """Ops that are in no kernel: nothing moves into them or past what they need."""
@@ -95,28 +95,23 @@ def materialize_returns(function: func.FuncOp) -> None:
     for index, value in enumerate(terminator.operands):
         root = before_reshapes(value)
         if isinstance(root, BlockArgument) or root in seen:
-            copies = _copy(value)
+            copies = _copy(terminator, value)
             block.insert_ops_before(copies, terminator)
             terminator.operands[index] = copies[-1].results[0]
             root = before_reshapes(copies[-1].results[0])
         seen.add(root)
 
 
-def _copy(value: SSAValue) -> list[Operation]:
-    """Ops that copy a tensor, the last of which gives the copy."""
+def _copy(user: Operation, value: SSAValue) -> list[Operation]:
+    """Ops that copy a tensor for an op, the last of which gives the copy."""
     assert isinstance(value.type, TensorType)
     shape, element = value.type.get_shape(), value.type.element_type
     if isinstance(element, ComplexType):
         pairs = TensorType(element.element_type, [*shape, 2])
         parts = ReshapeOp(value, pairs)
-        made = _copy(parts.result)
+        made = _copy(user, parts.result)
         return [parts, *made, ReshapeOp(made[-1].results[0], value.type)]
-    body = Block(arg_types=[element])
-    body.add_op(YieldOp([body.args[0]]))
-    identity = AffineMap.identity(len(shape))
-    op = GenericOp(shape, [value], [identity], [identity], ["store"], [value.type], Region(body))
-    set_names(op, ["copy"])
-    return [op]
+    return [copy_nest(user, "copy", value, AffineMap.identity(len(shape)), shape)]
 
 
 class _Grouping:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
@@ -21,14 +21,14 @@ def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
 
 
 def copy_nest(
-    op: GenericOp,
+    op: Operation,
     name: str,
     operand: SSAValue,
     read: AffineMap,
     domain: Sequence[int],
-    pad: Attribute | None,
+    pad: Attribute | None = None,
 ) -> GenericOp:
-    """A nest in front of `op` that copies an operand into the order of `domain`."""
+    """A nest for `op`, from its line, that copies an operand into the order of `domain`."""
     assert isinstance(operand.type, TensorType)
     element = operand.type.element_type
     body = Block(arg_types=[element])

@@ -6,10 +6,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from lamina.dialects.control import ScanOp, WhileOp
-from lamina.dialects.loop.scalar_ops import constant_integer
-
-WHILE_ROUNDS = 16
-"""Rounds of a loop by a condition, for estimates: nobody knows their number."""
+from lamina.passes.cost.loop_trips import WHILE_ROUNDS, trips
 
 
 def trip_count(op: Operation) -> int:
@@ -23,7 +20,7 @@ def trip_count(op: Operation) -> int:
         if isinstance(above, ScanOp):
             count *= max(0, above.length)
         elif isinstance(above, scf.ForOp):
-            count *= _rounds(above)
+            count *= int(trips(above))
         above = above.parent_op()
     return count
 
@@ -41,11 +38,3 @@ def is_in_while(op: Operation) -> bool:
 def estimated_runs(op: Operation) -> int:
     """`trip_count` with a guess for loops by a condition."""
     return trip_count(op) * (WHILE_ROUNDS if is_in_while(op) else 1)
-
-
-def _rounds(loop: scf.ForOp) -> int:
-    bounds = [constant_integer(value) for value in (loop.lb, loop.ub, loop.step)]
-    low, high, step = bounds
-    if low is None or high is None or not step:
-        return 1
-    return max(0, -(-(high - low) // step))

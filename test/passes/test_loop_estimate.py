@@ -90,3 +90,34 @@ def test_bytes_are_those_that_do_not_fit() -> None:
     large = estimate(LARGE, f"[{rows}]")
     assert large.fetched == (3 << 26,) * 3  # what is stored is read first
     assert large.nanoseconds == pytest.approx(1e9 * (3 << 26) / TARGET.memory_bandwidth)
+
+
+TURN = """
+func.func @main(%x: memref<{n}x{n}xf32>, %y: memref<{n}x{n}xf32> {{lamina.kind = "output"}})
+    attributes {{lamina.entry}} {{
+  func.call @k(%x, %y) : (memref<{n}x{n}xf32>, memref<{n}x{n}xf32>) -> ()
+  func.return
+}}
+func.func private @k(%x: memref<{n}x{n}xf32>, %y: memref<{n}x{n}xf32>)
+    attributes {{lamina.kernel}} {{
+  loop.generic (i, j) in [{n}, {n}] reads(%x[j, i] : memref<{n}x{n}xf32>)
+      writes([i, j] store into %y : memref<{n}x{n}xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = [d0, d1]>}} {{
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("tile", [32, 64, 128, 160])
+@pytest.mark.parametrize("extent", [144, 160, 200, 256])
+def test_tiles_that_leave_a_rest_are_counted_whole(extent: int, tile: int) -> None:
+    rows, along = "#loop.rows<inner = [0, 1]>", "vectorize = d1 x 16, transpose = d0"
+    made, whole = (
+        estimate(
+            TURN.format(n=extent), f"[{rows}, #loop.schedule<{along}, tile = d0 x {positions}>]"
+        )
+        for positions in (tile, 256)
+    )
+    assert made.cycles == pytest.approx(whole.cycles, rel=0.05)
