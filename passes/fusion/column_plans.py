@@ -18,14 +18,13 @@ from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE
-from lamina.passes.fusion.fusion_rules import MIN_PARALLEL_ROWS, Refusal
-
-TASKS = 16
-"""Tasks to aim for: enough for any usual number of threads to share."""
-LEAST_PART_ROWS = 8
-"""Rows that a task adds up at least: what it reads is that many times what it keeps."""
-LEAST_RUN = 1024
-"""Points of a row at least, if others are next to it: shorter rows are read in pieces of lines."""
+from lamina.passes.cost.fusion_limits import (
+    LEAST_SUM_RUN,
+    LEAST_SUMMED_ROWS,
+    MIN_PARALLEL_ROWS,
+    SUM_TASKS,
+)
+from lamina.passes.fusion.fusion_rules import Refusal
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def _plan(
         dims.append(dim)
     reduced = set(nest.reduction_dims)
     while dims and dims[-1] not in reduced:
-        if prod(e for d, e in enumerate(nest.extents) if d not in dims) >= LEAST_RUN:
+        if prod(e for d, e in enumerate(nest.extents) if d not in dims) >= LEAST_SUM_RUN:
             break
         dims.pop()
     if not reduced.intersection(dims):
@@ -215,16 +214,16 @@ def parts_of(extents: Sequence[int], plan: ColumnPlan, points: int, serial: int)
     1 if the other rows give tasks enough, or one thread does `points` points alone (`serial`).
     """
     kept = prod(e for e, summed in zip(extents, plan.summed, strict=True) if not summed)
-    if kept >= TASKS or points <= serial:
+    if kept >= SUM_TASKS or points <= serial:
         return 1
     extent = extents[plan.summed.index(True)]
     rows = prod(e for e, summed in zip(extents, plan.summed, strict=True) if summed)
-    most = min(max(1, rows // LEAST_PART_ROWS), extent)
+    most = min(max(1, rows // LEAST_SUMMED_ROWS), extent)
     divisors = [d for d in range(1, most + 1) if extent % d == 0]
-    few = [d for d in divisors if kept * d <= TASKS]
+    few = [d for d in divisors if kept * d <= SUM_TASKS]
     if few and kept * few[-1] >= MIN_PARALLEL_ROWS:
         return few[-1]
-    return next((d for d in divisors if kept * d >= TASKS), divisors[-1])
+    return next((d for d in divisors if kept * d >= SUM_TASKS), divisors[-1])
 
 
 __all__ = ["ColumnPlan", "column_plan", "lone_reduction", "parts_of"]

@@ -29,6 +29,7 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.cost.fusion_limits import MANY_READS, OFTEN
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
@@ -38,11 +39,6 @@ from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 from lamina.passes.loop.position_reads import is_position, settle_reads
-
-OFTEN = 16
-"""Reads of each element that make up for storing and loading it once widened."""
-MANY_READS = 1 << 16
-"""Reads of all that make up for a kernel of its own."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,14 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
+from lamina.passes.cost.fusion_limits import (
+    MAX_GROWN_ROW_BYTES,
+    MAX_PRODUCT_ROW_BYTES,
+    MAX_ROW_BYTES,
+    MIN_PADDED_ROWS,
+    MOST_GROWTH,
+    SERIAL_WORK,
+)
 from lamina.passes.cost.kernel_model import (
     THREADS,
     estimate_far_panels,
@@ -29,22 +37,6 @@ from lamina.passes.fusion.fusion_override import override
 
 MAX_CONTRACTIONS = 2
 """Products of one kernel: attention has two."""
-MIN_PARALLEL_ROWS = 8
-"""Rows of a kernel at least: fewer would leave threads idle."""
-MIN_PADDED_ROWS = 64
-"""Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
-its own has more to share out."""
-MAX_ROW_BYTES = 256 * 1024
-"""Scratch of a row at most."""
-MAX_PRODUCT_ROW_BYTES = 64 * 1024
-"""Scratch of a row beside products, which keep a block of at least eight rows."""
-MOST_GROWTH = 16
-"""A result of a product that is so many times its operands, as scores of attention are, may have
-longer rows: stored, it would take most of the program's memory."""
-MAX_GROWN_ROW_BYTES = 1 << 26
-"""Such rows at most. They are walked in blocks mostly (see `stream-dims`)."""
-SERIAL_WORK = 1 << 16
-"""Domain points up to which a kernel may run with few rows, that is on one thread."""
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,10 @@ from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.cost.fusion_limits import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
-from lamina.passes.fusion.fusion_rules import (
-    MAX_ROW_BYTES,
-    Refusal,
-    edge_rows,
-    rows_cost,
-)
+from lamina.passes.fusion.fusion_rules import Refusal, edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
 

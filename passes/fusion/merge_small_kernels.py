@@ -20,17 +20,12 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
+from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS, MAX_ROW_BYTES
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_rules import MAX_ROW_BYTES
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
-
-MAX_NESTS = 32
-"""Nests of a merged kernel: equal kernels are compiled once, and nests of one kernel each."""
-LOOK_BACK = 4
-"""Small kernels before it that a kernel is tried with."""
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,8 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.streamed_dims import streamed_dim
+from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS, STREAM_BLOCK, TILE_STREAM_BLOCKS
 from lamina.passes.fusion.outline_kernels import kernel_functions
-
-BLOCK = 512
-"""Positions of a block: with 64 rows of f32, 128 KiB, beside as much of each product's operand in
-the second-level cache. Blocks of 256 take 6 % longer, joined twice as often; of 1,024 no less."""
-LEAST_BLOCKS = 4
-"""Blocks from which on a row is long."""
-TILE_BLOCKS = 2
-"""So many of them are one where products are in matrix tiles: what is left beside these is joining,
-which takes a tenth of the time otherwise."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +30,7 @@ class StreamDimsPass(ModulePass):
 
     name = "stream-dims"
 
-    block: int = BLOCK
+    block: int = STREAM_BLOCK
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in kernel_functions(op):
@@ -49,8 +41,8 @@ class StreamDimsPass(ModulePass):
             if found is None:
                 continue
             first, dim = next(iter(found.dims.items()))
-            if first.extents[dim] >= LEAST_BLOCKS * self.block:
+            if first.extents[dim] >= LEAST_STREAM_BLOCKS * self.block:
                 tiled = any(in_matrix_tiles(nest) for nest in nests)
-                block = self.block * TILE_BLOCKS if tiled else self.block
+                block = self.block * TILE_STREAM_BLOCKS if tiled else self.block
                 for nest, own in found.dims.items():
                     nest.attributes[STREAM] = StreamAttr.of(own, block)

@@ -29,8 +29,8 @@ from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
+from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.loop.apply_layouts import moves_nothing
-from lamina.passes.loop.pack_contractions import PANEL_VECTORS
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_arguments
 

@@ -33,6 +33,14 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
 from lamina.dialects.loop.packing import Packing, set_packing
+from lamina.passes.cost.product_limits import (
+    FEW_ROWS,
+    LONG_DOT,
+    MIN_ROWS,
+    MIN_TURNED_ROWS,
+    MIN_WINDOW_ROWS,
+    PANEL_VECTORS,
+)
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -41,26 +49,6 @@ from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
 from lamina.passes.loop.turn_constants import turn_constants
 from lamina.passes.regions.region_functions import invariant_arguments
-
-MIN_ROWS = 4
-"""Below this many rows, packing an operand anew in each call costs more than it saves."""
-
-MIN_TURNED_ROWS = 5
-"""The same of an operand along whose memory the sum runs, as the weight of a linear layer: packing
-turns it, and dot products read it as it stands. 2048 x 2048 in f32: of 4 rows 0.9 ms against 0.6,
-of 6 rows 1.0 against 1.7."""
-LONG_DOT = 256
-"""Terms that make up for folding a vector at the end of each dot product."""
-
-FEW_ROWS = 8
-"""Rows side by side that fill half a register tile: fewer are joined with those behind them."""
-
-MIN_WINDOW_ROWS = 8
-"""Below this many rows, as in groups of few channels, windows are summed beside the scratch of
-their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""
-
-PANEL_VECTORS = 2
-"""Vectors per panel row: with two, a register tile needs few loads per multiply-add."""
 
 
 @dataclass(frozen=True)

@@ -34,16 +34,12 @@ from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout
 from lamina.dialects.loop.rounding import IMPLICIT, is_widening
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
+from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
 
 LEAST_TERMS = TILE_TERMS
 """Terms of a sum that fill a tile: shorter ones leave most of it empty."""
-NEAR_VALUES = 16
-"""Values between two products that are looked through: scores are scaled, masked, less a maximum,
-raised, divided and rounded, each in a nest of its own."""
-LEAST_PRODUCT = 1 << 16
-"""Multiplications below which tiles save less than packing for them costs."""
 
 
 @dataclass(frozen=True)

@@ -22,19 +22,12 @@ from lamina.dialects.loop.kernel_nests import rows_of, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS, MAX_PARTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import rebuild
 
-LEAST_SHARE = 8
-"""Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
-MAX_PARTS = 16
-"""Parts of a domain: as many as concatenations usually have pieces."""
-MANY_CUTS = 4
-"""More cuts than these are not all tried at every step."""
-LEAST_PAIRS = 8
-"""Pairs side by side that are worth vectors of each half: one of 256 bits."""
 SLT, ULT = 2, 6
 """Predicates of `arith.cmpi`: signed and unsigned less than."""
 

@@ -28,26 +28,19 @@ from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import join_body, kept_monoids
+from lamina.passes.cost.fusion_limits import (
+    COLUMN_PARTS,
+    ENOUGH_RESULTS,
+    LEAST_COLUMN_POINTS,
+    LEAST_PART_ROWS,
+    LEAST_POINTS,
+    PARTS,
+    WIDE,
+)
 from lamina.passes.fusion.fusion_rules import initial_rows
 from lamina.passes.loop.join_softmaxes import join_softmax
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import replace_positions
-
-ENOUGH_RESULTS = 16
-"""With this many results there is parallel work as it is."""
-LEAST_POINTS = 1 << 16
-"""Domain points below which one thread is done before a second has started."""
-PARTS = 64
-"""Parts to aim for: enough for any usual number of threads to share evenly."""
-
-LEAST_COLUMN_POINTS = 1 << 20
-"""Domain points of a reduction into columns that memory bounds: less stays in the caches."""
-COLUMN_PARTS = 16
-"""Parts to aim for there: each writes a whole row of results."""
-LEAST_PART_ROWS = 32
-"""Rows of such a part: what it reads is that many times what it writes."""
-WIDE = 1 << 14
-"""With this many columns, a thread's share of a row is a long run as it is."""
 
 
 @dataclass(frozen=True)

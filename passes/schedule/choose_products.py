@@ -21,9 +21,25 @@ from lamina.passes.cost.kernel_model import (
     THREADS,
     TURNED_TERMS,
 )
+from lamina.passes.cost.product_limits import (
+    CHAIN,
+    LEAST_BLOCK,
+    LEAST_BLOCKED_ROWS,
+    LONG_TILE_SUM,
+    MOST_TOGETHER,
+    PANEL_MODE_ROWS,
+    ROW_MODE_ROWS,
+    STREAM_MODE_ROWS,
+    SUM_BLOCK,
+    SUM_UNROLL,
+    TASKS,
+    TASKS_A_CORE,
+    TILE_STREAM_ROWS,
+)
+from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
-from lamina.passes.schedule.choose_rows import PARALLEL_WORK, work
+from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
     HALF_BITS,
     SweepSurroundings,
@@ -40,7 +56,7 @@ from lamina.passes.schedule.choose_tiles import (
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
 from lamina.passes.schedule.panel_order import panel_bytes, reads_far_panels, shares_columns
-from lamina.passes.schedule.product import CHAIN, SUM_UNROLL, summed_dims
+from lamina.passes.schedule.product import summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
@@ -57,36 +73,10 @@ from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
 
-PANEL_MODE_ROWS = 64
-"""Rows of a task: a panel is read again from the caches for them."""
-ROW_MODE_ROWS = 32
-"""The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
-STREAM_MODE_ROWS = 64
-"""The same where rows are walked in blocks: all keys are read again for each block of rows."""
-TILE_STREAM_ROWS = 128
-"""The same in matrix tiles. Products with zeros, outside of bounds, take a tile of rows a block."""
-LEAST_BLOCK = 8
-"""Rows that share what is read of a panel, however long they are."""
-TASKS = 16
-"""Tasks to aim for, so that any usual number of threads is kept busy."""
-TASKS_A_CORE = 1
-"""Tasks for each core, where every task more copies what it reads: of two on one core, 512x3072x768
-took a tenth longer."""
 PAIR_BYTES = 2
 """Bytes of an element of a product in matrix tiles."""
 SUM_BYTES = 4
 """Bytes of one of its sums."""
-LONG_TILE_SUM = 1024
-"""Terms from which on rows are copied for blocks of such a sum: 512x3072x768 takes 0.75 of the time
-so, and 512x768x3072 a twentieth more."""
-SUM_BLOCK = 256
-"""Terms of a block: 16 KiB of a panel, and as much of two tiles of rows. 512x768x3072 takes 0.85 of
-the time so, of 384 terms 0.93, of 128 as long as in one."""
-LEAST_BLOCKED_ROWS = 64
-"""Rows that share what is read of a panel, at least: two pairs of tiles."""
-MOST_TOGETHER = 4
-"""Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
-256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
 
 
 def choose_products(

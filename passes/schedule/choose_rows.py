@@ -10,13 +10,25 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.schedules import RowTasks
+from lamina.passes.cost.cache_shares import column_scratch_bytes
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.kernel_model import COLUMN_TASKS_A_CORE, LINE_TILES
+from lamina.passes.cost.row_limits import (
+    CHUNK_WORK,
+    COLUMN_TASKS,
+    ENOUGH_TASKS,
+    LEAST_CHUNK,
+    LEAST_LINE,
+    LEAST_STREAM_TASKS,
+    MOST_CHUNK,
+    PARALLEL_WORK,
+    ROW_STREAMS,
+    STREAM_VECTORS,
+    WHOLE_LINES,
+)
+from lamina.passes.cost.sweep_limits import BLOCK_TILES, COLUMN_UNROLL, LIGHT_BODY
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_sweeps import (
-    BLOCK_TILES,
-    COLUMN_UNROLL,
-    LIGHT_BODY,
     SweepSurroundings,
     choose_fetch_along,
     choose_prefetch,
@@ -36,29 +48,6 @@ from lamina.passes.schedule.sweeps import (
     outputs_of,
 )
 from lamina.passes.schedule.vector_place import vector_place
-
-PARALLEL_WORK = 1 << 14
-"""Cost units (see `fusion_cost`) below which a fork and join costs more than it saves."""
-CHUNK_WORK = 1 << 14
-"""Cost units per task, at least, where one long dimension is all there is to divide."""
-LEAST_CHUNK, MOST_CHUNK = 1024, 8192
-"""Elements per task, whatever they cost: long runs of memory, and tasks for everybody."""
-WHOLE_LINES = 64
-"""Elements that tasks are a multiple of: whole cache lines of any type."""
-ENOUGH_TASKS = 64
-"""Tasks that any usual number of threads shares evenly: a dimension is cut into no more."""
-COLUMN_TASKS = 16
-"""Tasks to aim for where neighbouring columns are reduced together."""
-COLUMN_SCRATCH_BYTES = 1 << 18
-"""What a task may keep for its columns between nests: a quarter of the usual second-level cache."""
-LEAST_LINE = 4
-"""Positions of a line that are worth a register tile of their own: fewer share too little."""
-ROW_STREAMS = (4, 2)
-"""Rows at once, the first number that divides their count; more streams gain little."""
-LEAST_STREAM_TASKS = 16
-"""Groups of rows that must be left, for any usual number of threads to share."""
-STREAM_VECTORS = 2
-"""Vectors of each row a step: a whole line or more, and accumulators enough for any latency."""
 
 
 def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: bool) -> RowTasks:
@@ -168,8 +157,8 @@ def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> 
             return 0
     kept = sum(_kept_bytes(s, outputs) for s in stages)
     most = extent
-    if kept > COLUMN_SCRATCH_BYTES:
-        most = COLUMN_SCRATCH_BYTES * extent // kept // lanes * lanes
+    if kept > (room := column_scratch_bytes(target)):
+        most = room * extent // kept // lanes * lanes
         if most == 0 or not all(keeps_columns_apart(s, s.rows[-1], outputs) for s in stages):
             return 0
     return most
@@ -193,7 +182,7 @@ def _line_in(
     turns = -(-lines // target.cores)
     if forks and turns * target.cores > LINE_TILES * lines:
         return None
-    if sum(_kept_bytes(s, outputs, 2) for s in stages) > COLUMN_SCRATCH_BYTES:
+    if sum(_kept_bytes(s, outputs, 2) for s in stages) > column_scratch_bytes(target):
         return None
     return len(rows) - 2
 

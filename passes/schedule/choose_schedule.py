@@ -29,7 +29,9 @@ from lamina.dialects.loop.schedules import (
     UnstructuredTasksAttr,
 )
 from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.passes.cost.cache_shares import pairs_packed
 from lamina.passes.cost.kernel_costs import COST, kernel_cost
+from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.team_cost import (
     NANOSECONDS,
     kernel_nanoseconds,
@@ -37,19 +39,16 @@ from lamina.passes.cost.team_cost import (
     team_pays,
 )
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
-from lamina.passes.schedule.choose_products import choose_products
-from lamina.passes.schedule.choose_rows import PARALLEL_WORK, choose_rows, work
+from lamina.passes.schedule.choose_products import PAIR_BYTES, choose_products
+from lamina.passes.schedule.choose_rows import choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
 from lamina.passes.schedule.choose_unstructured import choose_unstructured
 from lamina.passes.schedule.extended_choosers import choose_by_extensions
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
-from lamina.passes.schedule.pair_copy import PairCopy
+from lamina.passes.schedule.pair_copy import PAIR_ROW, PairCopy
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.streaming import streamed_arguments
-
-PAIR_CHUNK = 256
-"""Pairs of a task, at most: 16 KiB are written, and few tiles are divided among threads."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +112,13 @@ def _choose(part: Part, given: Any, target: Target, *, forks: bool) -> Any:
     if part.kind is ProductTasksAttr:
         return choose_products(part.stages, given, target, forks=forks)
     if part.pairs is not None:
-        return _choose_pairs(part.pairs, given, forks=forks)
+        return _choose_pairs(part.pairs, given, target, forks=forks)
     return choose_rows(part.stages, given, target, forks=forks)
 
 
-def _choose_pairs(pairs: PairCopy, given: PairTasks, *, forks: bool) -> PairTasks:
-    sizes = range(min(PAIR_CHUNK, pairs.pairs), 0, -TILE_COLUMNS)
+def _choose_pairs(pairs: PairCopy, given: PairTasks, target: Target, *, forks: bool) -> PairTasks:
+    most = pairs_packed(target, PAIR_ROW * PAIR_BYTES)
+    sizes = range(min(most, pairs.pairs), 0, -TILE_COLUMNS)
     tile = next(size for size in sizes if pairs.pairs % size == 0)
     parallel = forks and work([pairs.stage]) >= PARALLEL_WORK
     return given.completed_by(PairTasks(parallel=parallel, tile=tile))

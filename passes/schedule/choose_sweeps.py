@@ -17,7 +17,24 @@ from xdsl.ir import SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
+from lamina.passes.cost.cache_shares import columns_kept
 from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.sweep_limits import (
+    ACCUMULATOR_SHARE,
+    AHEAD_BYTES,
+    BLOCK_TILES,
+    BYTES_AHEAD,
+    COLUMN_UNROLL,
+    FAR_STREAMS,
+    LEAST_LENGTH,
+    LEAST_ONLINE,
+    LIGHT_BODY,
+    ONLINE_BLOCK,
+    POINTWISE_UNROLL,
+    REDUCTION_UNROLL,
+    STREAMS,
+    TILES_AHEAD,
+)
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.online_softmax import online_softmax
@@ -32,41 +49,8 @@ from lamina.passes.schedule.sweeps import joined_order, scheduled_sweeps
 from lamina.passes.schedule.transpose import turned_reads
 from lamina.passes.schedule.vector_place import vector_place
 
-REDUCTION_UNROLL = 4
-"""Independent accumulators: an add takes about four cycles and one can start each cycle."""
-POINTWISE_UNROLL = 2
-"""Vectors of a light pointwise body in one step: hides the loop's own instructions."""
-LIGHT_BODY = 12
-"""Cost units (see `fusion_cost`) of bodies that are unrolled; heavier ones fill the pipeline on
-their own."""
-COLUMN_UNROLL = 4
-"""Vectors of neighbouring columns per pass over the reduced dimensions."""
-ACCUMULATOR_SHARE = 2
-"""One register in so many holds a total; the others hold what is multiplied."""
-COLUMN_BLOCK = 2048
-"""Columns whose totals are kept at a time: 8 KiB of f32, a quarter of a usual nearest cache."""
-STREAMS = 4
-"""Rows that are added up together."""
-FAR_STREAMS = 8
-"""The same where the rows come from memory: more streams keep more lines on their way."""
-LEAST_LENGTH = 4
-"""Rows of a stream: shorter ones do not pay for writing the totals."""
-ONLINE_BLOCK = 8
-"""Vectors whose maximum is compared with the running one at once: few enough for registers."""
-LEAST_ONLINE = 1024
-"""Elements from which on a row's second walk costs more than blocks and their ends."""
-BLOCK_TILES = 8
-"""Tiles side by side: eight lines of each row that is read are next to one another."""
-TILES_AHEAD = 2
-"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
-which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
-AHEAD_BYTES = 1 << 14
-"""How far ahead rows are fetched: what memory delivers while one row of usual length is
-computed."""
 HALF_BITS = 16
 """Width of half floats: what is no wider fills vectors with more lanes than f32 does."""
-BYTES_AHEAD = 2048
-"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +187,8 @@ def _columns(sweep: Sweep, around: SweepSurroundings) -> None:
     order, column = sweep.order[stage], sweep.order[stage][sweep.place]
     extent = sweep.extents[place]
     if (streams := _rfactor(sweep, around.target)) is not None:
-        decide(stage, rfactor=streams, tile=By(column, COLUMN_BLOCK))
+        kept = columns_kept(around.target, widest_bits(sweep.stages))
+        decide(stage, rfactor=streams, tile=By(column, kept))
         return
     if around.whole:
         outer = [order[p] for p in sweep.kept if p != place]

@@ -9,19 +9,14 @@ from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
+from lamina.passes.cost.cache_shares import row_copy_bytes
+from lamina.passes.cost.product_limits import MIN_PANELS, WAY_BYTES
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.product import summed_dims
 from lamina.passes.schedule.product_task import Blocks, rows_of_tiles, sum_block
 from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
 from lamina.passes.schedule.stages import Stage
-
-WAY_BYTES = 2048
-"""Row strides that are multiples of this share at most two cache sets per way."""
-MIN_PANELS = 4
-"""With fewer panels than this a copy of the rows is not read often enough to pay."""
-COPY_BYTES = 1 << 19
-"""A larger copy has left the caches before its next panel, and would not fit the stack."""
 
 
 def choose_register_tile(
@@ -40,7 +35,7 @@ def choose_register_tile(
         decide(stage, jam=By(row, height))
         block = blocks.size if blocks.is_blocked else stage.extents[row]
         terms = sum_block(stage, shape)
-        if not extra and _gains_copy(stage, shape, row, memory, block, terms):
+        if not extra and _gains_copy(stage, shape, row, memory, block, terms, target):
             decide(stage, cache_read=(shape.a,))
 
 
@@ -76,7 +71,13 @@ def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
 
 
 def _gains_copy(
-    stage: Stage, shape: Contraction, row: int, memory: Memory, block: int, terms: By | None
+    stage: Stage,
+    shape: Contraction,
+    row: int,
+    memory: Memory,
+    block: int,
+    terms: By | None,
+    target: Target,
 ) -> bool:
     """Whether a block of `block` rows of the operand should be copied before its product.
 
@@ -89,7 +90,7 @@ def _gains_copy(
     size = getattr(access.element, "bitwidth", 32) // 8
     length = prod(stage.extents[d] for d in summed) if terms is None else terms.count
     row_bytes = length * size + ROW_PADDING_BYTES
-    if block * row_bytes > COPY_BYTES:
+    if block * row_bytes > row_copy_bytes(target):
         return False
     if access.stride(summed[-1]) != 1:
         return True

@@ -10,33 +10,23 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import ScanOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
-from lamina.passes.cost.unstructured_cost import unstructured_work
+from lamina.passes.cost.unstructured_cost import (
+    LEAST_TASKS,
+    LINES,
+    LOOK_COST,
+    MOST_STEPS,
+    NEIGHBOURS,
+    PARALLEL_WORK,
+    RANKED,
+    REGISTER_SHARE,
+    SAMPLE_SHARE,
+    unstructured_work,
+)
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
 from lamina.passes.schedule.top import has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 from lamina.passes.schedule.unstructured_ops import Unstructured
-
-PARALLEL_WORK = 1 << 15
-"""Cost units below which one thread does it all."""
-LINES = (4, 2)
-"""Lines at once, the first number that divides their count: an add takes about four cycles."""
-NEIGHBOURS = (8, 4, 2)
-"""The same where lines lie side by side, so that more of them share the cache lines they touch."""
-LEAST_TASKS = 16
-"""Groups of lines that must be left, for any usual number of threads to share."""
-RANKED = 32
-"""Elements of a row whose ranks are counted faster than others are sorted out."""
-MOST_STEPS = 1 << 11
-"""Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
-ways take some 2 us for rows of a few hundred elements."""
-LOOK_COST = 3
-"""What finding an element by its digits costs for each element of the row, in moves of a kept one:
-6 ns and 2 ns, measured on rows of 2,000 and 50,000."""
-SAMPLE_SHARE = 3
-"""A sample of a row is at most so small a part of it: two of them cost a walk over the row more."""
-REGISTER_SHARE = 2
-"""Half of the vector registers hold what is carried: the rest is left to rows and the body."""
 
 
 def choose_unstructured(

@@ -10,13 +10,10 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from lamina.passes.cost.sweep_limits import LEAST_RUN
 from lamina.passes.schedule.emitter import Emitter, Index, vector_of
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
-
-LEAST_RUN = 48
-"""Vectors in a run that is worth an unaligned begin and end: the lines there are shared with other
-runs and stored in the usual way. Measured with `pad`: 32 lose 15 %, 48 are level, 64 gain."""
 
 
 def mask_below(emit: Emitter, high: Index, index: Index, lanes: int) -> SSAValue:

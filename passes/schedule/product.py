@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -25,18 +26,6 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
-
-SUM_UNROLL = 4
-"""Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
-
-LONG_SUM = 24
-"""Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
-of their own: a rounding error grows with the chain of additions it goes through. The other totals
-leave the registers meanwhile, which costs a twentieth of what so many terms do."""
-
-CHAIN = 192
-"""Terms that are added to one sum before it is added to the total, in a long sum: as many again are
-added at each of the two levels of 65,536 terms or fewer. Saving the totals costs a hundredth."""
 
 
 @dataclass(frozen=True)

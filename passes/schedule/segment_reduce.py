@@ -20,6 +20,7 @@ from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, sh
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.passes.cost.sweep_limits import ROWS_AHEAD
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
 from lamina.passes.schedule.combine import store
@@ -29,10 +30,6 @@ from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.points import in_tasks, needed_for, over_points
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
-
-ROWS_AHEAD = 16
-"""How many positions ahead rows of tables are fetched, past the end of a segment: where it ends is
-mispredicted, and what the processor has begun to read is thrown away."""
 
 
 def schedule_segments(

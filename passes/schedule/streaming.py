@@ -15,11 +15,9 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.kernel_nests import part_of
+from lamina.passes.cost.sweep_limits import LEAST_SHARE
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.memory.plan_memory import byte_size
-
-LEAST_SHARE = 16
-"""A result smaller than this part of the last-level cache is never streamed."""
 
 
 def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, frozenset[int]]:

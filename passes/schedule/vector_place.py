@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
+from lamina.passes.cost.sweep_limits import LEAST_FOLD, STRIDE_SCORES
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.pair_results import has_pairs
-
-STRIDE_SCORES = {0: 1, 1: 3, 2: 0}
-"""How well a read suits vectors by its stride: of two vectors every other element is chosen."""
-LEAST_FOLD = 16
-"""Elements of a reduced dimension worth a vector that is folded in the end: lanes are idle, or the
-folding takes as long as the additions."""
 
 
 def vector_place(sweep: Sweep) -> int:

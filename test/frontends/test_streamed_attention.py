@@ -16,7 +16,9 @@ from attention_tolerances import TOLERANCES
 
 import lamina
 from lamina.codegen.target import STACK_BYTES
-from lamina.passes.fusion.stream_dims import BLOCK, LEAST_BLOCKS, StreamDimsPass
+from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS as LEAST_BLOCKS
+from lamina.passes.cost.fusion_limits import STREAM_BLOCK as BLOCK
+from lamina.passes.fusion.stream_dims import StreamDimsPass
 
 Tensor = torch.Tensor
 SHORT = 32
@@ -194,8 +196,8 @@ def test_more_keys_than_a_row_may_have() -> None:
     given = [t[None] for t in arguments(1, 1100, 70_000)]
 
     class Module(torch.nn.Module):
-        def forward(self, *values: Tensor) -> Any:
-            return torch.nn.functional.scaled_dot_product_attention(*values)
+        def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
+            return torch.nn.functional.scaled_dot_product_attention(query, key, value)
 
     compiled = lamina.compile(torch.export.export(Module(), tuple(given)))
     torch.testing.assert_close(compiled(*given), Module()(*given), rtol=2e-5, atol=2e-5)

@@ -1,0 +1,64 @@
+"""What kernels may grow to, how reductions are split, and from which size on either pays."""
+
+from __future__ import annotations
+
+MIN_PARALLEL_ROWS = 8
+"""Rows of a kernel at least: fewer would leave threads idle."""
+MIN_PADDED_ROWS = 64
+"""Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
+its own has more to share out."""
+MAX_ROW_BYTES = 256 * 1024
+"""Scratch of a row at most."""
+MAX_PRODUCT_ROW_BYTES = 64 * 1024
+"""Scratch of a row beside products, which keep a block of at least eight rows."""
+MOST_GROWTH = 16
+"""A result of a product that is so many times its operands, as scores of attention are, may have
+longer rows: stored, it would take most of the program's memory."""
+MAX_GROWN_ROW_BYTES = 1 << 26
+"""Such rows at most. They are walked in blocks mostly (see `stream-dims`)."""
+SERIAL_WORK = 1 << 16
+"""Domain points up to which a kernel may run with few rows, that is on one thread."""
+OFTEN = 16
+"""Reads of each element that make up for storing and loading it once widened."""
+MANY_READS = 1 << 16
+"""Reads of all that make up for a kernel of its own."""
+STREAM_BLOCK = 512
+"""Positions of a block: with 64 rows of f32, 128 KiB, beside as much of each product's operand in
+the second-level cache. Blocks of 256 take 6 % longer, joined twice as often; of 1,024 no less."""
+LEAST_STREAM_BLOCKS = 4
+"""Blocks from which on a row is long."""
+TILE_STREAM_BLOCKS = 2
+"""So many of them are one where products are in matrix tiles: what is left beside these is joining,
+which takes a tenth of the time otherwise."""
+SUM_TASKS = 16
+"""Tasks to aim for: enough for any usual number of threads to share."""
+LEAST_SUMMED_ROWS = 8
+"""Rows that a task adds up at least: what it reads is that many times what it keeps."""
+LEAST_SUM_RUN = 1024
+"""Points of a row at least, if others are next to it: shorter rows are read in pieces of lines."""
+ENOUGH_RESULTS = 16
+"""With this many results there is parallel work as it is."""
+LEAST_POINTS = 1 << 16
+"""Domain points below which one thread is done before a second has started."""
+PARTS = 64
+"""Parts to aim for: enough for any usual number of threads to share evenly."""
+LEAST_COLUMN_POINTS = 1 << 20
+"""Domain points of a reduction into columns that memory bounds: less stays in the caches."""
+COLUMN_PARTS = 16
+"""Parts to aim for there: each writes a whole row of results."""
+LEAST_PART_ROWS = 32
+"""Rows of such a part: what it reads is that many times what it writes."""
+WIDE = 1 << 14
+"""With this many columns, a thread's share of a row is a long run as it is."""
+LEAST_SHARE = 8
+"""Parts must spare this share of the arithmetic: each costs a loop of its own, perhaps a fork."""
+MAX_PARTS = 16
+"""Parts of a domain: as many as concatenations usually have pieces."""
+MANY_CUTS = 4
+"""More cuts than these are not all tried at every step."""
+LEAST_PAIRS = 8
+"""Pairs side by side that are worth vectors of each half: one of 256 bits."""
+MAX_NESTS = 32
+"""Nests of a merged kernel: equal kernels are compiled once, and nests of one kernel each."""
+LOOK_BACK = 4
+"""Small kernels before it that a kernel is tried with."""

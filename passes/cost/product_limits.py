@@ -1,0 +1,63 @@
+"""How products are packed and tiled: rows and columns of a task, blocks of a sum, copies."""
+
+from __future__ import annotations
+
+PANEL_MODE_ROWS = 64
+"""Rows of a task: a panel is read again from the caches for them."""
+ROW_MODE_ROWS = 32
+"""The same where scratch holds whole rows, and both have to fit half of the second-level cache."""
+STREAM_MODE_ROWS = 64
+"""The same where rows are walked in blocks: all keys are read again for each block of rows."""
+TILE_STREAM_ROWS = 128
+"""The same in matrix tiles. Products with zeros, outside of bounds, take a tile of rows a block."""
+LEAST_BLOCK = 8
+"""Rows that share what is read of a panel, however long they are."""
+TASKS = 16
+"""Tasks to aim for, so that any usual number of threads is kept busy."""
+TASKS_A_CORE = 1
+"""Tasks for each core, where every task more copies what it reads: of two on one core, 512x3072x768
+took a tenth longer."""
+LONG_TILE_SUM = 1024
+"""Terms from which on rows are copied for blocks of such a sum: 512x3072x768 takes 0.75 of the time
+so, and 512x768x3072 a twentieth more."""
+SUM_BLOCK = 256
+"""Terms of a block: 16 KiB of a panel, and as much of two tiles of rows. 512x768x3072 takes 0.85 of
+the time so, of 384 terms 0.93, of 128 as long as in one."""
+LEAST_BLOCKED_ROWS = 64
+"""Rows that share what is read of a panel, at least: two pairs of tiles."""
+MOST_TOGETHER = 4
+"""Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
+256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
+WAY_BYTES = 2048
+"""Row strides that are multiples of this share at most two cache sets per way."""
+MIN_PANELS = 4
+"""With fewer panels than this a copy of the rows is not read often enough to pay."""
+SUM_UNROLL = 4
+"""Steps of the summed dimension per loop iteration: hides the loop's own instructions."""
+LONG_SUM = 24
+"""Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
+of their own: a rounding error grows with the chain of additions it goes through. The other totals
+leave the registers meanwhile, which costs a twentieth of what so many terms do."""
+CHAIN = 192
+"""Terms that are added to one sum before it is added to the total, in a long sum: as many again are
+added at each of the two levels of 65,536 terms or fewer. Saving the totals costs a hundredth."""
+MIN_ROWS = 4
+"""Below this many rows, packing an operand anew in each call costs more than it saves."""
+MIN_TURNED_ROWS = 5
+"""The same of an operand along whose memory the sum runs, as the weight of a linear layer: packing
+turns it, and dot products read it as it stands. 2048 x 2048 in f32: of 4 rows 0.9 ms against 0.6,
+of 6 rows 1.0 against 1.7."""
+LONG_DOT = 256
+"""Terms that make up for folding a vector at the end of each dot product."""
+FEW_ROWS = 8
+"""Rows side by side that fill half a register tile: fewer are joined with those behind them."""
+MIN_WINDOW_ROWS = 8
+"""Below this many rows, as in groups of few channels, windows are summed beside the scratch of
+their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""
+PANEL_VECTORS = 2
+"""Vectors per panel row: with two, a register tile needs few loads per multiply-add."""
+NEAR_VALUES = 16
+"""Values between two products that are looked through: scores are scaled, masked, less a maximum,
+raised, divided and rounded, each in a nest of its own."""
+LEAST_PRODUCT = 1 << 16
+"""Multiplications below which tiles save less than packing for them costs."""

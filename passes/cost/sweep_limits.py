@@ -1,0 +1,48 @@
+"""How nests of a row run: vectors of a step, accumulators, how far ahead memory is asked for."""
+
+from __future__ import annotations
+
+REDUCTION_UNROLL = 4
+"""Independent accumulators: an add takes about four cycles and one can start each cycle."""
+POINTWISE_UNROLL = 2
+"""Vectors of a light pointwise body in one step: hides the loop's own instructions."""
+LIGHT_BODY = 12
+"""Cost units (see `fusion_cost`) of bodies that are unrolled; heavier ones fill the pipeline on
+their own."""
+COLUMN_UNROLL = 4
+"""Vectors of neighbouring columns per pass over the reduced dimensions."""
+ACCUMULATOR_SHARE = 2
+"""One register in so many holds a total; the others hold what is multiplied."""
+STREAMS = 4
+"""Rows that are added up together."""
+FAR_STREAMS = 8
+"""The same where the rows come from memory: more streams keep more lines on their way."""
+LEAST_LENGTH = 4
+"""Rows of a stream: shorter ones do not pay for writing the totals."""
+ONLINE_BLOCK = 8
+"""Vectors whose maximum is compared with the running one at once: few enough for registers."""
+LEAST_ONLINE = 1024
+"""Elements from which on a row's second walk costs more than blocks and their ends."""
+BLOCK_TILES = 8
+"""Tiles side by side: eight lines of each row that is read are next to one another."""
+TILES_AHEAD = 2
+"""How far ahead reads that are not turned are fetched; a turned one is fetched one tile ahead,
+which is a whole row of tiles away. Neither order of access is one that the hardware foresees."""
+AHEAD_BYTES = 1 << 14
+"""How far ahead rows are fetched: what memory delivers while one row of usual length is
+computed."""
+BYTES_AHEAD = 2048
+"""How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
+LEAST_RUN = 48
+"""Vectors in a run that is worth an unaligned begin and end: the lines there are shared with other
+runs and stored in the usual way. Measured with `pad`: 32 lose 15 %, 48 are level, 64 gain."""
+LEAST_SHARE = 16
+"""A result smaller than this part of the last-level cache is never streamed."""
+ROWS_AHEAD = 16
+"""How many positions ahead rows of tables are fetched, past the end of a segment: where it ends is
+mispredicted, and what the processor has begun to read is thrown away."""
+STRIDE_SCORES = {0: 1, 1: 3, 2: 0}
+"""How well a read suits vectors by its stride: of two vectors every other element is chosen."""
+LEAST_FOLD = 16
+"""Elements of a reduced dimension worth a vector that is folded in the end: lanes are idle, or the
+folding takes as long as the additions."""
