@@ -15,8 +15,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.clauses import DIMS, ORDINAL, Clauses, ClausesAttr, clause
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.clauses import DIMS, FLAG, ORDINAL, Clauses, ClausesAttr, clause
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE
 
 NEST = "lamina.nest"
@@ -34,6 +36,11 @@ class KernelNest(Clauses):
     )
     part: int | None = clause(
         ORDINAL, "The part of the kernel to which the nest belongs; 0 where it is left out."
+    )
+    interleave: bool | None = clause(
+        FLAG,
+        "Results 0 and 1, 2 and 3, and so on lie side by side in the same memory, as the parts of "
+        "complex numbers do: vectors of both are stored together.",
     )
 
 
@@ -65,6 +72,11 @@ def part_of(nest: Operation) -> int:
     return _nest_of(nest).part or 0
 
 
+def interleaves(nest: Operation) -> bool:
+    """Whether results 2k and 2k + 1 of a nest are neighbours in the same memory."""
+    return bool(_nest_of(nest).interleave)
+
+
 def summed_rows(nest: GenericOp) -> tuple[int, ...]:
     """The rows of a nest over which it sums: a task runs them one after the other."""
     reduced = set(nest.reduction_dims)
@@ -79,6 +91,11 @@ def set_rows(nest: Operation, rows: Iterable[int]) -> None:
 def set_part(nest: Operation, part: int) -> None:
     """Say to which part of its kernel a nest belongs."""
     _note(nest, replace(_nest_of(nest), part=part or None))
+
+
+def set_interleaved(nest: Operation) -> None:
+    """Say that results 2k and 2k + 1 of a nest are neighbours in the same memory."""
+    _note(nest, replace(_nest_of(nest), interleave=True))
 
 
 def _note(nest: Operation, said: KernelNest) -> None:
@@ -103,6 +120,26 @@ def verify_nest_note(op: GenericOp, note: Attribute) -> None:
     reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
     if reduced.intersection(rows):
         _verify_summed(op, set(rows), reduced)
+    if note.data.interleave:
+        _verify_interleaved(op)
+
+
+def _verify_interleaved(op: GenericOp) -> None:
+    offsets = [
+        flatten(forms, shape_of(out))
+        for out, index_map in zip(op.outs, op.write_maps, strict=False)
+        if (forms := forms_of(index_map, op.extents)) is not None
+    ]
+    paired = len(offsets) == len(op.write_maps) and len(offsets) % 2 == 0
+    if not paired or any(
+        op.outs[k] is not op.outs[k + 1]
+        or offsets[k + 1].add(offsets[k].scale(-1)) != Linear.of({}, 1)
+        for k in range(0, len(offsets), 2)
+    ):
+        raise VerifyException(
+            f"{op.name}: {NEST}: interleave is for results in pairs, the second of which goes "
+            "behind the element of the first"
+        )
 
 
 def _verify_summed(op: GenericOp, rows: set[int], reduced: set[int]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -19,19 +19,22 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
+from lamina.dialects.loop.kernel_nests import (
+    interleaves,
+    part_of,
+    rows_of,
+    set_interleaved,
+    set_rows,
+)
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import constant_op
-from lamina.dialects.loop.segments import array64
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
 from lamina.passes.schedule.strided_access import MOST_STRIDE, can_interleave
 
-PAIRS = "lamina.result_pairs"
-"""Marks a nest whose results are pairs: parts of the same memory, in turn."""
 MOST_OPS = 64
 """Ops of a body that is written twice."""
 
@@ -105,7 +108,7 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
     )
     new.attributes.update(nest.attributes)
     set_rows(new, [d for d in rows_of(nest) if d != last])
-    new.attributes[PAIRS] = array64()
+    set_interleaved(new)
     new.location = nest.location
     Rewriter.replace_op(nest, new, [])
     settle_choices(new)
@@ -180,13 +183,8 @@ def _is_inside(index_map: AffineMap, value: SSAValue, extents: tuple[int, ...]) 
     )
 
 
-def has_pairs(op: GenericOp) -> bool:
-    """Whether results 2k and 2k + 1 of a nest are the two parts of the same elements."""
-    return isinstance(op.attributes.get(PAIRS), DenseArrayBase)
-
-
 def stores_pairs(
     op: GenericOp, element: Attribute, stride: int, lanes: int, mask: SSAValue | None
 ) -> bool:
     """Whether vectors of both parts are stored together: they lie two elements apart each."""
-    return stride == 2 and has_pairs(op) and can_interleave(element, 2, lanes, mask)
+    return stride == 2 and interleaves(op) and can_interleave(element, 2, lanes, mask)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lamina.dialects.loop.kernel_nests import interleaves
 from lamina.passes.cost.sweep_limits import LEAST_FOLD, STRIDE_SCORES
 from lamina.passes.schedule.memory import Sweep
-from lamina.passes.schedule.pair_results import has_pairs
 
 
 def vector_place(sweep: Sweep) -> int:
@@ -17,7 +17,7 @@ def vector_place(sweep: Sweep) -> int:
             for access in stage.reads:
                 score += STRIDE_SCORES.get(access.stride(dim), -2)
             if stage.is_pointwise:
-                usual = 2 if has_pairs(stage.op) else 1
+                usual = 2 if interleaves(stage.op) else 1
                 score += sum(4 if w.stride(dim) == usual else -6 for w in stage.writes)
             elif dim not in stage.reduced:
                 # Totals are written once, however many there are: they only break ties.

@@ -239,7 +239,7 @@ func.func @no_such_clause(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   }
   func.return %r : tensor<8x4xf32>
 }
-// CHECK: #loop.nest has no clause 'row'; it has rows, part
+// CHECK: #loop.nest has no clause 'row'; it has rows, part, interleave
 
 // -----
 
@@ -324,3 +324,25 @@ func.func @parts_with_a_gap(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8
   func.return %k, %l : tensor<8x8xf32>, tensor<8x8xf32>
 }
 // CHECK: its part = 2 leaves out 1: parts are numbered from 0 on
+
+// -----
+
+func.func @interleaved_with_itself(%a: memref<8xf32>, %b: memref<24xf32>) {
+  loop.generic (i) in [8] reads(%a[i] : memref<8xf32>) writes([3 * i] store into %b : memref<24xf32>, [3 * i + 2] store into %b : memref<24xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], interleave>} {
+  ^bb0(%p: f32):
+    loop.yield %p, %p : f32, f32
+  }
+  func.return
+}
+// CHECK: lamina.nest: interleave is for results in pairs, the second of which goes behind the element of the first
+
+// -----
+
+func.func @interleaved_alone(%a: memref<8xf32>, %b: memref<8xf32>) {
+  loop.generic (i) in [8] reads(%a[i] : memref<8xf32>) writes([i] store into %b : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], interleave>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+// CHECK: lamina.nest: interleave is for results in pairs
