@@ -32,6 +32,21 @@ class GatherOp(IRDLOperation):
     )
 
 
+@irdl_op_definition
+class CompressStoreOp(IRDLOperation):
+    """Writes the lanes whose mask is on side by side, from `base[indices]` on."""
+
+    name = "vector.compressstore"
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    mask = operand_def(VectorType)
+    value = operand_def(VectorType)
+    assembly_format = (
+        "$base `[` $indices `]` `,` $mask `,` $value attr-dict `:` type($base) `,` type($mask) `,` "
+        "type($value)"
+    )
+
+
 def _cast(name: str) -> type[Operation]:
     members = {
         "name": f"arith.{name}",

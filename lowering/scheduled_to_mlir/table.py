@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, func, memref, vector
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    f32,
+    i64,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from lamina.dialects.linalg import RemFOp
 from lamina.dialects.linalg.elementwise_bools import CmpfOp, CmpiOp, SelectOp
-from lamina.dialects.linalg.vector_ops import VECTOR_CASTS, GatherOp
+from lamina.dialects.linalg.vector_ops import VECTOR_CASTS, CompressStoreOp, GatherOp
+from lamina.dialects.loop.compress import CompressOp
+from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.dialects.loop.special import SpecialOp
 from lamina.lowering.scheduled_to_mlir.bool_memory import bools_as_bytes
 from lamina.lowering.upstream_text import OWN, drop_own_attributes, make_signless
@@ -91,6 +104,50 @@ def _gather(op: Operation) -> list[Operation]:
     return [GatherOp.build(operands=parts, result_types=[op.results[0].type])]
 
 
+def _compress(op: Operation) -> list[Operation]:
+    """By way of memory, which the kernel takes once: lanes behind those that are kept are zeros."""
+    assert isinstance(op, CompressOp) and isinstance(op.value.type, VectorType)
+    kind = op.value.type
+    scratch = memref.AllocaOp.get(kind.element_type, 64, kind.get_shape())
+    start = arith.ConstantOp.from_int_and_width(0, IndexType())
+    Rewriter.insert_op([scratch, start], InsertPoint.at_start(_entry(op)))
+    zero = 0.0 if isinstance(kind.element_type, AnyFloat) else 0
+    zeros = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [zero]))  # pyright: ignore
+    clear = vector.StoreOp(zeros.result, scratch.memref, [start.result])
+    parts: list[SSAValue | list[SSAValue]] = [scratch.memref, [start.result], op.mask, op.value]
+    kept = CompressStoreOp.build(operands=parts)
+    return [zeros, clear, kept, vector.LoadOp(scratch.memref, [start.result], kind)]
+
+
+def _entry(op: Operation) -> Block:
+    """The first block of the function around an op."""
+    above = op.parent_op()
+    while above is not None and not isinstance(above, func.FuncOp):
+        above = above.parent_op()
+    assert above is not None
+    return above.body.block
+
+
+def _dot_pairs(op: Operation) -> list[Operation]:
+    """Widened, multiplied, and the products of each pair added up."""
+    assert isinstance(op, DotPairsOp) and isinstance(op.total.type, VectorType)
+    (lanes,) = op.total.type.get_shape()
+    wide = VectorType(f32, [2 * lanes])
+    ends = [arith.ExtFOp(operand, wide) for operand in (op.left, op.right)]
+    products = arith.MulfOp(ends[0].result, ends[1].result)
+    halves = [
+        vector.ShuffleOp(
+            products.result,
+            products.result,
+            DenseArrayBase.from_list(i64, list(range(first, 2 * lanes, 2))),
+            result_type=op.total.type,
+        )
+        for first in (0, 1)
+    ]
+    first = arith.AddfOp(op.total, halves[0].result)
+    return [*ends, products, *halves, first, arith.AddfOp(first.result, halves[1].result)]
+
+
 def _special(op: Operation) -> list[Operation]:
     assert isinstance(op, SpecialOp)
     if op.function.data != "fmod":
@@ -121,6 +178,8 @@ _TABLE: dict[str, Lowering] = {
     "loop.thread": _thread,
     "loop.gather": _gather,
     "loop.special": _special,
+    "loop.compress": _compress,
+    "loop.dot_pairs": _dot_pairs,
     "loop.cmpf": _as(CmpfOp),
     "loop.cmpi": _as(CmpiOp),
     "loop.select": _as(SelectOp),

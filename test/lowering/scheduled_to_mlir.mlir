@@ -66,3 +66,38 @@ func.func private @kernel_0(%x: memref<8xf32>) attributes {lamina.kernel} {
   vector.store %1, %x[%c0] : memref<8xf32>, vector<8xf32>
   func.return
 }
+
+// -----
+
+// Lanes are moved together by way of memory that a kernel takes once; pairs are multiplied in f32.
+func.func @main(%x: memref<8xf32>, %h: memref<8xbf16>, %out: memref<8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @kernel_0(%x, %h, %out) : (memref<8xf32>, memref<8xbf16>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @kernel_0(%x: memref<8xf32>, %h: memref<8xbf16>, %out: memref<8xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %p = vector.load %h[%c0] : memref<8xbf16>, vector<8xbf16>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %v = vector.load %x[%c0] : memref<8xf32>, vector<4xf32>
+    %m = loop.cmpf %v, %v {predicate = 2} : vector<4xf32>, vector<4xf32> -> vector<4xi1>
+    %c = loop.compress %v, %m : vector<4xf32>, vector<4xi1> -> vector<4xf32>
+    %d = loop.dot_pairs %p, %p, %c : vector<8xbf16>, vector<8xbf16>, vector<4xf32> -> vector<4xf32>
+    vector.store %d, %out[%i] : memref<8xf32>, vector<4xf32>
+  }
+  func.return
+}
+// CHECK: func.func private @kernel_0
+// CHECK-NEXT: %[[MEM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
+// CHECK: scf.for
+// CHECK: vector.store %{{.*}}, %[[MEM]][%{{.*}}] : memref<4xf32>, vector<4xf32>
+// CHECK-NEXT: vector.compressstore %[[MEM]][%{{.*}}], %{{.*}}, %{{.*}} : memref<4xf32>, vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: vector.load %[[MEM]]
+// CHECK-NEXT: arith.extf %{{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: vector.shuffle %{{.*}}, %{{.*}} [0, 2, 4, 6] : vector<8xf32>, vector<8xf32>
+// CHECK-NEXT: vector.shuffle %{{.*}}, %{{.*}} [1, 3, 5, 7] : vector<8xf32>, vector<8xf32>
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: arith.addf
