@@ -68,7 +68,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     source = _read(program, example_inputs, constants or {})
     return compile_module(
         source.module,
-        constants={**source.constants, **(constants or {})},
+        constants=source.bound(constants or {}),
         structure=source.structure,
         seeds=source.seeds,
         target=target,

@@ -1,10 +1,12 @@
 """The function `main` that importers make: what its arguments and results are goes with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from lamina.dialects.narrow_types import CODES
 
 
 def main_module(
@@ -12,26 +14,34 @@ def main_module(
     arguments: Sequence[tuple[str, str]],
     results: Sequence[SSAValue],
     result_attributes: Sequence[DictionaryAttr],
+    codes: Mapping[str, str] | None = None,
 ) -> ModuleOp:
     """A module of one function with `block` as its body, which this function ends.
 
-    `arguments` has name and kind of each block argument.
+    `arguments` has name and kind of each block argument, `codes` the narrow type of those that
+    have one (`narrow_types`), by name.
     """
     block.add_op(ReturnOp.create(operands=results))
     function = FuncOp(
         "main",
         FunctionType.from_lists(block.arg_types, [result.type for result in results]),
         Region(block),
-        arg_attrs=ArrayAttr([_argument_attributes(*entry) for entry in arguments]),
+        arg_attrs=ArrayAttr(
+            [_argument_attributes(*entry, (codes or {}).get(entry[0])) for entry in arguments]
+        ),
         res_attrs=ArrayAttr(result_attributes),
     )
     return ModuleOp([function])
 
 
-def output_attributes() -> DictionaryAttr:
-    """What marks a result that the caller gets."""
-    return DictionaryAttr({"lamina.kind": StringAttr("output")})
+def output_attributes(codes: str | None = None) -> DictionaryAttr:
+    """What marks a result that the caller gets, and the narrow type that it holds codes of."""
+    return _with_codes({"lamina.kind": StringAttr("output")}, codes)
 
 
-def _argument_attributes(name: str, kind: str) -> DictionaryAttr:
-    return DictionaryAttr({"lamina.name": StringAttr(name), "lamina.kind": StringAttr(kind)})
+def _argument_attributes(name: str, kind: str, codes: str | None) -> DictionaryAttr:
+    return _with_codes({"lamina.name": StringAttr(name), "lamina.kind": StringAttr(kind)}, codes)
+
+
+def _with_codes(entries: dict[str, Attribute], codes: str | None) -> DictionaryAttr:
+    return DictionaryAttr(entries if codes is None else {**entries, CODES: StringAttr(codes)})

@@ -19,10 +19,17 @@ class SourceProgram:
 
     `constants` are arrays or tensors by the `lamina.name` of arguments of kind parameter, buffer or
     constant. `structure` nests the arguments and results of a call; without one they are flat.
-    `seeds` gives the seeds of random ops.
+    `seeds` gives the seeds of random ops. `taken` are the names that the front end has bound
+    already of what the caller binds.
     """
 
     module: ModuleOp
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     structure: Structure | None = None
     seeds: SeedSource | None = None
+    taken: frozenset[str] = frozenset()
+
+    def bound(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is bound to arguments where the caller binds `given`."""
+        rest = {name: value for name, value in given.items() if name not in self.taken}
+        return {**self.constants, **rest}

@@ -23,6 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.narrow_types import CODES
 from lamina.passes.contracts.entry_attributes import given_names
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
@@ -44,6 +45,30 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
 }
 """NumPy's dtype of each element type; bf16 is a type of ml_dtypes."""
 
+NARROW_DTYPES: dict[str, np.dtype[Any]] = {
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "f6E2M3FN": np.dtype(ml_dtypes.float6_e2m3fn),
+    "f6E3M2FN": np.dtype(ml_dtypes.float6_e3m2fn),
+    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),
+    "f8E8M0FNU": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "i4": np.dtype(ml_dtypes.int4),
+    "ui4": np.dtype(ml_dtypes.uint4),
+    "i2": np.dtype(ml_dtypes.int2),
+    "ui2": np.dtype(ml_dtypes.uint2),
+}
+"""ml_dtypes' dtype of each type in `NARROW_TYPES`, one number a byte."""
+
+
+def as_codes(array: Any) -> Any:
+    """The codes of an array of a narrow type, as ui8; other arrays themselves."""
+    if isinstance(array, np.ndarray) and array.dtype in NARROW_DTYPES.values():
+        return array.view(np.uint8)
+    return array
+
+
 OUTPUT_KINDS = ("output", "size", "check")
 """Kinds of slots that a call allocates anew: results, and what says how to read them."""
 
@@ -61,7 +86,8 @@ class Slot:
     poll (the code that says whether to stop), size (how many positions of an output count) or check
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
-    counts, or -1 for all. `is_number` says that callers get a Python number.
+    counts, or -1 for all. `is_number` says that callers get a Python number. `codes` names the
+    narrow type that callers' arrays have, whose codes the program reads or writes as ui8.
 
         arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
     """
@@ -73,6 +99,7 @@ class Slot:
     target: str | None = None
     sizes: tuple[int, ...] | None = None
     is_number: bool = False
+    codes: str | None = None
 
     @property
     def elements(self) -> int:
@@ -86,8 +113,8 @@ class Slot:
 
     @property
     def storage_dtype(self) -> np.dtype[Any]:
-        """A dtype of the same width that NumPy itself knows: `numpy_dtype` but for bf16."""
-        return np.dtype(np.uint16) if self.dtype == "bf16" else self.numpy_dtype
+        """A dtype of the same width that NumPy itself knows: that of the elements but for bf16."""
+        return np.dtype(np.uint16) if self.dtype == "bf16" else NUMPY_DTYPES[self.dtype]
 
     @property
     def type_text(self) -> str:
@@ -96,12 +123,12 @@ class Slot:
             "?" if self.sizes is not None and self.sizes[dim] >= 0 else str(extent)
             for dim, extent in enumerate(self.shape)
         ]
-        return "tensor<" + "x".join([*shape, self.dtype]) + ">"
+        return "tensor<" + "x".join([*shape, self.codes or self.dtype]) + ">"
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """The dtype of NumPy arrays that hold it."""
-        return NUMPY_DTYPES[self.dtype]
+        return NUMPY_DTYPES[self.dtype] if self.codes is None else NARROW_DTYPES[self.codes]
 
 
 @dataclass(frozen=True)
@@ -164,6 +191,7 @@ def _slots(
                 slot,
                 sizes=_sizes(entries.get("lamina.sizes")),
                 is_number="lamina.number" in entries,
+                codes=_text(entries.get(CODES)),
             )
         )
     return slots

@@ -17,7 +17,7 @@ Fold = Callable[..., Any]
 def fold(node: Node) -> list[Known] | None:
     """What a node makes of known arrays; None if that is not for import to say."""
     run = FOLDS.get(node.proto.op_type)
-    arrays = [v.array if isinstance(v, Known) else None for v in node.inputs]
+    arrays = [v.array if isinstance(v, Known) else None for v in node.held]
     if run is None or not arrays:
         return None
     with np.errstate(all="ignore"):

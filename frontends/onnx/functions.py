@@ -25,7 +25,7 @@ def body_of(node: Node, domain: str, opset: int) -> FunctionProto | None:
     if not versions:
         return None
     fitting = [v for v in versions if v <= opset] or versions[:1]
-    types = [node.program.type_of(value).SerializeToString() for value in node.inputs]
+    types = [node.program.type_of(value).SerializeToString() for value in node.held]
     made = schema.get_context_dependent_function_with_opset_version(
         fitting[-1], node.proto.SerializeToString(), types
     )

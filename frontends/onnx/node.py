@@ -13,7 +13,15 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.onnx.element_types import ELEMENT_OF_DTYPE, FLOATS, LIMITS
 from lamina.frontends.onnx.errors import ValuesNeededError
-from lamina.frontends.onnx.values import Known, Value, element_of, shape_of
+from lamina.frontends.onnx.values import (
+    Coded,
+    Held,
+    Known,
+    Value,
+    described,
+    element_of,
+    shape_of,
+)
 
 if TYPE_CHECKING:
     from lamina.frontends.onnx.program import ProgramImporter
@@ -25,18 +33,18 @@ class Node:
     def __init__(
         self,
         proto: NodeProto,
-        inputs: list[Value | None],
+        inputs: list[Held | None],
         version: int,
         program: ProgramImporter,
         location: FileLineColLoc,
     ) -> None:
         self.proto = proto
-        self.inputs = inputs
+        self.held = inputs
         self.version = version
         self.program = program
         self.location = location
         self.attributes = {a.name: a for a in proto.attribute}
-        self.scope: dict[str, Value | None] = {}
+        self.scope: dict[str, Held | None] = {}
         self.opsets: Mapping[str, int] = {}
 
     # Attributes and inputs
@@ -55,8 +63,28 @@ class Node:
         return None if found is None else [int(entry) for entry in found]
 
     def get(self, index: int) -> Value | None:
-        """An input, None for one that is left out."""
-        return self.inputs[index] if index < len(self.inputs) else None
+        """An input that is a tensor of ordinary elements, None for one that is left out."""
+        found = self.held[index] if index < len(self.held) else None
+        if found is None or isinstance(found, Known | SSAValue):
+            return found
+        raise self.refuse(f"input {index} cannot be {described(found)}")
+
+    @property
+    def inputs(self) -> list[Value | None]:
+        """All inputs, each as `get` gives it."""
+        return [self.get(index) for index in range(len(self.held))]
+
+    def any(self, index: int) -> Held:
+        """An input of any kind, which is not left out."""
+        found = self.held[index] if index < len(self.held) else None
+        if found is None:
+            raise self.refuse(f"input {index} is missing")
+        return found
+
+    def tensor_at(self, index: int) -> Value | Coded:
+        """An input that is a tensor, of ordinary or narrow elements."""
+        found = self.any(index)
+        return found if isinstance(found, Coded) else self[index]
 
     def __getitem__(self, index: int) -> Value:
         found = self.get(index)
@@ -116,7 +144,7 @@ class Node:
 
     def refuse(self, reason: str, nearest: str | None = None) -> UnsupportedError:
         """The error that names op, opset, node and file."""
-        types = [self.program.described(value) for value in self.inputs if value is not None]
+        types = [described(value) for value in self.held if value is not None]
         return UnsupportedError(
             f"{self.op_name} (version {self.version})",
             reason,

@@ -7,10 +7,17 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from lamina.frontends.onnx.element_types import DTYPES, ELEMENT_TYPES, LIMITS, name_of
+from lamina.frontends.onnx.element_types import (
+    DTYPES,
+    ELEMENT_TYPES,
+    LIMITS,
+    element_type,
+    name_of,
+)
+from lamina.frontends.onnx.narrow import converted
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import imports
-from lamina.frontends.onnx.values import Known, Value, element_of
+from lamina.frontends.onnx.values import Coded, Known, Value, element_of
 
 _UNARY = {
     "Abs": "abs",
@@ -144,18 +151,21 @@ def shift(n: Node) -> Value:
 
 
 @imports("Cast")
-def cast(n: Node) -> Value:
+def cast(n: Node) -> Value | Coded:
     """Conversion; float to bool is whether it is not zero."""
     code = int(n.attr("to"))
-    if code not in ELEMENT_TYPES:
+    to = element_type(code)
+    if to is None:
         raise n.refuse(f"elements of type {name_of(code)}")
-    return n.cast(n[0], ELEMENT_TYPES[code])
+    return converted(n, n.tensor_at(0), to)
 
 
 @imports("CastLike")
-def cast_like(n: Node) -> Value:
+def cast_like(n: Node) -> Value | Coded:
     """Conversion to the type of another tensor."""
-    return n.cast(n[0], n.element(1))
+    like = n.tensor_at(1)
+    to = like.type if isinstance(like, Coded) else element_of(like)
+    return converted(n, n.tensor_at(0), to)
 
 
 @imports("BitCast")

@@ -21,23 +21,39 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.schema.promotion import ui8
 from lamina.frontends.main_function import main_module, output_attributes
 from lamina.frontends.onnx.element_types import (
     CODES,
     DTYPES,
     ELEMENT_OF_DTYPE,
     ELEMENT_TYPES,
+    NARROW,
+    NARROW_CODES,
     name_of,
 )
 from lamina.frontends.onnx.errors import ValuesNeededError
 from lamina.frontends.onnx.folding import fold
 from lamina.frontends.onnx.functions import body_of, default_attributes, with_attributes
+from lamina.frontends.onnx.narrow import as_moved, codes_of, moved_type
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import NEWEST_OPSET, OLDEST_OPSET, find_importer
-from lamina.frontends.onnx.values import Known, Value, all_known, element_of, shape_of
+from lamina.frontends.onnx.values import (
+    Coded,
+    Empty,
+    Held,
+    Known,
+    Listed,
+    all_known,
+    described,
+    element_of,
+    held,
+    shape_of,
+)
 from lamina.frontends.source_program import SourceProgram
+from lamina.runtime.entry import NARROW_DTYPES
 
-Scope = dict[str, Value | None]
+Scope = dict[str, Held | None]
 _OWN = ("", "ai.onnx")
 
 
@@ -51,6 +67,8 @@ class ProgramImporter:
         self.block = Block()
         self.arguments: list[tuple[str, str]] = []
         self.constants: dict[str, np.ndarray] = {}
+        self.codes: dict[str, str] = {}
+        self.taken: set[str] = set()
         self.local = {(f.domain, f.name): f for f in model.functions}
         self._versions: dict[tuple[str, str, int], int | None] = {}
         self._classes: dict[str, Any] = {}
@@ -71,20 +89,24 @@ class ProgramImporter:
             if entry.name not in scope:
                 scope[entry.name] = self._input(entry.name, entry.type)
         self.nodes(graph.node, scope, opsets, "")
-        results = [self._result(scope, entry.name) for entry in graph.output]
+        results = [one for entry in graph.output for one in self._results(scope, entry.name)]
         module = main_module(
-            self.block, self.arguments, results, [output_attributes() for _ in results]
+            self.block,
+            self.arguments,
+            [value for value, _ in results],
+            [output_attributes(codes) for _, codes in results],
+            self.codes,
         )
         if self._used_prims:
             allowed = [StringAttr(name) for name in sorted(self._used_prims)]
             module.attributes["lamina.allow"] = ArrayAttr(allowed)
-        return SourceProgram(module, self.constants)
+        return SourceProgram(module, self.constants, taken=frozenset(self.taken))
 
     # Arguments
 
-    def _initializer(self, initializer: Any) -> Known:
+    def _initializer(self, initializer: Any) -> Known | Coded:
         name = initializer.name
-        if initializer.data_type not in ELEMENT_TYPES:
+        if initializer.data_type not in ELEMENT_TYPES and initializer.data_type not in NARROW:
             kind = name_of(initializer.data_type)
             raise UnsupportedError(
                 f"initializer {name}", f"elements of type {kind}", location=self.file
@@ -95,25 +117,28 @@ class ProgramImporter:
             raise InputError(f"{self.file}: error: initializer '{name}': {error}") from None
         if name in self.bound:
             array = np.asarray(self.bound[name])
-        return Known(array, name, "parameter")
+        return held(array, name, "parameter")
 
-    def _input(self, name: str, kind: TypeProto) -> Value:
+    def _input(self, name: str, kind: TypeProto) -> Held:
         if not kind.HasField("tensor_type"):
             what = (kind.WhichOneof("value") or "no type").replace("_type", "")
             raise UnsupportedError(
                 f"input {name}", f"only tensors are taken, not {what}", location=self.file
             )
         code = kind.tensor_type.elem_type
-        if code not in ELEMENT_TYPES:
+        narrow = NARROW.get(code)
+        if code not in ELEMENT_TYPES and narrow is None:
             raise UnsupportedError(
                 f"input {name}", f"elements of type {name_of(code)}", location=self.file
             )
         if name in self.bound:
-            known = Known(np.asarray(self.bound[name]), name)
-            self.materialize(known)
-            return known
-        type_ = TensorType(ELEMENT_TYPES[code], self._sizes(name, kind))
-        return self._argument(name, "input", type_)
+            self.taken.add(name)
+            return held(np.asarray(self.bound[name]), name)
+        sizes = self._sizes(name, kind)
+        if narrow is None:
+            return self._argument(name, "input", TensorType(ELEMENT_TYPES[code], sizes))
+        self.codes[name] = narrow.name
+        return Coded(self._argument(name, "input", TensorType(ui8, sizes)), narrow)
 
     def _sizes(self, name: str, kind: TypeProto) -> list[int]:
         nearest = (
@@ -156,18 +181,30 @@ class ProgramImporter:
             array = known.array
             kind = TensorType(ELEMENT_OF_DTYPE[array.dtype], array.shape)
             known.value = self._argument(name, known.kind, kind)
-            self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)
+            array = np.ascontiguousarray(array).reshape(array.shape)
+            if known.codes is not None:
+                self.codes[name] = known.codes.name
+                array = array.view(NARROW_DTYPES[known.codes.name])
+            self.constants[name] = array
         return known.value
 
     def as_element(self, array: np.ndarray, element: Attribute) -> np.ndarray:
         """An array of an element type."""
         return np.asarray(array).astype(DTYPES[element])
 
-    def _result(self, scope: Scope, name: str) -> SSAValue:
+    def _results(self, scope: Scope, name: str) -> list[tuple[SSAValue, str | None]]:
+        """An output, and the narrow type that it holds codes of; the entries of a sequence."""
         value = scope.get(name)
         if value is None:
             raise InputError(f"{self.file}: error: no node makes the output '{name}'")
-        return self.materialize(value) if isinstance(value, Known) else value
+        if isinstance(value, Empty):
+            raise UnsupportedError(f"output {name}", f"is {described(value)}", location=self.file)
+        found: list[tuple[SSAValue, str | None]] = []
+        for entry in value.entries if isinstance(value, Listed) else (value,):
+            codes = entry.type.name if isinstance(entry, Coded) else None
+            tensor = entry.codes if isinstance(entry, Coded) else entry
+            found.append((self._operand(tensor), codes))
+        return found
 
     def inputs_behind(self, value: SSAValue) -> list[str]:
         """Names of the inputs that a value is computed from."""
@@ -208,7 +245,7 @@ class ProgramImporter:
         """Imports nodes in order; `scope` gets what they make."""
         for index, proto in enumerate(nodes):
             results = self._node(proto, scope, opsets, within, index)
-            if isinstance(results, SSAValue | Known):
+            if isinstance(results, SSAValue | Known | Coded | Listed | Empty):
                 results = [results]
             for name, value in zip(proto.output, results, strict=False):
                 if name:
@@ -216,7 +253,7 @@ class ProgramImporter:
                     if isinstance(value, Known):
                         value.name = value.name or name
                     elif (
-                        value is not None
+                        isinstance(value, SSAValue)
                         and value.name_hint is None
                         and SSAValue.is_valid_name(name)
                     ):
@@ -233,7 +270,7 @@ class ProgramImporter:
         place = f"{self.file}{within}: node {proto.name or index} ({proto.op_type})"
         location = FileLineColLoc(StringAttr(place), IntAttr(index), IntAttr(0))
         domain = "" if proto.domain == "ai.onnx" else proto.domain
-        inputs: list[Value | None] = []
+        inputs: list[Held | None] = []
         for name in proto.input:
             if name and name not in scope:
                 raise InputError(f"{place}: error: reads '{name}', which nothing before it makes")
@@ -269,11 +306,15 @@ class ProgramImporter:
 
     def _import(self, node: Node, domain: str, opset: int) -> Any:
         try:
-            if all_known(node.inputs) and not domain:
+            if all_known(node.held) and not domain:
                 folded = fold(node)
                 if folded is not None:
                     return folded
             importer = find_importer(domain, node.proto.op_type, node.version)
+            narrow = moved_type(node) if importer is not None else None
+            if importer is not None and narrow is not None:
+                node.held = codes_of(node.held)
+                return as_moved(importer(node), narrow)
             if importer is not None:
                 return importer(node)
         except UnsupportedError:
@@ -293,9 +334,9 @@ class ProgramImporter:
         function: Any,
         opsets: Mapping[str, int],
         defaults: Sequence[AttributeProto] = (),
-    ) -> list[Value | None]:
+    ) -> list[Held | None]:
         """The nodes of a function's body in the place of a node that calls it."""
-        given = [*node.inputs, *[None] * len(function.input)]
+        given = [*node.held, *[None] * len(function.input)]
         scope: Scope = dict(zip(function.input, given, strict=False))
         own = {**node.opsets, **opsets, **{e.domain: e.version for e in function.opset_import}}
         body = with_attributes(function, node.proto, defaults)
@@ -328,23 +369,27 @@ class ProgramImporter:
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Known):
             return self.materialize(value)
+        if isinstance(value, Coded | Listed | Empty):
+            raise ValueError(f"it takes no tensor of {described(value)}")
         if isinstance(value, list):
             return [self._operand(entry) for entry in value]
         if isinstance(value, np.generic):
             return value.item()
         return value
 
-    def described(self, value: Value) -> str:
-        """The type of a value, for messages."""
-        return str(TensorType(element_of(value), shape_of(value)))
-
-    def type_of(self, value: Value | None) -> TypeProto:
+    def type_of(self, value: Held | None) -> TypeProto:
         """The type of a value in ONNX's terms."""
-        if value is None:
+        if value is None or isinstance(value, Empty):
             return TypeProto()
+        if isinstance(value, Listed):
+            entry = self.type_of(value.entries[0]) if value.entries else TypeProto()
+            return helper.make_sequence_type_proto(entry)
+        if isinstance(value, Coded):
+            code = NARROW_CODES[value.type]
+            return helper.make_tensor_type_proto(code, shape_of(value.codes))
         return helper.make_tensor_type_proto(CODES[element_of(value)], shape_of(value))
 
-    def subgraph(self, node: Node, graph: GraphProto, given: Sequence[Value]) -> list[Value]:
+    def subgraph(self, node: Node, graph: GraphProto, given: Sequence[Held]) -> list[Any]:
         """The nodes of a graph attribute in place; it reads what is around it."""
         scope = dict(node.scope)
         for initializer in graph.initializer:
@@ -352,7 +397,7 @@ class ProgramImporter:
         scope.update(zip((entry.name for entry in graph.input), given, strict=True))
         within = node.place.removeprefix(self.file)
         self.nodes(graph.node, scope, node.opsets, within)
-        results: list[Value] = []
+        results: list[Held] = []
         for entry in graph.output:
             value = scope.get(entry.name)
             if value is None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
 
+from lamina.dialects.narrow_types import NarrowInteger, NarrowType
+from lamina.dialects.schema.promotion import ui8
 from lamina.frontends.onnx.convolution import convolve
-from lamina.frontends.onnx.element_types import ELEMENT_TYPES, LIMITS, name_of
+from lamina.frontends.onnx.element_types import ELEMENT_TYPES, element_type, name_of
+from lamina.frontends.onnx.narrow import decoded, encoded, limited
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.pointwise import saturated
 from lamina.frontends.onnx.table import imports
-from lamina.frontends.onnx.values import Value, element_of, shape_of
-
-_UI8 = IntegerType(8, Signedness.UNSIGNED)
+from lamina.frontends.onnx.values import Coded, Known, Value, element_of, shape_of
 
 
 def _along(n: Node, value: Value | None, like: Value, axis: int) -> Value | None:
@@ -40,28 +42,62 @@ def _quantize(n: Node, x: Value, scale: Value, zero: Value | None, like: Value) 
 
 
 @imports("QuantizeLinear")
-def quantize(n: Node) -> Value:
+def quantize(n: Node) -> Value | Coded:
     """round(x / scale) + zero point, saturated."""
     axis = n.counted(int(n.attr("axis", 1))) if len(n.shape()) > 1 else 0
-    zero = n.get(2)
     code = int(n.attr("output_dtype", 0))
-    if zero is None and code and code not in ELEMENT_TYPES:
+    to = element_type(code) if code else ui8
+    if to is None:
         raise n.refuse(f"results of type {name_of(code)}")
-    like = zero or n.constant(0, ELEMENT_TYPES[code] if code else _UI8)
-    scale = _along(n, n[1], n[0], axis)
+    scale, zero = _along(n, n[1], n[0], axis), n.held[2] if len(n.held) > 2 else None
     assert scale is not None
-    return _quantize(n, n[0], scale, _along(n, zero, n[0], axis), like)
+    if isinstance(zero, Coded):
+        to = zero.type
+        zero = decoded(n, zero, f32)
+    if not isinstance(to, NarrowType):
+        like = n.get(2) or n.constant(0, to)
+        return _quantize(n, n[0], scale, _along(n, n.get(2), n[0], axis), like)
+    zero = _along(n, zero, n[0], axis) if isinstance(zero, Known | SSAValue) else None
+    return _quantize_narrow(n, scale, zero, to)
+
+
+def _quantize_narrow(n: Node, scale: Value, zero: Value | None, to: NarrowType) -> Coded:
+    """To codes; zero points of 8-bit floats are zeros, and say no more than the type."""
+    ratio = n.op("div.Tensor", n.cast(n[0], f32), n.cast(scale, f32))
+    whole = isinstance(to, NarrowInteger)
+    if whole:
+        ratio = n.op("round.default", ratio)
+    if zero is not None and to.bits < 8:
+        ratio = n.op("add.Tensor", ratio, zero)
+    if whole:
+        return limited(n, ratio, to)
+    return encoded(n, ratio, to, bool(n.attr("saturate", 1)))
 
 
 @imports("DequantizeLinear")
 def dequantize(n: Node) -> Value:
     """(x - zero point) * scale."""
-    axis = n.counted(int(n.attr("axis", 1))) if len(n.shape()) > 1 else 0
-    scale, zero = _along(n, n[1], n[0], axis), _along(n, n.get(2), n[0], axis)
+    given = [_numbers(n, place) for place in (0, 2)]
+    x, zero = given
+    assert x is not None
+    rank = len(shape_of(x))
+    axis = n.counted(int(n.attr("axis", 1)), rank) if rank > 1 else 0
+    scale, zero = _along(n, n[1], x, axis), _along(n, zero, x, axis)
     code = int(n.attr("output_dtype", 0))
-    x = n.cast(n[0], f32) if zero is None else _less(n, n[0], zero)
+    if zero is not None and element_of(x) == f32:
+        x = n.op("sub.Tensor", x, zero)
+    else:
+        x = n.cast(x, f32) if zero is None else _less(n, x, zero)
     made = n.op("mul.Tensor", n.cast(x, f32), n.cast(scale or n[1], f32))
     return n.cast(made, ELEMENT_TYPES[code] if code else n.element(1))
+
+
+def _numbers(n: Node, place: int) -> Value | None:
+    """An input in its own elements; narrow integers in i32, narrow floats in f32."""
+    found = n.held[place] if place < len(n.held) else None
+    if isinstance(found, Coded):
+        return decoded(n, found, i32 if isinstance(found.type, NarrowInteger) else f32)
+    return n.get(place)
 
 
 def _less(n: Node, x: Value, zero: Value | None) -> Value:
@@ -124,6 +160,3 @@ def convolution_quantized(n: Node) -> Value:
         assert scale is not None
         made = n.op("mul.Tensor", made, n.cast(scale, f32))
     return _quantize(n, made, n[6], n[7], n[7])
-
-
-__all__ = ["LIMITS", "element_of"]

@@ -8,21 +8,21 @@ from math import prod
 import numpy as np
 from onnx import numpy_helper
 
-from lamina.frontends.onnx.element_types import ELEMENT_TYPES, name_of
+from lamina.frontends.onnx.element_types import ELEMENT_TYPES, element_type, name_of
 from lamina.frontends.onnx.folding import reshaped, slice_bounds, split_sizes
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import Result, imports
-from lamina.frontends.onnx.values import Known, Value, element_of, shape_of
+from lamina.frontends.onnx.values import Coded, Held, Known, Value, element_of, held, shape_of
 
 
 @imports("Identity")
-def identity(n: Node) -> Value:
+def identity(n: Node) -> Held:
     """The value itself."""
-    return n[0]
+    return n.any(0)
 
 
 @imports("Constant")
-def constant(n: Node) -> Value:
+def constant(n: Node) -> Value | Coded:
     """An array in the model."""
     for name, kind in (("value_float", np.float32), ("value_floats", np.float32)):
         if name in n.attributes:
@@ -33,9 +33,9 @@ def constant(n: Node) -> Value:
     value = n.attr("value")
     if value is None:
         raise n.refuse("only tensors of numbers are taken")
-    if value.data_type not in ELEMENT_TYPES:
+    if element_type(value.data_type) is None:
         raise n.refuse(f"elements of type {name_of(value.data_type)}")
-    return Known(numpy_helper.to_array(value))
+    return held(numpy_helper.to_array(value))
 
 
 @imports("Shape")

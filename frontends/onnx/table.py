@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lamina.frontends.onnx.values import Value
+from lamina.frontends.onnx.values import Held
 
 if TYPE_CHECKING:
     from lamina.frontends.onnx.node import Node
 
-Result = Value | Sequence[Value | None]
+Result = Held | Sequence[Held | None]
 Importer = Callable[["Node"], Result]
 
 OLDEST_OPSET = 7

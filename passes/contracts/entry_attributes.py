@@ -29,6 +29,8 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop.extern import signature_fault
+from lamina.dialects.narrow_types import CODES, NARROW_TYPES
+from lamina.dialects.schema.promotion import ui8
 from lamina.passes.refusal import invalid
 
 LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled")
@@ -249,6 +251,8 @@ def _verify_kind(declared: Declared, layer: str) -> None:
     given = declared.type
     if VALUE in declared.entries:
         _verify_value(declared, declared.entries[VALUE])
+    if CODES in declared.entries:
+        _verify_codes(declared, declared.entries[CODES])
     if not isinstance(given, TensorType | MemRefType):
         return  # refused where programs are given memory
     if not kind.fits(given):
@@ -271,6 +275,15 @@ def _verify_value(declared: Declared, value: Attribute) -> None:
         (value.get_shape(), value.get_element_type()) != (kind.get_shape(), kind.element_type)
     ):
         raise declared.refuse(f"its {VALUE} is no literal of {kind}")
+
+
+def _verify_codes(declared: Declared, name: Attribute) -> None:
+    known = ", ".join(NARROW_TYPES)
+    if not isinstance(name, StringAttr) or name.data not in NARROW_TYPES:
+        raise declared.refuse(f"{CODES} is one of the types {known}, not {name}")
+    given = declared.type
+    if isinstance(given, TensorType | MemRefType) and given.element_type != ui8:
+        raise declared.refuse(f"{CODES} is for elements of ui8, not {given}")
 
 
 def _allowed(place: str, layer: str) -> list[str]:

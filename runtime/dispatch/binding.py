@@ -125,7 +125,7 @@ class BoundProgram:
         strides = [1, *accumulate(reversed(shape[1:]), mul)][::-1] if shape else []
         extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
-        numpy_dtype = NUMPY_DTYPES.get(slot.dtype)
+        numpy_dtype = slot.numpy_dtype if slot.codes else NUMPY_DTYPES.get(slot.dtype)
         self.kept += [extents, steps, numpy_dtype]
         return structure("Value")(
             pointer=index,

@@ -16,7 +16,14 @@ from xdsl.interpreter import Interpreter
 
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.dynamic_results import Cutter
-from lamina.runtime.entry import OUTPUT_KINDS, Slot, argument_slots, function_named, result_slots
+from lamina.runtime.entry import (
+    OUTPUT_KINDS,
+    Slot,
+    argument_slots,
+    as_codes,
+    function_named,
+    result_slots,
+)
 from lamina.runtime.interpreters.loop_memory import allocate
 from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
@@ -78,7 +85,7 @@ def run_lowered(
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
     if slot.name not in args:
         raise ArgumentError(f"no argument '{slot.name}' ({slot.type_text})")
-    value = np.array(args[slot.name], slot.numpy_dtype, order="C")
+    value = as_codes(np.array(args[slot.name], slot.numpy_dtype, order="C"))
     if value.shape != slot.shape:
         raise ArgumentError(f"argument '{slot.name}': {slot.type_text} expected, not {value.shape}")
     # A program that writes its inputs is wrong: NumPy refuses then.

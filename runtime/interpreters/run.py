@@ -16,7 +16,7 @@ from lamina.dialects.errors import ArgumentError, InputError, LaminaError, Unsup
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
-from lamina.runtime.entry import argument_slots, result_slots
+from lamina.runtime.entry import argument_slots, as_codes, result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
@@ -81,7 +81,7 @@ def run_module(
     values: list[Any] = []
     for index, (value, declared) in enumerate(zip(args, types, strict=True)):
         try:
-            values.append(as_type(value, declared))
+            values.append(as_type(as_codes(value), declared))
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     with _errors(), np.errstate(all="ignore"), stream(seed):
