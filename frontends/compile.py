@@ -12,7 +12,7 @@ from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
 from lamina.frontends.file_formats import read_onnx_model, read_program
 from lamina.frontends.jax_programs import is_of_jax, read_jax
-from lamina.frontends.source_program import SourceProgram
+from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.compile import compile_module, compiling
 from lamina.runtime.compiled import Compiled
@@ -30,6 +30,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     schedules: Mapping[str, str] | None = None,
     tune: float = 0,
     pipeline: Pipeline | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -54,6 +55,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     `Compiled.kernels[i].schedule`, by the kernel's name; what a text leaves open is chosen.
     `tune` is a number of seconds in which other schedules are measured on this machine, with random
     arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
+    `sizes` gives numbers for the sizes that an ONNX model has names for.
     `pipeline` says how the passes differ from the compiler's own, see `lamina.Pipeline`.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
@@ -65,7 +67,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     if example_inputs is not None and not _is_of_torch(program):
         kind = type(program).__name__
         raise InputError(f"example_inputs are for torch modules, not for a {kind}")
-    source = _read(program, example_inputs, constants or {})
+    source = _read(program, example_inputs, Bindings(constants or {}, sizes or {}))
     return compile_module(
         source.module,
         constants=source.bound(constants or {}),
@@ -81,8 +83,12 @@ def compile(  # noqa: A001 - used as lamina.compile
 
 
 def _read(
-    program: object, example_inputs: Sequence[Any] | None, constants: Mapping[str, Any]
+    program: object, example_inputs: Sequence[Any] | None, bindings: Bindings
 ) -> SourceProgram:
+    if type(program).__module__.partition(".")[0] == "onnx":
+        return read_onnx_model(program, bindings)
+    if bindings.sizes and not isinstance(program, Path):
+        raise InputError(f"sizes are for ONNX models, not for a {type(program).__name__}")
     if isinstance(program, ModuleOp):
         verify_module(program)
         return SourceProgram(program.clone())
@@ -90,9 +96,7 @@ def _read(
         return SourceProgram(parse(program))
     if isinstance(program, Path):
         with compiling():
-            return read_program(program, constants)
-    if type(program).__module__.partition(".")[0] == "onnx":
-        return read_onnx_model(program, constants)
+            return read_program(program, bindings)
     if _is_of_torch(program):
         from lamina.frontends.torch_programs import read_torch
 

@@ -6,14 +6,13 @@ A new kind of file is a row of `FILE_FORMATS` and a reader; `lamina.compile`, `l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from lamina.dialects.errors import InputError
-from lamina.frontends.source_program import SourceProgram
+from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.runtime.layers import parse
 
 
@@ -22,17 +21,17 @@ class FileFormat:
     """A kind of file, and what reads it; readers raise InputError for what is not of the kind."""
 
     written_by: str
-    read: Callable[[Path, Mapping[str, Any]], SourceProgram]
-    """Takes what the caller binds to arguments, which sizes may depend on."""
+    read: Callable[[Path, Bindings], SourceProgram]
+    """Takes what the caller binds, which sizes may depend on."""
 
 
-def _read_exported(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
+def _read_exported(path: Path, bindings: Bindings) -> SourceProgram:
     from lamina.frontends.saved_program import read_saved
 
     return read_saved(path)
 
 
-def _read_torch_script(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
+def _read_torch_script(path: Path, bindings: Bindings) -> SourceProgram:
     raise InputError(
         f"{path}: error: programs of torch.jit, and pickled modules, are not read: export the "
         "module they were made from, torch.export.save(torch.export.export(module, "
@@ -40,11 +39,11 @@ def _read_torch_script(path: Path, constants: Mapping[str, Any]) -> SourceProgra
     )
 
 
-def _read_onnx(path: Path, constants: Mapping[str, Any]) -> SourceProgram:
+def _read_onnx(path: Path, bindings: Bindings) -> SourceProgram:
     _need_onnx(str(path))
     from lamina.frontends.onnx.read import read_onnx
 
-    return read_onnx(path, constants)
+    return read_onnx(path, bindings)
 
 
 def _need_onnx(what: str) -> None:
@@ -52,11 +51,11 @@ def _need_onnx(what: str) -> None:
         raise InputError(f"{what}: error: ONNX models need a package: pip install 'lamina[onnx]'")
 
 
-def read_onnx_model(model: object, constants: Mapping[str, Any]) -> SourceProgram:
+def read_onnx_model(model: object, bindings: Bindings) -> SourceProgram:
     """The program of an `onnx.ModelProto`. Raises InputError for other objects of ONNX's."""
     from lamina.frontends.onnx.read import read_model
 
-    return read_model(model, constants)
+    return read_model(model, bindings)
 
 
 FILE_FORMATS: dict[str, FileFormat] = {
@@ -68,10 +67,14 @@ FILE_FORMATS: dict[str, FileFormat] = {
 """By suffix. Any other file is textual IR."""
 
 
-def read_program(path: Path, constants: Mapping[str, Any] | None = None) -> SourceProgram:
+def read_program(path: Path, bindings: Bindings | None = None) -> SourceProgram:
     """The program in a file. Raises InputError for bad ones, OSError where it cannot be read."""
+    bindings = bindings or Bindings()
+    bindings.check()
+    if bindings.sizes and path.suffix.lower() != ".onnx":
+        raise InputError(f"{path}: error: sizes are bound in ONNX models only")
     known = FILE_FORMATS.get(path.suffix.lower())
     if known is None:
         return SourceProgram(parse(path.read_bytes(), name=str(path)))
     with path.open("rb"):
-        return known.read(path, constants or {})
+        return known.read(path, bindings)

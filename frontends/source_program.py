@@ -8,9 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.dialects.errors import InputError
+
 if TYPE_CHECKING:
     from lamina.runtime.arguments import Structure
     from lamina.runtime.random_state import SeedSource
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """What a caller fixes before a program is read: arrays by name, and sizes by their names."""
+
+    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def check(self) -> None:
+        """Raises InputError for what is no size."""
+        for name, size in self.sizes.items():
+            if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+                raise InputError(f"sizes: '{name}' is {size!r}; a size is an integer from 0 on")
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("file", help="the program; - for textual IR from standard input")
     add("-o", "--output", required=True, metavar="DIR", help="folder of the files, made if need be")
     add("--prefix", metavar="NAME", help="what files and symbols are called (default: as FILE)")
+    add("--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4")
     add("--constants", nargs="+", default=[], metavar="FILE.npz", help="arrays by lamina.name")
     add("--target", help=f"{', '.join(Target.names())} (default: host)")
     add("--no-openmp", action="store_true", help="run on the calling thread, without OpenMP")
@@ -61,7 +62,7 @@ def _run(options: argparse.Namespace) -> None:
     constants, listed = loaded_arrays(options.constants)
     if listed:
         raise InputError("--constants: error: arrays are bound by name: pass .npz files")
-    source = read_source(options.file)
+    source = read_source(options.file, options.sizes)
     made = object_programs(
         source.module,
         Target.host() if options.target is None else Target.parse(options.target),

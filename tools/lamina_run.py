@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("file", help="the program; - for textual IR from standard input")
+    add("--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4")
     add("--inputs", nargs="+", default=[], metavar="FILE", help=".npy and .npz files")
     add("--entry", default="main", metavar="NAME", help="the public function to run (main)")
     add("--seed", type=int, default=0, help="of the random arguments (default 0)")
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     _check_options(options)
-    source = read_source(options.file)
+    source = read_source(options.file, options.sizes)
     module = source.module
     verify_entries(module, layer_of(module))
     if options.entry != "main":

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lamina.dialects.errors import InputError
 from lamina.frontends.file_formats import FILE_FORMATS, read_program
-from lamina.frontends.source_program import SourceProgram
+from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.entry import Slot
 from lamina.runtime.layers import parse
@@ -19,11 +20,21 @@ FILES = f"textual IR of any layer, or a file ({', '.join(FILE_FORMATS)}),"
 """What the tools take, for their help."""
 
 
-def read_source(file: str) -> SourceProgram:
-    """The program in a file; `-` is textual IR from the standard input."""
+def read_source(file: str, sizes: Sequence[str] = ()) -> SourceProgram:
+    """The program in a file; `-` is textual IR from the standard input.
+
+    `sizes` are texts as `batch=4`. Raises InputError for others, and for bad programs.
+    """
     if file == "-":
         return SourceProgram(parse(sys.stdin.buffer.read(), name="<stdin>"))
-    return read_program(Path(file))
+    return read_program(Path(file), Bindings(sizes=dict(map(_named_size, sizes))))
+
+
+def _named_size(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not name or not number.isdecimal():
+        raise InputError(f"--sizes: error: {text}: a size is given as NAME=NUMBER")
+    return name, int(number)
 
 
 def arrays_of(source: SourceProgram, slots: Sequence[Slot]) -> dict[str, np.ndarray]:

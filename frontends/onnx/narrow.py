@@ -106,7 +106,7 @@ def converted(n: Node, value: Value | Coded, to: NarrowType | Attribute) -> Valu
     """Cast: from and to any element type, by the attributes `saturate` and `round_mode`."""
     saturate, mode = bool(n.attr("saturate", 1)), str(n.attr("round_mode", "up"))
     if isinstance(value, Coded):
-        if value.type == to and not (saturate and _has_infinity(to)):
+        if value.type == to and not (saturate and _has_infinity(value.type)):
             return value
         if not isinstance(to, NarrowType):
             return decoded(n, value, to)

@@ -101,7 +101,7 @@ class Node:
 
     def needs(self, value: SSAValue, name: str) -> ValuesNeededError:
         """The refusal of a value that would have to be known at import."""
-        roots = self.program.inputs_behind(value)
+        roots = self.program.arguments.inputs_behind(value)
         reason = f"sizes depend on the elements of '{name}', which are not known"
         return ValuesNeededError(self.op_name, reason, roots, self.place)
 
@@ -157,7 +157,7 @@ class Node:
 
     def tensor(self, value: Value) -> SSAValue:
         """A value of the IR."""
-        return self.program.materialize(value) if isinstance(value, Known) else value
+        return self.program.arguments.materialize(value) if isinstance(value, Known) else value
 
     def op(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Appends `aten.<name>`; its result, or a tuple of them if it has several."""

@@ -14,23 +14,18 @@ from onnx import (
     TypeProto,
     defs,
     helper,
-    numpy_helper,
 )
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.schema.promotion import ui8
 from lamina.frontends.main_function import main_module, output_attributes
+from lamina.frontends.onnx.arguments import Arguments
 from lamina.frontends.onnx.element_types import (
     CODES,
     DTYPES,
-    ELEMENT_OF_DTYPE,
-    ELEMENT_TYPES,
-    NARROW,
     NARROW_CODES,
-    name_of,
 )
 from lamina.frontends.onnx.errors import ValuesNeededError
 from lamina.frontends.onnx.folding import fold
@@ -47,11 +42,9 @@ from lamina.frontends.onnx.values import (
     all_known,
     described,
     element_of,
-    held,
     shape_of,
 )
 from lamina.frontends.source_program import SourceProgram
-from lamina.runtime.entry import NARROW_DTYPES
 
 Scope = dict[str, Held | None]
 _OWN = ("", "ai.onnx")
@@ -60,15 +53,17 @@ _OWN = ("", "ai.onnx")
 class ProgramImporter:
     """Appends the ops of one model to a block."""
 
-    def __init__(self, model: ModelProto, file: str, bound: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        file: str,
+        bound: Mapping[str, Any],
+        named_sizes: Mapping[str, int] | None = None,
+    ) -> None:
         self.model = model
         self.file = file
-        self.bound = bound
         self.block = Block()
-        self.arguments: list[tuple[str, str]] = []
-        self.constants: dict[str, np.ndarray] = {}
-        self.codes: dict[str, str] = {}
-        self.taken: set[str] = set()
+        self.arguments = Arguments(self.block, file, bound, named_sizes or {})
         self.local = {(f.domain, f.name): f for f in model.functions}
         self._versions: dict[tuple[str, str, int], int | None] = {}
         self._classes: dict[str, Any] = {}
@@ -77,116 +72,33 @@ class ProgramImporter:
     def run(self) -> SourceProgram:
         """The program. Raises UnsupportedError for what cannot be imported."""
         graph = self.model.graph
+        self.arguments.check_named_sizes(graph)
         opsets = self._opsets(self.model.opset_import, OLDEST_OPSET)
         scope: Scope = {}
         for initializer in graph.initializer:
-            scope[initializer.name] = self._initializer(initializer)
+            scope[initializer.name] = self.arguments.initializer(initializer)
         for entry in graph.sparse_initializer:
             raise UnsupportedError(
                 f"initializer {entry.values.name}", "sparse tensors", location=self.file
             )
         for entry in graph.input:
             if entry.name not in scope:
-                scope[entry.name] = self._input(entry.name, entry.type)
+                scope[entry.name] = self.arguments.input(entry.name, entry.type)
         self.nodes(graph.node, scope, opsets, "")
         results = [one for entry in graph.output for one in self._results(scope, entry.name)]
         module = main_module(
             self.block,
-            self.arguments,
+            self.arguments.listed,
             [value for value, _ in results],
             [output_attributes(codes) for _, codes in results],
-            self.codes,
+            self.arguments.codes,
         )
         if self._used_prims:
             allowed = [StringAttr(name) for name in sorted(self._used_prims)]
             module.attributes["lamina.allow"] = ArrayAttr(allowed)
-        return SourceProgram(module, self.constants, taken=frozenset(self.taken))
-
-    # Arguments
-
-    def _initializer(self, initializer: Any) -> Known | Coded:
-        name = initializer.name
-        if initializer.data_type not in ELEMENT_TYPES and initializer.data_type not in NARROW:
-            kind = name_of(initializer.data_type)
-            raise UnsupportedError(
-                f"initializer {name}", f"elements of type {kind}", location=self.file
-            )
-        try:
-            array = numpy_helper.to_array(initializer)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{self.file}: error: initializer '{name}': {error}") from None
-        if name in self.bound:
-            array = np.asarray(self.bound[name])
-        return held(array, name, "parameter")
-
-    def _input(self, name: str, kind: TypeProto) -> Held:
-        if not kind.HasField("tensor_type"):
-            what = (kind.WhichOneof("value") or "no type").replace("_type", "")
-            raise UnsupportedError(
-                f"input {name}", f"only tensors are taken, not {what}", location=self.file
-            )
-        code = kind.tensor_type.elem_type
-        narrow = NARROW.get(code)
-        if code not in ELEMENT_TYPES and narrow is None:
-            raise UnsupportedError(
-                f"input {name}", f"elements of type {name_of(code)}", location=self.file
-            )
-        if name in self.bound:
-            self.taken.add(name)
-            return held(np.asarray(self.bound[name]), name)
-        sizes = self._sizes(name, kind)
-        if narrow is None:
-            return self._argument(name, "input", TensorType(ELEMENT_TYPES[code], sizes))
-        self.codes[name] = narrow.name
-        return Coded(self._argument(name, "input", TensorType(ui8, sizes)), narrow)
-
-    def _sizes(self, name: str, kind: TypeProto) -> list[int]:
-        nearest = (
-            "fix it with onnx.tools.update_model_dims.update_inputs_outputs_dims, or export "
-            "without dynamic shapes"
+        return SourceProgram(
+            module, self.arguments.constants, taken=frozenset(self.arguments.taken)
         )
-        if not kind.tensor_type.HasField("shape"):
-            raise UnsupportedError(
-                f"input {name}", "has no shape", location=self.file, nearest=nearest
-            )
-        sizes: list[int] = []
-        for place, dim in enumerate(kind.tensor_type.shape.dim):
-            if dim.WhichOneof("value") != "dim_value":
-                shown = f"'{dim.dim_param}'" if dim.dim_param else "unknown"
-                raise UnsupportedError(
-                    f"input {name}",
-                    f"size {place} is {shown}; sizes must be numbers",
-                    location=self.file,
-                    nearest=nearest,
-                )
-            sizes.append(dim.dim_value)
-        return sizes
-
-    def _argument(self, name: str, kind: str, type_: Attribute) -> SSAValue:
-        value = self.block.insert_arg(type_, len(self.block.args))
-        if SSAValue.is_valid_name(name):
-            value.name_hint = name
-        self.arguments.append((name, kind))
-        return value
-
-    def materialize(self, known: Known) -> SSAValue:
-        """The argument that a known array is bound to."""
-        if known.value is None:
-            taken = {name for name, _ in self.arguments}
-            name = known.name or "constant"
-            number = 0
-            while name in taken:
-                number += 1
-                name = f"{known.name or 'constant'}_{number}"
-            array = known.array
-            kind = TensorType(ELEMENT_OF_DTYPE[array.dtype], array.shape)
-            known.value = self._argument(name, known.kind, kind)
-            array = np.ascontiguousarray(array).reshape(array.shape)
-            if known.codes is not None:
-                self.codes[name] = known.codes.name
-                array = array.view(NARROW_DTYPES[known.codes.name])
-            self.constants[name] = array
-        return known.value
 
     def as_element(self, array: np.ndarray, element: Attribute) -> np.ndarray:
         """An array of an element type."""
@@ -205,24 +117,6 @@ class ProgramImporter:
             tensor = entry.codes if isinstance(entry, Coded) else entry
             found.append((self._operand(tensor), codes))
         return found
-
-    def inputs_behind(self, value: SSAValue) -> list[str]:
-        """Names of the inputs that a value is computed from."""
-        found: dict[str, None] = {}
-        seen: set[SSAValue] = set()
-        pending = [value]
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            if isinstance(current, BlockArgument):
-                name, kind = self.arguments[current.index]
-                if kind == "input":
-                    found[name] = None
-            else:
-                pending += current.owner.operands  # pyright: ignore[reportAttributeAccessIssue]
-        return list(found)
 
     # Nodes
 
@@ -368,7 +262,7 @@ class ProgramImporter:
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Known):
-            return self.materialize(value)
+            return self.arguments.materialize(value)
         if isinstance(value, Coded | Listed | Empty):
             raise ValueError(f"it takes no tensor of {described(value)}")
         if isinstance(value, list):
@@ -393,7 +287,7 @@ class ProgramImporter:
         """The nodes of a graph attribute in place; it reads what is around it."""
         scope = dict(node.scope)
         for initializer in graph.initializer:
-            scope[initializer.name] = self._initializer(initializer)
+            scope[initializer.name] = self.arguments.initializer(initializer)
         scope.update(zip((entry.name for entry in graph.input), given, strict=True))
         within = node.place.removeprefix(self.file)
         self.nodes(graph.node, scope, node.opsets, within)

@@ -36,7 +36,7 @@ def model_of(nodes: list[Any], inputs: dict[str, Any], count: int = 1, opset: in
 
 
 def check(model: Any, inputs: dict[str, np.ndarray], rtol: float = 1e-5) -> None:
-    expected = ReferenceEvaluator(model).run(None, inputs)
+    expected: Any = ReferenceEvaluator(model).run(None, inputs)
     found = lamina.compile(model, cache=False)(*inputs.values())
     results = found if isinstance(found, tuple | list) else [found]
     for got, want in zip(results, expected, strict=True):
@@ -64,7 +64,7 @@ def test_elementwise(op: str, shape: tuple[int, ...]) -> None:
 )
 def test_reductions(op: str, axes: list[int]) -> None:
     inputs = {"x": floats(3, 1, 5)}
-    known = {"axes": np.array(axes, np.int64)} if axes else {}
+    known: dict[str, Any] = {"axes": np.array(axes, np.int64)} if axes else {}
     node = helper.make_node(op, ["x", *known], ["y"], keepdims=0)
     check(model_of([node], inputs, **known), inputs)
 
@@ -89,7 +89,7 @@ def test_convolutions(attributes: dict[str, Any]) -> None:
 )
 def test_slices(starts: list[int], ends: list[int], steps: list[int]) -> None:
     inputs = {"x": floats(4, 6)}
-    known = {
+    known: dict[str, Any] = {
         name: np.array(value, np.int64)
         for name, value in {"s": starts, "e": ends, "a": [1], "t": steps}.items()
     }
@@ -105,7 +105,7 @@ def test_sizes_are_computed_at_import() -> None:
         helper.make_node("Concat", ["row", "rest"], ["shape"], axis=0),
         helper.make_node("Reshape", ["x", "shape"], ["y"]),
     ]
-    known = {
+    known: dict[str, Any] = {
         "zero": np.array(0, np.int64),
         "zeros": np.array([0], np.int64),
         "rest": np.array([-1], np.int64),
@@ -120,7 +120,7 @@ def test_sizes_are_computed_at_import() -> None:
 def test_resizing(mode: str, scale: float) -> None:
     inputs = {"x": floats(1, 2, 5, 7)}
     node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode=mode)
-    known = {"s": np.array([1, 1, scale, 1.5], np.float32)}
+    known: dict[str, Any] = {"s": np.array([1, 1, scale, 1.5], np.float32)}
     check(model_of([node], inputs, **known), inputs, rtol=1e-4)
 
 
@@ -174,7 +174,32 @@ def test_symbolic_sizes_are_named() -> None:
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": floats(3)})
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
     text = refusal(model)
-    assert "input x: size 0 is 'batch'" in text and "update_model_dims" in text
+    assert "input x: size 0 is 'batch'" in text and "sizes={'batch': 1}" in text
+    for size in (0, 1, 5):
+        x = floats(size)
+        np.testing.assert_array_equal(
+            lamina.compile(model, sizes={"batch": size})(x), np.maximum(x, 0)
+        )
+    with pytest.raises(InputError, match="no input has a size 'seq'; there are: batch"):
+        lamina.compile(model, sizes={"batch": 2, "seq": 3})
+    wrong: Any = {"batch": 2.0}
+    with pytest.raises(InputError, match="a size is an integer"):
+        lamina.compile(model, sizes=wrong)
+    with pytest.raises(InputError, match="sizes are for ONNX models"):
+        lamina.compile("", sizes={"batch": 2})
+
+
+def test_tools_bind_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lamina.tools.lamina_run import main
+
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": floats(3)})
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(model, tmp_path / "m.onnx")
+    saved = tmp_path / "out.npz"
+    assert main([str(tmp_path / "m.onnx"), "--sizes", "batch=7", "--save", str(saved)]) == 0
+    assert np.load(saved)["out0"].shape == (7,)
+    assert main([str(tmp_path / "m.onnx"), "--sizes", "batch"]) == 1
+    assert "NAME=NUMBER" in capsys.readouterr().err
 
 
 def test_inputs_that_sizes_depend_on_are_named() -> None:
