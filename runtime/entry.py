@@ -69,6 +69,11 @@ def as_codes(array: Any) -> Any:
     return array
 
 
+def as_numbers(array: Any, slot: "Slot") -> Any:
+    """The inverse of `as_codes`: an array of the type whose codes a slot has."""
+    return array if slot.codes is None else np.asarray(array).view(slot.numpy_dtype)
+
+
 OUTPUT_KINDS = ("output", "size", "check")
 """Kinds of slots that a call allocates anew: results, and what says how to read them."""
 

@@ -18,7 +18,7 @@ from lamina.dialects.errors import ArgumentError, InputError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.entry import Slot, argument_slots, function_named
+from lamina.runtime.entry import Slot, argument_slots, as_codes, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.literals import given_literals
@@ -118,7 +118,8 @@ def _run(options: argparse.Namespace) -> None:
     results = _as_list(compiled(*inputs))
     _show(results, compiled)
     if options.save:
-        np.savez(options.save, **{f"out{i}": r for i, r in enumerate(results)})  # pyright: ignore
+        plain = {f"out{i}": as_codes(r) for i, r in enumerate(results)}  # NumPy has no narrow types
+        np.savez(options.save, **plain)  # pyright: ignore
     if options.check:
         eager = partial(
             compile_module,

@@ -21,6 +21,7 @@ from lamina.runtime.entry import (
     Slot,
     argument_slots,
     as_codes,
+    as_numbers,
     function_named,
     result_slots,
 )
@@ -79,7 +80,7 @@ def run_lowered(
     made = _call(interpreter, main, values)
     written = _written(main, (*OUTPUT_KINDS, "mutation"))
     results = [slot for slot in written if slot.target not in states]
-    return Cutter(tuple(results)).cut([made[slot.name] for slot in results])
+    return Cutter(tuple(results)).cut([as_numbers(made[slot.name], slot) for slot in results])
 
 
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:

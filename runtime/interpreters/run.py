@@ -16,7 +16,7 @@ from lamina.dialects.errors import ArgumentError, InputError, LaminaError, Unsup
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
-from lamina.runtime.entry import argument_slots, as_codes, result_slots
+from lamina.runtime.entry import argument_slots, as_codes, as_numbers, result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
@@ -86,7 +86,9 @@ def run_module(
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
-    return _cut(function, results)
+    slots = result_slots(function)[: len(results)]
+    numbers = [as_numbers(*pair) for pair in zip(results, slots, strict=True)]
+    return _cut(function, numbers)
 
 
 def _cut(function: FuncOp, results: list[Any]) -> list[Any]:

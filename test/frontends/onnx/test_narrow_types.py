@@ -207,6 +207,18 @@ def test_programs_with_codes_are_saved_and_loaded(tmp_path: Path) -> None:
     np.testing.assert_array_equal(compiled(x[::-1]).view(np.uint8), again.view(np.uint8)[::-1])
 
 
+def test_lamina_run_compares_and_saves_codes(tmp_path: Path) -> None:
+    from lamina.tools.lamina_run import main
+
+    x = codes("FLOAT8E4M3FN")
+    node = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT8E5M2)
+    onnx.save(model_of([node], {"x": x}), tmp_path / "m.onnx")
+    saved = tmp_path / "out.npz"
+    assert main([str(tmp_path / "m.onnx"), "--check", "--save", str(saved)]) == 0
+    found = np.load(saved)["out0"]
+    assert found.dtype == np.uint8 and set(found.tolist()) <= {0, 0x3C}, "0 and 1 are drawn"
+
+
 def test_arrays_of_other_types_are_refused() -> None:
     x = codes("FLOAT8E4M3FN")
     compiled = lamina.compile(model_of([helper.make_node("Identity", ["x"], ["y"])], {"x": x}))
