@@ -35,10 +35,8 @@ from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import NEWEST_OPSET, OLDEST_OPSET, find_importer
 from lamina.frontends.onnx.values import (
     Coded,
-    Empty,
     Held,
     Known,
-    Listed,
     all_known,
     described,
     element_of,
@@ -85,7 +83,7 @@ class ProgramImporter:
             if entry.name not in scope:
                 scope[entry.name] = self.arguments.input(entry.name, entry.type)
         self.nodes(graph.node, scope, opsets, "")
-        results = [one for entry in graph.output for one in self._results(scope, entry.name)]
+        results = [self._result(scope, entry.name) for entry in graph.output]
         module = main_module(
             self.block,
             self.arguments.listed,
@@ -104,19 +102,14 @@ class ProgramImporter:
         """An array of an element type."""
         return np.asarray(array).astype(DTYPES[element])
 
-    def _results(self, scope: Scope, name: str) -> list[tuple[SSAValue, str | None]]:
-        """An output, and the narrow type that it holds codes of; the entries of a sequence."""
+    def _result(self, scope: Scope, name: str) -> tuple[SSAValue, str | None]:
+        """An output, and the narrow type that it holds codes of."""
         value = scope.get(name)
         if value is None:
             raise InputError(f"{self.file}: error: no node makes the output '{name}'")
-        if isinstance(value, Empty):
-            raise UnsupportedError(f"output {name}", f"is {described(value)}", location=self.file)
-        found: list[tuple[SSAValue, str | None]] = []
-        for entry in value.entries if isinstance(value, Listed) else (value,):
-            codes = entry.type.name if isinstance(entry, Coded) else None
-            tensor = entry.codes if isinstance(entry, Coded) else entry
-            found.append((self._operand(tensor), codes))
-        return found
+        if isinstance(value, Coded):
+            return self._operand(value.codes), value.type.name
+        return self._operand(value), None
 
     # Nodes
 
@@ -139,7 +132,7 @@ class ProgramImporter:
         """Imports nodes in order; `scope` gets what they make."""
         for index, proto in enumerate(nodes):
             results = self._node(proto, scope, opsets, within, index)
-            if isinstance(results, SSAValue | Known | Coded | Listed | Empty):
+            if isinstance(results, SSAValue | Known | Coded):
                 results = [results]
             for name, value in zip(proto.output, results, strict=False):
                 if name:
@@ -263,7 +256,7 @@ class ProgramImporter:
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Known):
             return self.arguments.materialize(value)
-        if isinstance(value, Coded | Listed | Empty):
+        if isinstance(value, Coded):
             raise ValueError(f"it takes no tensor of {described(value)}")
         if isinstance(value, list):
             return [self._operand(entry) for entry in value]
@@ -273,11 +266,8 @@ class ProgramImporter:
 
     def type_of(self, value: Held | None) -> TypeProto:
         """The type of a value in ONNX's terms."""
-        if value is None or isinstance(value, Empty):
+        if value is None:
             return TypeProto()
-        if isinstance(value, Listed):
-            entry = self.type_of(value.entries[0]) if value.entries else TypeProto()
-            return helper.make_sequence_type_proto(entry)
         if isinstance(value, Coded):
             code = NARROW_CODES[value.type]
             return helper.make_tensor_type_proto(code, shape_of(value.codes))

@@ -1,4 +1,4 @@
-"""What names in a graph stand for: tensors, known at import or not, and lists of them."""
+"""What names in a graph stand for: tensors, known at import or not."""
 
 from __future__ import annotations
 
@@ -46,19 +46,7 @@ class Coded:
     type: NarrowType
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """A sequence, whose length is known at import."""
-
-    entries: tuple[Value | Coded, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Empty:
-    """An optional without an element. One that has an element is that element."""
-
-
-Held = Value | Coded | Listed | Empty
+Held = Value | Coded
 
 
 def held(array: np.ndarray, name: str = "", kind: str = "constant") -> Known | Coded:
@@ -92,10 +80,6 @@ def element_of(value: Value) -> Attribute:
 
 def described(value: Held) -> str:
     """The type of a value, for messages."""
-    if isinstance(value, Empty):
-        return "an optional without an element"
-    if isinstance(value, Listed):
-        return f"a sequence of {len(value.entries)}"
     if isinstance(value, Coded):
         return str(TensorType(element_of(value.codes), shape_of(value.codes))).replace(
             "ui8", value.type.name
