@@ -51,6 +51,9 @@ LONG_DOT = 256
 """Terms that make up for folding a vector at the end of each dot product."""
 FEW_ROWS = 8
 """Rows side by side that fill half a register tile: fewer are joined with those behind them."""
+LEAST_DOT_ROWS = 7
+"""Rows that are packed in lanes of dot products, of which there are 16, at least: by 2048x2048 they
+take 254 us however many there are, and 40 us each in f32 (two cores of a Zen 5)."""
 MIN_WINDOW_ROWS = 8
 """Below this many rows, as in groups of few channels, windows are summed beside the scratch of
 their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""

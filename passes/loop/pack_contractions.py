@@ -35,6 +35,7 @@ from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
 from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.passes.cost.product_limits import (
     FEW_ROWS,
+    LEAST_DOT_ROWS,
     LONG_DOT,
     MIN_ROWS,
     MIN_TURNED_ROWS,
@@ -79,7 +80,9 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         return False
     if shape.panel is not None:
         return False
-    if (target.multiplies_tiles or target.dots_pairs) and pack_pairs(shape, invariants):
+    if target.multiplies_tiles and pack_pairs(shape, invariants, least_rows=1):
+        return False
+    if target.dots_pairs and pack_pairs(shape, invariants, least_rows=LEAST_DOT_ROWS):
         return False
     shape = _joined(shape)
     op = shape.op

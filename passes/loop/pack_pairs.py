@@ -54,18 +54,18 @@ class Operand:
         return flatten(self.forms, shape_of(self.value)).coefficient(dim)
 
 
-def pack_pairs(shape: Contraction, invariants: Collection[SSAValue]) -> bool:
+def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_rows: int) -> bool:
     """Have a product of widened bf16 use matrix tiles (in place), if they fit; whether they do.
 
     Only where the program did not ask for f32 itself: tiles take subnormal numbers for zeros, as
-    eager mode's products of bf16 do.
+    eager mode's products of bf16 do. Rows are packed if there are `least_rows` of them.
     """
     op = shape.op
     operands = [half for number in (0, 1) if (half := _half(op, number)) is not None]
     if len(operands) != 2 or not _fits(shape):
         return False
     number = _packed_read(shape, operands, invariants)
-    if number is None:
+    if number is None or (number == shape.a and op.extents[shape.inner_row] < least_rows):
         return False
     fixed = is_constant(operands[number].value, invariants)
     in_tasks = number == shape.b and operands[shape.b].step(shape.inner_column) == 1 and not fixed

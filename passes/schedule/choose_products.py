@@ -243,7 +243,7 @@ def _column_tasks(products: Products, others: int, target: Target, *, far: bool)
         # Each range of columns has the rows copied again.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         most = panels
-    elif _is_long(shape):
+    elif _is_long(shape) and target.multiplies_tiles:
         # Each range of columns has the rows copied again, and sums of its own in scratch.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         rows = min(PACKED_TASK_ROWS, shape.size(shape.rows))

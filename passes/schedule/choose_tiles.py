@@ -43,8 +43,11 @@ def choose_dots(stage: Stage, shape: Contraction, blocks: Blocks, target: Target
     """The register tile of a product packed in pairs, in vectors of dot products."""
     row, fewest, _ = rows_of_tiles(stage, shape, blocks)
     if shape.pairs == shape.a:
-        vectors = By(shape.inner_row, TILE_COLUMNS)
-        decide(stage, vectorize=vectors, unroll=1, jam=By(shape.inner_column, TILE_COLUMNS))
+        # Two tiles of rows share what is broadcast, of fewer columns: all sums stay in registers.
+        rows = blocks.size if blocks.is_blocked else fewest
+        unroll = 2 if rows > TILE_ROWS else 1
+        vectors, columns = By(shape.inner_row, TILE_COLUMNS), TILE_COLUMNS // unroll
+        decide(stage, vectorize=vectors, unroll=unroll, jam=By(shape.inner_column, columns))
         return
     across = TILE_PANEL // TILE_COLUMNS
     decide(stage, vectorize=By(shape.inner_column, TILE_COLUMNS), unroll=across)

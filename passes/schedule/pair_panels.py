@@ -16,10 +16,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.prefetch import INTO_L1
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.tile_unit import PAIR_ROW
-
-PANEL_TILES = TILE_PANEL // TILE_COLUMNS
-"""Tiles of a panel."""
+from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
 
 class PairPanels:

@@ -34,7 +34,8 @@ from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
 from lamina.passes.schedule.sweep import SweepEmitter
-from lamina.passes.schedule.tile_product import TileProduct, tile_unit
+from lamina.passes.schedule.tile_product import TileProduct
+from lamina.passes.schedule.tile_unit import tile_unit
 
 
 class StreamedProduct(RowEpilogue):

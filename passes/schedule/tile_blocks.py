@@ -29,9 +29,9 @@ from lamina.dialects.loop.tiles import (
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import PANEL_TILES, PairPanels, first_lanes
+from lamina.passes.schedule.pair_panels import PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
-from lamina.passes.schedule.tile_unit import PAIR_ROW
+from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
 TILE = TILE_ROWS * TILE_TERMS
 """Elements of a tile of the rows."""

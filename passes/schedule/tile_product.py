@@ -10,6 +10,8 @@ whose sums wait in scratch. A pair of tiles has a place of its own there, by the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
@@ -22,41 +24,17 @@ from lamina.passes.schedule.double_buffer import DoubleBuffer, Position, Terms
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import PANEL_TILES, PairPanels, first_lanes
+from lamina.passes.schedule.pair_panels import PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
-from lamina.passes.schedule.tile_unit import PAIR_ROW, MatrixTiles, PairDots, TilePlace, TileUnit
-
-
-def tile_unit(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> TileUnit:
-    """What multiplies the tiles of a product: dot products in vectors if it is vectorized.
-
-    Those have as many rows as are jammed, of the operand that is read as it stands.
-    """
-    schedule, turned = stage.schedule, shape.pairs == shape.a
-    lanes, across = schedule.vectorize, shape.inner_column
-    if lanes is None:
-        if schedule.jam is not None or schedule.unroll is not None:
-            raise illegal(stage.op, "jam, unroll: of matrix tiles, which have sixteen rows")
-        return MatrixTiles(TILE_ROWS if turned else min(TILE_ROWS, fewest))
-    packed = shape.inner_row if turned else across
-    if lanes.dim != packed or lanes.count != TILE_COLUMNS:
-        raise illegal(stage.op, f"vectorize: of d{packed} by {TILE_COLUMNS}, packed in pairs")
-    side_by_side = 1 if schedule.unroll is None else schedule.unroll
-    if side_by_side > (1 if turned else PANEL_TILES):
-        raise illegal(stage.op, f"unroll: {1 if turned else PANEL_TILES} at most")
-    jam = schedule.jam
-    if turned:
-        if jam is None or jam.dim != across or jam.count != TILE_COLUMNS:
-            raise illegal(stage.op, f"jam: of d{across} by {TILE_COLUMNS}, read as they stand")
-        return PairDots(jam.count, side_by_side)
-    if jam is None:
-        return PairDots(1, side_by_side)
-    if jam.dim != row or not 0 < jam.count <= min(TILE_ROWS, fewest):
-        where = "no dimension" if row is None else f"d{row} by {min(TILE_ROWS, fewest)} at most"
-        raise illegal(stage.op, f"jam: tiles of this product go along {where}")
-    return PairDots(jam.count, side_by_side)
+from lamina.passes.schedule.tile_unit import (
+    PAIR_ROW,
+    PANEL_TILES,
+    MatrixTiles,
+    TilePlace,
+    tile_unit,
+)
 
 
 class TileProduct(TileResults):
@@ -159,7 +137,8 @@ class TileProduct(TileResults):
         """Rows of the tiles that are multiplied side by side: two, if there are so many, and if
         the sums of two by those of a panel stay in registers."""
         height = self.tile_rows
-        two = self.most > height and self.unit.most >= 2 * PANEL_TILES
+        least = 2 if self._parts > 1 else 2 * PANEL_TILES
+        two = self.most > height and self.unit.most >= least
         return 2 * height if two else height
 
     def _block_terms(self) -> int:
@@ -240,23 +219,29 @@ class TileProduct(TileResults):
         self, emit: Emitter, env: Env, place: Place, terms: Terms, here: Position | None
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
-        across = -(-place.width // TILE_COLUMNS)
-        slots = [
-            TilePlace(
-                self.waiting,
-                emit.plus(emit.times(place.pair, PAIR_SUMS), n * TILE_ROWS * TILE_COLUMNS),
-                TILE_COLUMNS,
-            )
-            for n in range(across * len(place.starts))
-        ]
-        for numbers in self._side_by_side(range(len(slots))):
-            self._sums(emit, env, place, terms, here, {n: slots[n] for n in numbers})
+        first = emit.times(place.pair, PAIR_SUMS)
+        for numbers, part in self._side_by_side(place):
+            slots = {
+                n: TilePlace(self.waiting, emit.plus(first, self._offset(n, part)), TILE_COLUMNS)
+                for n in numbers
+            }
+            self._sums(emit, env, place, terms, here, slots, part)
         if terms.last:
             self._write(emit, env, place)
 
-    def _side_by_side(self, numbers: range) -> list[range]:
-        """The tiles of a place that are multiplied at once: as many as stay in registers."""
-        return [numbers[first : first + self.unit.most] for first in numbers[:: self.unit.most]]
+    def _side_by_side(self, place: Place) -> list[tuple[Sequence[int], int]]:
+        """The tiles of a place that are multiplied at once, as many as stay in registers: their
+        numbers, and the part of their columns, if those are read as they stand."""
+        across, rows = -(-place.width // TILE_COLUMNS), len(place.starts)
+        numbers, most = range(rows * across), self.unit.most
+        if self._parts == 1:
+            return [(numbers[first : first + most], 0) for first in numbers[::most]]
+        return [
+            ([row * across + column for row in range(first, min(first + most, rows))], part)
+            for column in range(across)
+            for part in range(self._parts)
+            for first in range(0, rows, most)
+        ]
 
     def _sums(
         self,
@@ -266,9 +251,10 @@ class TileProduct(TileResults):
         terms: Terms,
         here: Position | None,
         slots: dict[int, TilePlace],
+        part: int,
     ) -> None:
-        """The sums of some tiles of a place, by number, which wait in `slots`."""
-        unit, buffers, first = self.unit, self.buffers, min(slots)
+        """The sums of a part of some tiles of a place, by number, which wait in `slots`."""
+        unit, buffers = self.unit, self.buffers
         across = -(-place.width // TILE_COLUMNS)
         begun = [
             value
@@ -284,7 +270,9 @@ class TileProduct(TileResults):
             products = [(column, row) for row, column in products]
             starts = self._columns(emit, place.panel, place.width)
             tiles = [emit.quotient(place.starts[row], TILE_ROWS) for row in rows]
-            places: list[Env] = [{self.column: starts[column]} for column in columns]
+            places: list[Env] = [
+                {self.column: emit.plus(starts[column], part * unit.height)} for column in columns
+            ]
         else:
             panel = emit.times(emit.minus(place.panel, self.first), PANEL_TILES)
             tiles = [emit.plus(panel, column) for column in columns]
@@ -313,14 +301,14 @@ class TileProduct(TileResults):
         if terms.first and terms.last and buffers is None:
             extent = self.stage.extents[self.term]
             sums = over_terms(emit, self.terms, extent, begun, dots)
-            self._finish(emit, env, place, first, sums)
+            self._finish(emit, env, place, list(slots), part, sums)
             return
         end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
         sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
         if terms.count % TILE_TERMS:
             sums = dots(emit, end, sums, True)
         if terms.last:
-            self._finish(emit, env, place, first, sums)
+            self._finish(emit, env, place, list(slots), part, sums)
             return
         for number, slot in enumerate(slots.values()):
             unit.store(emit, sums[number * unit.values : (number + 1) * unit.values], slot)

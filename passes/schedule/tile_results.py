@@ -58,20 +58,34 @@ class TileResults:
         """Rows of the product that a tile has."""
         return TILE_ROWS if self.turned else self.unit.height
 
+    @property
+    def _parts(self) -> int:
+        """Parts of a tile's columns, where those are its rows in registers."""
+        return TILE_COLUMNS // self.unit.height if self.turned else 1
+
+    def _offset(self, number: int, part: int) -> int:
+        """Where a part of a tile stands behind those before it."""
+        return (number * TILE_ROWS + part * self.unit.height) * TILE_COLUMNS
+
     def _finish(
-        self, emit: Emitter, env: Env, place: Place, first: int, sums: Sequence[SSAValue]
+        self,
+        emit: Emitter,
+        env: Env,
+        place: Place,
+        numbers: Sequence[int],
+        part: int,
+        sums: Sequence[SSAValue],
     ) -> None:
-        """Put whole sums of tiles, from number `first` on, where `_write` finds them."""
+        """Put whole sums of a part of tiles, by number, where `_write` finds them."""
         across, size = -(-place.width // TILE_COLUMNS), self.unit.values
         in_scratch = not self.turned and self._has_panel_scratch()
-        for n in range(len(sums) // size):
-            number, tile = first + n, sums[n * size : (n + 1) * size]
+        for n, number in enumerate(numbers):
+            tile = sums[n * size : (n + 1) * size]
             row, column = divmod(number, across)
             if in_scratch:
                 to = self._scratch_place(emit, env, place, row, column)
             elif self.turned:
-                at = number * TILE_ROWS * TILE_COLUMNS
-                to = TilePlace(self.columns_first, at, TILE_COLUMNS)
+                to = TilePlace(self.columns_first, self._offset(number, part), TILE_COLUMNS)
             else:
                 at = row * TILE_ROWS * TILE_PANEL + column * TILE_COLUMNS
                 to = TilePlace(self.sums, at, TILE_PANEL)

@@ -14,9 +14,12 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, f32, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import (
     TILE_COLUMNS,
+    TILE_ROWS,
     TILE_TERMS,
     TileDotOp,
     TileLoadOp,
@@ -24,9 +27,14 @@ from lamina.dialects.loop.tiles import (
     TileZeroOp,
 )
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.stages import Stage
 
 PAIR_ROW = 2 * TILE_COLUMNS
 """Elements of a row of a tile packed in pairs."""
+
+PANEL_TILES = TILE_PANEL // TILE_COLUMNS
+"""Tiles of a panel."""
 
 PAIRS_UNROLLED = 2
 """Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
@@ -196,6 +204,38 @@ class PairDots:
         return made
 
 
+def tile_unit(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> TileUnit:
+    """What multiplies the tiles of a product: dot products in vectors if it is vectorized.
+
+    Those have as many rows as are jammed, of the operand that is read as it stands.
+    """
+    schedule, turned = stage.schedule, shape.pairs == shape.a
+    lanes, across = schedule.vectorize, shape.inner_column
+    if lanes is None:
+        if schedule.jam is not None or schedule.unroll is not None:
+            raise illegal(stage.op, "jam, unroll: of matrix tiles, which have sixteen rows")
+        return MatrixTiles(TILE_ROWS if turned else min(TILE_ROWS, fewest))
+    packed = shape.inner_row if turned else across
+    if lanes.dim != packed or lanes.count != TILE_COLUMNS:
+        raise illegal(stage.op, f"vectorize: of d{packed} by {TILE_COLUMNS}, packed in pairs")
+    side_by_side = 1 if schedule.unroll is None else schedule.unroll
+    if side_by_side > PANEL_TILES:
+        raise illegal(stage.op, f"unroll: {PANEL_TILES} at most")
+    jam = schedule.jam
+    if turned:
+        if jam is None or jam.dim != across or not jam.count > 0 or TILE_COLUMNS % jam.count:
+            raise illegal(
+                stage.op, f"jam: of d{across}, read as it stands, by a divisor of {TILE_COLUMNS}"
+            )
+        return PairDots(jam.count, side_by_side)
+    if jam is None:
+        return PairDots(1, side_by_side)
+    if jam.dim != row or not 0 < jam.count <= min(TILE_ROWS, fewest):
+        where = "no dimension" if row is None else f"d{row} by {min(TILE_ROWS, fewest)} at most"
+        raise illegal(stage.op, f"jam: tiles of this product go along {where}")
+    return PairDots(jam.count, side_by_side)
+
+
 def _load(emit: Emitter, place: TilePlace, kind: VectorType) -> SSAValue:
     return emit.add(TileLoadOp(place.memory, emit.value(place.at), emit.value(place.stride), kind))
 
@@ -208,4 +248,4 @@ def _broadcast(emit: Emitter, memory: SSAValue, at: Index) -> SSAValue:
     return emit.add(vector.ShuffleOp(pair, pair, lanes, result_type=kind))  # pyright: ignore
 
 
-__all__ = ["PAIR_ROW", "MatrixTiles", "PairDots", "TilePlace", "TileUnit"]
+__all__ = ["PAIR_ROW", "MatrixTiles", "PairDots", "TilePlace", "TileUnit", "tile_unit"]

@@ -16,7 +16,7 @@ func.func private @columns(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c
 
 // -----
 
-// Packed rows are the vectors, and columns that are read as they stand the rows of the tile.
+// Packed rows are the vectors, two side by side, and columns that are read as they stand the rows of the tile.
 func.func private @rows(%a: memref<4x384x16x2xbf16>, %b: memref<96x768xbf16>, %c: memref<64x96xf32>) attributes {lamina.kernel} {
   loop.generic (m, n, k) in [64, 96, 768] reads(%a[m floordiv 16, k floordiv 2, m mod 16, k mod 2] : memref<4x384x16x2xbf16>, %b[n, k] : memref<96x768xbf16>) writes([m, n] add into %c : memref<64x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 0>} {
   ^bb0(%h: bf16, %g: bf16):
@@ -28,4 +28,4 @@ func.func private @rows(%a: memref<4x384x16x2xbf16>, %b: memref<96x768xbf16>, %c
   func.return
 }
 // CHECK-LABEL: @rows
-// CHECK:         #loop.schedule<vectorize = d0 x 16, unroll = 1, jam = d1 x 16>
+// CHECK:         #loop.schedule<vectorize = d0 x 16, unroll = 2, jam = d1 x 8>
