@@ -13,6 +13,7 @@ from xdsl.interpreter import Interpreter
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.dialects.narrow_types import CODES
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.runtime.dynamic_results import Cutter
@@ -86,21 +87,23 @@ def run_module(
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
-    slots = result_slots(function)[: len(results)]
-    numbers = [as_numbers(*pair) for pair in zip(results, slots, strict=True)]
-    return _cut(function, numbers)
+    return _as_given(function, results)
 
 
-def _cut(function: FuncOp, results: list[Any]) -> list[Any]:
-    """Results cut to sizes that depend on data, where the program returns them padded."""
+def _as_given(function: FuncOp, results: list[Any]) -> list[Any]:
+    """Results as callers get them: of narrow types in place of their codes, and cut to sizes that
+    depend on data, where the program returns them padded."""
     attributes = function.res_attrs.data if function.res_attrs is not None else ()
-    marks = {"lamina.sizes", "lamina.number"}
+    marks = {"lamina.sizes", "lamina.number", CODES}
     hidden = any(
         a.data.get("lamina.kind") in (StringAttr("size"), StringAttr("check"))
         or marks & set(a.data)
         for a in attributes
     )
-    return Cutter(tuple(result_slots(function)[: len(results)])).cut(results) if hidden else results
+    if not hidden:
+        return results
+    slots = tuple(result_slots(function)[: len(results)])
+    return Cutter(slots).cut([as_numbers(*pair) for pair in zip(results, slots, strict=True)])
 
 
 def _entry(module: ModuleOp, entry: str) -> FuncOp:

@@ -48,7 +48,7 @@ def test_every_pass_is_described(pages: dict[str, str]) -> None:
 def test_constants_are_explained(pages: dict[str, str]) -> None:
     row = "| `MAX_CONTRACTIONS` | 2 | `passes/fusion/fusion_rules.py` | Products of one kernel"
     assert row in pages["constants.md"]
-    assert "| `CHUNK_WORK` | 1 << 14 | `passes/schedule/choose_rows.py` |" in pages["constants.md"]
+    assert "| `CHUNK_WORK` | 1 << 14 | `passes/cost/row_limits.py` |" in pages["constants.md"]
 
 
 def test_numbers_that_passes_decide_by_say_what_they_are() -> None:
