@@ -13,14 +13,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 
-@irdl_op_definition
-class DotPairsOp(IRDLOperation):
-    """`total[i] + left[2i] * right[2i] + left[2i + 1] * right[2i + 1]` in each lane `i`.
+class PairsOp(IRDLOperation):
+    """Adds products of bf16, whose terms come in pairs, to a total of f32."""
 
-    `loop.dot_pairs %a, %b, %t : vector<8xbf16>, vector<8xbf16>, vector<4xf32> -> vector<4xf32>`
-    """
-
-    name = "loop.dot_pairs"
     left = operand_def(VectorType)
     right = operand_def(VectorType)
     total = operand_def(VectorType)
@@ -35,16 +30,29 @@ class DotPairsOp(IRDLOperation):
         super().__init__(operands=[left, right, total], result_types=[total.type])
 
     def verify_(self) -> None:
+        kinds = [v.type.element_type for v in (self.left, self.right, self.total)]  # pyright: ignore
+        halves = all(isinstance(kind, BFloat16Type) for kind in kinds[:2])
+        if not halves or not isinstance(kinds[2], Float32Type):
+            raise VerifyException(f"{self.name}: multiplies bf16 and adds to f32")
+        if self.result.type != self.total.type:
+            raise VerifyException(f"{self.name}: the result has the type of the total")
+
+
+@irdl_op_definition
+class DotPairsOp(PairsOp):
+    """`total[i] + left[2i] * right[2i] + left[2i + 1] * right[2i + 1]` in each lane `i`.
+
+    `loop.dot_pairs %a, %b, %t : vector<8xbf16>, vector<8xbf16>, vector<4xf32> -> vector<4xf32>`
+    """
+
+    name = "loop.dot_pairs"
+
+    def verify_(self) -> None:
+        super().verify_()
         pairs, total = self.left.type, self.total.type
         assert isinstance(pairs, VectorType) and isinstance(total, VectorType)
-        if self.right.type != pairs or self.result.type != total:
-            raise VerifyException(
-                f"{self.name}: both operands have one type, and the result has that of the total"
-            )
-        if not isinstance(pairs.element_type, BFloat16Type) or not isinstance(
-            total.element_type, Float32Type
-        ):
-            raise VerifyException(f"{self.name}: multiplies bf16 and adds to f32")
+        if self.right.type != pairs:
+            raise VerifyException(f"{self.name}: both operands have one type")
         if len(total.get_shape()) != 1 or pairs.get_shape() != (2 * total.get_shape()[0],):
             raise VerifyException(
                 f"{self.name}: {total} takes vectors of twice as many elements, not {pairs}"

@@ -20,6 +20,8 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.loop.dot_pairs import PairsOp
+
 TILE_ROWS = 16
 """Rows of a tile, at most."""
 TILE_COLUMNS = 16
@@ -116,36 +118,19 @@ class TileStoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileDotOp(IRDLOperation):
+class TileDotOp(PairsOp):
     """`total` plus the matrix product of `left` and `right`, whose rows are pairs of the sum.
 
     `%s = loop.tile_dot %a, %b, %t : vector<7x20xbf16>, vector<10x32xbf16>, vector<7x16xf32>`
     """
 
     name = "loop.tile_dot"
-    left = operand_def(VectorType)
-    right = operand_def(VectorType)
-    total = operand_def(VectorType)
-    result = result_def(VectorType)
-    traits = traits_def(Pure())
-    assembly_format = (
-        "$left `,` $right `,` $total attr-dict `:` type($left) `,` type($right) `,` type($total) "
-        "`->` type($result)"
-    )
-
-    def __init__(self, left: SSAValue, right: SSAValue, total: SSAValue) -> None:
-        super().__init__(operands=[left, right, total], result_types=[total.type])
 
     def verify_(self) -> None:
         rows, terms = tile_shape(self, self.left.type)
         pairs, elements = tile_shape(self, self.right.type)
         total = tile_shape(self, self.total.type)
-        kinds = [v.type.element_type for v in (self.left, self.right, self.total)]  # pyright: ignore
-        halves = all(isinstance(kind, BFloat16Type) for kind in kinds[:2])
-        if not halves or not isinstance(kinds[2], Float32Type):
-            raise VerifyException(f"{self.name}: multiplies bf16 and adds to f32")
-        if self.result.type != self.total.type:
-            raise VerifyException(f"{self.name}: the result has the type of the total")
+        super().verify_()
         if terms != 2 * pairs or total != (rows, elements // 2):
             raise VerifyException(
                 f"{self.name}: {rows} rows of {terms} terms by {pairs} pairs of {elements // 2} "

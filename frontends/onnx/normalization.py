@@ -8,18 +8,16 @@ from xdsl.dialects.builtin import bf16, f16, f32
 
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import Result, imports
-from lamina.frontends.onnx.values import Value, element_of
+from lamina.frontends.onnx.values import Value, shape_of
 
 
 def _by_channel(n: Node, value: Value, rank: int) -> Value:
-    from lamina.frontends.onnx.values import shape_of
-
     return n.reshape(value, [1, shape_of(value)[0], *[1] * (rank - 2)])
 
 
 @imports("BatchNormalization")
 def batch_normalization(n: Node) -> Value:
-    """With the statistics of training."""
+    """By statistics that are given, as after training."""
     if n.attr("training_mode", 0) or (n.version < 14 and len(n.proto.output) > 1):
         raise n.refuse("training mode is not imported")
     rank = len(n.shape())
@@ -78,6 +76,3 @@ def local_response(n: Node) -> Value:
     scaled = n.op("add.Scalar", n.op("mul.Scalar", total, alpha / size), bias)
     divisor = n.reshape(n.op("pow.Tensor_Scalar", scaled, beta), n.shape())
     return n.op("div.Tensor", n[0], divisor)
-
-
-__all__ = ["element_of"]

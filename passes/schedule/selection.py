@@ -14,6 +14,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.passes.cost.unstructured_cost import SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import Load, emit_merge_sort
@@ -26,11 +27,6 @@ DIGIT_BITS = 11
 
 SHORT_DIGIT_BITS = 8
 """For rows that are shorter than that table."""
-
-SAMPLE_TABLES = 8
-"""Times as long as the table a sample is for long digits: the table is walked twice for each, and
-few elements are left after the first. Samples of 640 and 3,170 take 0.7 and 0.9 of the time with
-short ones (one core of a Zen 5)."""
 
 
 def emit_selection(

@@ -33,6 +33,7 @@ from lamina.passes.schedule.tile_unit import (
     PANEL_TILES,
     MatrixTiles,
     TilePlace,
+    TileProducts,
     tile_unit,
 )
 
@@ -291,7 +292,7 @@ class TileProduct(TileResults):
                 self._direct(inner, {**env, **place, self.term: at}, number, partly)
                 for number, place in enumerate(places)
             ]
-            return unit.multiply(inner, lefts, rights, products, sums)
+            return unit.multiply(inner, TileProducts(lefts, rights, products), sums)
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue]) -> list[SSAValue]:
             if buffers is not None and here is not None:

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
+from lamina.passes.schedule.tile_unit import TilePlace, TileProducts, TileUnit
 
 TileStep = Callable[[Emitter, Index, list[SSAValue], bool], list[SSAValue]]
 """The sums after a tile of terms, and whether that is filled only in part."""
@@ -71,7 +71,7 @@ class ZeroTerms:
 
         def step(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
             rights = [paired(inner, number, at) for number in range(across)]
-            return unit.multiply(inner, [left], rights, products, sums)
+            return unit.multiply(inner, TileProducts([left], rights, products), sums)
 
         low, high = self.terms
         sums = [value for _ in range(across) for value in unit.zero(emit)]

@@ -49,6 +49,15 @@ class TilePlace:
     stride: int
 
 
+@dataclass(frozen=True)
+class TileProducts:
+    """`products` of left tiles, by number, with terms side by side, and of right ones in pairs."""
+
+    lefts: Sequence[TilePlace]
+    rights: Sequence[TilePlace]
+    products: Sequence[tuple[int, int]]
+
+
 class TileUnit(Protocol):
     """Tiles of sums of at most `height` rows by `TILE_COLUMNS` columns of f32."""
 
@@ -71,17 +80,9 @@ class TileUnit(Protocol):
         ...
 
     def multiply(
-        self,
-        emit: Emitter,
-        lefts: Sequence[TilePlace],
-        rights: Sequence[TilePlace],
-        products: Sequence[tuple[int, int]],
-        sums: Sequence[SSAValue],
+        self, emit: Emitter, tiles: TileProducts, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The sums after `TILE_TERMS` terms of `products`, each of a left and a right tile.
-
-        Left tiles have terms side by side, right ones are packed in pairs.
-        """
+        """The sums after `TILE_TERMS` terms of products, one tile of sums for each."""
         ...
 
 
@@ -109,21 +110,16 @@ class MatrixTiles:
         emit.run(TileStoreOp(tile[0], place.memory, at, stride))
 
     def multiply(
-        self,
-        emit: Emitter,
-        lefts: Sequence[TilePlace],
-        rights: Sequence[TilePlace],
-        products: Sequence[tuple[int, int]],
-        sums: Sequence[SSAValue],
+        self, emit: Emitter, tiles: TileProducts, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """The sums after the terms of a tile."""
         packed = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
-        right = [_load(emit, place, packed) for place in rights]
+        right = [_load(emit, place, packed) for place in tiles.rights]
         direct = VectorType(bf16, [self.height, TILE_TERMS])
-        left = [_load(emit, place, direct) for place in lefts]
+        left = [_load(emit, place, direct) for place in tiles.lefts]
         return [
             emit.add(TileDotOp(left[i], right[j], total))
-            for (i, j), total in zip(products, sums, strict=True)
+            for (i, j), total in zip(tiles.products, sums, strict=True)
         ]
 
 
@@ -159,43 +155,30 @@ class PairDots:
         return [emit.plus(place.at, row * place.stride) for row in range(self.height)]
 
     def multiply(
-        self,
-        emit: Emitter,
-        lefts: Sequence[TilePlace],
-        rights: Sequence[TilePlace],
-        products: Sequence[tuple[int, int]],
-        sums: Sequence[SSAValue],
+        self, emit: Emitter, tiles: TileProducts, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """The sums after the terms of a tile."""
 
         def step(inner: Emitter, term: Index, totals: list[SSAValue]) -> list[SSAValue]:
             for copy in range(PAIRS_UNROLLED):
-                totals = self._pair(
-                    inner, lefts, rights, products, inner.plus(term, 2 * copy), totals
-                )
+                totals = self._pair(inner, tiles, inner.plus(term, 2 * copy), totals)
             return totals
 
         return emit.loop(0, TILE_TERMS, 2 * PAIRS_UNROLLED, list(sums), step)
 
     def _pair(
-        self,
-        emit: Emitter,
-        lefts: Sequence[TilePlace],
-        rights: Sequence[TilePlace],
-        products: Sequence[tuple[int, int]],
-        term: Index,
-        totals: list[SSAValue],
+        self, emit: Emitter, tiles: TileProducts, term: Index, totals: list[SSAValue]
     ) -> list[SSAValue]:
         """The sums after the pair of terms from `term` on."""
         packed = VectorType(bf16, [PAIR_ROW])
         right = [
             emit.add(vector.LoadOp(place.memory, [emit.value(at)], packed))
-            for place in rights
+            for place in tiles.rights
             for at in [emit.plus(place.at, emit.times(term, TILE_COLUMNS))]
         ]
         made = list(totals)
-        for number, left in enumerate(lefts):
-            places = [(n, j) for n, (i, j) in enumerate(products) if i == number]
+        for number, left in enumerate(tiles.lefts):
+            places = [(n, j) for n, (i, j) in enumerate(tiles.products) if i == number]
             for row, at in enumerate(self._rows(emit, left)):
                 pair = _broadcast(emit, left.memory, emit.plus(at, term))
                 for tile, j in places:
@@ -248,4 +231,13 @@ def _broadcast(emit: Emitter, memory: SSAValue, at: Index) -> SSAValue:
     return emit.add(vector.ShuffleOp(pair, pair, lanes, result_type=kind))  # pyright: ignore
 
 
-__all__ = ["PAIR_ROW", "MatrixTiles", "PairDots", "TilePlace", "TileUnit", "tile_unit"]
+__all__ = [
+    "PAIR_ROW",
+    "PANEL_TILES",
+    "MatrixTiles",
+    "PairDots",
+    "TilePlace",
+    "TileProducts",
+    "TileUnit",
+    "tile_unit",
+]

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from xdsl.dialects.builtin import ModuleOp
 
 import lamina
 from lamina.codegen.target import Target
@@ -82,6 +83,17 @@ def _check(found: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     exact, sizes = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
     apart = np.abs(found.astype(np.float64) - exact)
     assert (apart <= np.abs(exact) * 2.0**-8 + sizes * 1e-6).all()
+
+
+def _rescheduled(text: str, target: str, chosen: str, clauses: str) -> ModuleOp:
+    """A program in loops, whose product has other clauses than those that are chosen for it."""
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=target), Context())
+    schedule = f"#loop.schedule<{chosen}>"
+    assert schedule in str(module)
+    given = lamina.parse(str(module).replace(schedule, f"#loop.schedule<{clauses}>"))
+    run_pipeline(given, pipeline(start="bufferized", target=target), Context())
+    return given
 
 
 @pytest.mark.parametrize("target", MULTIPLIERS)
@@ -176,13 +188,8 @@ def test_targets_without_tiles_refuse_them() -> None:
 )
 def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
     text = _program("mm", (96, 300), (300, 64), (96, 64))
-    module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=TARGET), Context())
-    chosen = "#loop.schedule<tile = d2 x 160>"
-    assert chosen in str(module)
-    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
     with pytest.raises(InputError, match=reason):
-        run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
+        _rescheduled(text, TARGET, "tile = d2 x 160", clauses)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +206,23 @@ def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
 )
 def test_register_tiles_of_dot_products(clauses: str, reason: str) -> None:
     text = _program("mm", (96, 320), (320, 64), (96, 64))
-    module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", stop="bufferized", target="znver4"), Context())
-    chosen = "#loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 12>"
-    assert chosen in str(module)
-    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
     with pytest.raises(InputError, match=reason):
-        run_pipeline(given, pipeline(start="bufferized", target="znver4"), Context())
+        _rescheduled(text, "znver4", "vectorize = d1 x 16, unroll = 2, jam = d0 x 12", clauses)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "reason"),
+    [
+        ("vectorize = d1 x 16, jam = d1 x 8", "vectorize: of d0 by 16, packed in pairs"),
+        ("vectorize = d0 x 16, unroll = 3, jam = d1 x 8", "unroll: 2 at most"),
+        ("vectorize = d0 x 16, unroll = 2, jam = d1 x 12", "jam: of d1, .* by a divisor of 16"),
+        ("vectorize = d0 x 16, unroll = 2", "jam: of d1, .* by a divisor of 16"),
+    ],
+)
+def test_register_tiles_of_packed_rows(clauses: str, reason: str) -> None:
+    text = _program("linear", (40, 320), (70, 320), (40, 70))
+    with pytest.raises(InputError, match=reason):
+        _rescheduled(text, "znver4", "vectorize = d0 x 16, unroll = 2, jam = d1 x 8", clauses)
 
 
 @pytest.mark.parametrize(
@@ -218,26 +235,34 @@ def test_register_tiles_of_dot_products(clauses: str, reason: str) -> None:
 )
 def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
     text = _program("mm", (96, 330), (330, 40), (96, 40))
-    module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", stop="bufferized", target="znver4"), Context())
-    chosen = "#loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 12>"
-    assert chosen in str(module)
-    given = lamina.parse(str(module).replace(chosen, f"#loop.schedule<{clauses}>"))
-    run_pipeline(given, pipeline(start="bufferized", target="znver4"), Context())
+    chosen = "vectorize = d1 x 16, unroll = 2, jam = d0 x 12"
     a, b = _numbers((96, 330), 1), _numbers((330, 40), 2)
+    given = _rescheduled(text, "znver4", chosen, clauses)
     _check(run_module(given, [a.copy(), b.copy()])[0], a, b)
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "vectorize = d0 x 16, unroll = 1, jam = d1 x 16",
+        "vectorize = d0 x 16, unroll = 1, jam = d1 x 4",
+        "vectorize = d0 x 16, unroll = 2, jam = d1 x 8, tile = d2 x 96",
+        "vectorize = d0 x 16, unroll = 2, jam = d1 x 16, tile = d2 x 64",
+    ],
+)
+def test_other_register_tiles_of_packed_rows_have_the_same_results(clauses: str) -> None:
+    text = _program("linear", (40, 330), (70, 330), (40, 70))
+    chosen = "vectorize = d0 x 16, unroll = 2, jam = d1 x 8"
+    a, b = _numbers((40, 330), 1), _numbers((70, 330), 2)
+    given = _rescheduled(text, "znver4", chosen, clauses)
+    _check(run_module(given, [a.copy(), b.copy()])[0], a, b.T)
 
 
 def test_two_buffers_are_for_what_tasks_pack() -> None:
     text = _program("linear", (75, 640), (64, 640), (75, 64))
-    module = lamina.parse(text)
-    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=TARGET), Context())
-    chosen = "#loop.schedule<tile = d2 x 224>"
-    assert chosen in str(module)
-    given = chosen.replace(">", ", double_buffer>")
-    given = lamina.parse(str(module).replace(chosen, given))
+    chosen = "tile = d2 x 224"
     with pytest.raises(InputError, match="double_buffer: of a product whose tasks pack"):
-        run_pipeline(given, pipeline(start="bufferized", target=TARGET), Context())
+        _rescheduled(text, TARGET, chosen, f"{chosen}, double_buffer")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 40])
