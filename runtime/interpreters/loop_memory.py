@@ -7,6 +7,9 @@ checked, not only run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import prod
 from typing import Any
 
@@ -26,15 +29,31 @@ from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import GatherOp, PollOp, PrefetchOp, RowOp
 from lamina.runtime.interpreters.values import numpy_dtype
 
+_NEW_BYTE: ContextVar[int] = ContextVar("lamina_new_byte", default=255)
+
+
+@contextmanager
+def new_memory_of(byte: int) -> Iterator[None]:
+    """Within it, all bytes of memory that nobody wrote yet are `byte`, 255 elsewhere.
+
+    Two runs that differ in nothing else and have other results read what nobody wrote.
+    """
+    token = _NEW_BYTE.set(byte)
+    try:
+        yield
+    finally:
+        _NEW_BYTE.reset(token)
+
 
 def allocate(kind: Attribute) -> Any:
     """Memory of a memref type that nobody wrote yet: NaN in floats, all bits set in integers."""
     assert isinstance(kind, MemRefType)
     dtype = numpy_dtype(kind.element_type)
+    byte = _NEW_BYTE.get()
     if dtype == np.bool_:
-        return np.ones(kind.get_shape(), dtype)
+        return np.full(kind.get_shape(), byte != 0, dtype)
     size = prod(kind.get_shape()) * dtype.itemsize
-    return np.full(size, 255, np.uint8).view(dtype).reshape(kind.get_shape())
+    return np.full(size, byte, np.uint8).view(dtype).reshape(kind.get_shape())
 
 
 def flat_offset(op: Operation, memory: Any, indices: PythonValues) -> int:

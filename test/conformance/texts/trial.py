@@ -18,7 +18,12 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import layer_of, parse
 from lamina.runtime.random_state import manual_seed
-from lamina.tools.lamina_run import arguments_of, given_slots, largest_difference
+from lamina.tools.lamina_run import (
+    arguments_of,
+    given_slots,
+    largest_difference,
+    refuse_unwritten,
+)
 
 INTERPRETED_SECONDS = 2
 """A program that the interpreter does not finish in this time is compiled, and not run: it may be
@@ -105,6 +110,7 @@ def _run(text: str, compiled: Compiled) -> Verdict:
     try:
         largest_difference(compiled.outputs, results, expected)
     except InputError as error:
+        refuse_unwritten(module, arrays, error)
         return {"status": "failed", "reason": f"wrong: {error}", "place": layer_of(module)}
     return {"status": "passed", "step": "run"}
 
