@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from lamina.tools.lamina_run import (
 INTERPRETED_SECONDS = 2
 """A program that the interpreter does not finish in this time is compiled, and not run: it may be
 one that never ends, and a native call cannot be stopped."""
+
+LARGEST_BYTES = 1 << 28
+"""Of the arguments of a program that is run: to make random ones for more takes seconds itself."""
 
 SECONDS = 10.0
 """Of a CPU: what no text may take."""
@@ -92,8 +96,11 @@ def _run(text: str, compiled: Compiled) -> Verdict:
     """Interpreted first: a program that does not end, or leaves its memory, is not run."""
     module = parse(text)
     verify_entries(module, layer_of(module))
+    slots = given_slots(module, "<text>")
+    if sum(prod(slot.shape) * slot.numpy_dtype.itemsize for slot in slots) > LARGEST_BYTES:
+        return {"status": "not run", "step": "interpret"}
     try:
-        arrays = arguments_of(given_slots(module, "<text>"), [], seed=0)
+        arrays = arguments_of(slots, [], seed=0)
         with _clock(INTERPRETED_SECONDS):
             expected = run_module(module, [array.copy() for array in arrays.values()])
     except (_TimeIsUp, MemoryError):
