@@ -1,7 +1,7 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products, `gelu` and `log_softmax` it counts only where eager mode's result or the
+norms, products, `gelu`, `ndtr` and `log_softmax` it counts only where eager mode's result or the
 definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
@@ -18,6 +18,8 @@ definition's is infinite or no number:
 - `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
 - `gelu`: kernels of eager mode for long rows have no number for infinity, and where 1 + tanh is
   0 for all digits that it has, zero for what is a small negative number.
+- `ndtr`: eager mode adds 1 to an error function, which leaves 0 of small shares. It is not an op of
+  its own there (`Composites`).
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
   element that is the mean it has the rounding of two products, which others may not have.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
@@ -35,6 +37,7 @@ from typing import Any
 import numpy as np
 import torch
 from fuzzing.values import COMPLEX, FLOATS
+from torch.overrides import TorchFunctionMode
 
 Arguments = dict[str, Any]
 
@@ -253,11 +256,16 @@ def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
     if a["approximate"] == "tanh":
         below = torch.sigmoid(2 * (2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))
     else:
-        below = torch.erfc(-x / 2**0.5) / 2
+        below = _share_below(x)
     zero = torch.zeros((), dtype=torch.float64)
     meant = torch.where(below == 0, torch.copysign(zero, x), x * below).to(made.dtype)
     half = torch.rand(x.shape) < 0.5  # another half in each run
     return torch.where(half, made, meant) if variant % 2 else meant
+
+
+def _share_below(x: torch.Tensor) -> torch.Tensor:
+    """The share of the standard normal distribution below x, with the digits of its tail."""
+    return torch.erfc(-x / 2**0.5) / 2
 
 
 def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -298,3 +306,18 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "native_group_norm": _norm,
     "native_layer_norm": _norm,
 }
+
+
+class Composites(TorchFunctionMode):
+    """Functions that eager mode makes of several ops, as others that keep their digits."""
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if func is torch.special.ndtr:
+            return _share_below(*args)
+        return func(*args, **(kwargs or {}))

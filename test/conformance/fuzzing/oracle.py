@@ -22,6 +22,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
+from fuzzing.definitions import Composites
 from fuzzing.nudging import Joining, Nudging, Rounding, Widening
 from fuzzing.program import Program
 from fuzzing.values import COMPLEX, FLOATS
@@ -111,7 +112,8 @@ class Oracle:
         found: list[Results] = []
         for seed in range(DRAWS + DRAWS_BY_DEFINITION):
             tensors = self.program.tensors()
-            with Nudging(seed, defines=seed >= DRAWS):
+            defines = seed >= DRAWS
+            with Nudging(seed, defines=defines), Composites() if defines else nullcontext():
                 found.append(run(self.program, tensors))
         for up in (False, True):
             with Joining(up=up):
