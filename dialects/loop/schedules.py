@@ -218,7 +218,11 @@ class UnstructuredTasks(Clauses):
         "these is left out of the rest.",
     )
     jam: int | None = clause(NUMBER, "Lines that are scanned side by side.")
-    unroll: int | None = clause(NUMBER, "Vectors of columns that a segment is reduced for at once.")
+    unroll: int | None = clause(
+        NUMBER,
+        "Vectors of columns that a segment is reduced for at once; of a row, those whose ranks are "
+        "counted at once where it is sorted in lanes.",
+    )
     prefetch: tuple[int, ...] | None = clause(
         NUMBERS, "Tables whose rows are fetched ahead, past the segment's end."
     )

@@ -19,8 +19,12 @@ NEIGHBOURS = (8, 4, 2)
 """The same where lines lie side by side, so that more of them share the cache lines they touch."""
 LEAST_TASKS = 16
 """Groups of lines that must be left, for any usual number of threads to share."""
-RANKED = 32
-"""Elements of a row whose ranks are counted faster than others are sorted out."""
+RANKED = 24
+"""Elements of a row, for each lane that counts, whose ranks are counted faster than others are
+sorted out by their digits: 3.1 and 4.1 us of rows of 128 in eight lanes, 4.7 and 4.7 of 256 (one
+core of a Zen 5)."""
+RANK_REGISTERS = 4
+"""Vector registers for each vector whose ranks are counted: words, ranks, a mask, and one free."""
 MOST_STEPS = 1 << 11
 """Elements of a row times what is kept of it, for each lane: 0.6 ns a step and vector, while other
 ways take some 2 us for rows of a few hundred elements."""
@@ -28,7 +32,9 @@ LOOK_COST = 3
 """What finding an element by its digits costs for each element of the row, in moves of a kept one:
 6 ns and 2 ns, measured on rows of 2,000 and 50,000."""
 SAMPLE_SHARE = 3
-"""A sample of a row is at most so small a part of it: two of them cost a walk over the row more."""
+"""A sample is at most the third part of its row. Of a seventh it leaves 0.6 of the time (100 of
+4,096: 19.5 to 11.7 us, 1,000 of 50,257: 169 to 92 us; one core of a Zen 5); larger ones were not
+measured."""
 SAMPLE_TABLES = 8
 """Times as long as the table a sample is for long digits: the table is walked twice for each, and
 few elements are left after the first. Samples of 640 and 3,170 take 0.7 and 0.9 of the time with

@@ -17,6 +17,7 @@ from lamina.passes.cost.unstructured_cost import (
     MOST_STEPS,
     NEIGHBOURS,
     PARALLEL_WORK,
+    RANK_REGISTERS,
     RANKED,
     REGISTER_SHARE,
     SAMPLE_SHARE,
@@ -27,6 +28,7 @@ from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, 
 from lamina.passes.schedule.top import has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 from lamina.passes.schedule.unstructured_ops import Unstructured
+from lamina.passes.schedule.words import WORD_BITS, word_lanes
 
 
 def choose_unstructured(
@@ -78,18 +80,27 @@ def _sort(op: SortOp, given: UnstructuredTasks, target: Target) -> UnstructuredT
     *rows, length = shape_of(op.input)
     window = op.window
     algorithm = given.algorithm or _algorithm(op, prod(rows), length, target)
-    lanes = 1
+    kind = op.input.type
+    assert isinstance(kind, MemRefType)
+    element = kind.element_type
+    lanes, vectors = 1, None
     if algorithm == "rows":
         lanes = target.lanes(64)
-    elif algorithm in ("insertion", "selection") and window is not None:
-        kind = op.input.type
-        assert isinstance(kind, MemRefType)
-        element = kind.element_type
-        lanes = target.lanes(element.bitwidth) if has_vectors(element) else 1
+    elif algorithm in ("merge", "rank"):
+        lanes = word_lanes(element, target.lanes(WORD_BITS), length)
+    elif algorithm in ("insertion", "selection") and has_vectors(element):
+        lanes = target.lanes(element.bitwidth)
+    if lanes > 1 and algorithm in ("merge", "rank", "selection"):
+        vectors = target.vector_registers // RANK_REGISTERS
     sample = None
     if algorithm == "selection" and window is not None and 1 < lanes <= target.lanes(32):
         sample = _sample(sum(window), length) if target.compresses_vectors else None
-    return UnstructuredTasks(algorithm=algorithm, lanes=lanes if lanes > 1 else None, sample=sample)
+    return UnstructuredTasks(
+        algorithm=algorithm,
+        lanes=lanes if lanes > 1 else None,
+        sample=sample,
+        unroll=vectors,
+    )
 
 
 def _sample(wanted: int, length: int) -> int | None:
@@ -110,9 +121,12 @@ def _algorithm(op: SortOp, rows: int, length: int, target: Target) -> str:
         return "rows"
     if window is None:
         return "merge"
-    if length <= RANKED:
-        return "rank"
-    return "insertion" if window[0] == 0 and is_few(window[1], length) else "selection"
+    if window[0] == 0 and is_few(window[1], length):
+        return "insertion"
+    kind = op.input.type
+    assert isinstance(kind, MemRefType)
+    ranked = RANKED * word_lanes(kind.element_type, lanes, length)
+    return "rank" if length <= ranked else "selection"
 
 
 def is_few(count: int, length: int) -> bool:

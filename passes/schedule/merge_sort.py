@@ -1,22 +1,33 @@
-"""Rows sorted by merging: runs of `RUN` elements by rank, then pairs of runs, back and forth."""
+"""Rows sorted by merging: runs of some elements by rank, then pairs of runs, back and forth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Protocol
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.pairs import Pairs, goes_first
+from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.ranks import emit_rank
+from lamina.passes.schedule.words import Words, WordVectors, pack_words, place_of
 
 RUN = 8
-"""Elements whose ranks are counted faster than they are merged."""
+"""Elements whose ranks are counted faster than they are merged, one by one."""
 
-Load = Callable[[Emitter, Index], tuple[SSAValue, SSAValue]]
-"""Key and position of the element at an index of a row."""
+
+class Row(Protocol):
+    """Memory of what is merged, one or more values for an element."""
+
+    def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, ...]: ...
+
+    def put(self, emit: Emitter, at: Index, values: Sequence[SSAValue]) -> None: ...
+
+    def sooner(
+        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
+    ) -> SSAValue: ...
 
 
 def emit_merge_sort(
@@ -24,39 +35,63 @@ def emit_merge_sort(
     load: Load,
     results: Pairs,
     work: Pairs,
-    length: Index,
+    length: int,
     *,
-    most: int,
     down: bool,
+    lanes: int = 1,
+    vectors: int = 1,
 ) -> None:
-    """Sort what `load` gives for 0 .. `length`, at most `most` elements, into `results`.
+    """Sort what `load` gives for 0 .. `length` into `results`.
 
-    The sort is stable. `load` reads neither results nor work. The number of passes depends on
-    `most` alone, so that the last one ends in the results.
+    The sort is stable. `load` reads neither results nor work. With `lanes`, of which there are not
+    more than elements, keys and places are words, of which so many vectors are a run.
     """
-    passes = 0
-    while RUN << passes < most:
-        passes += 1
-    start, other = (results, work) if passes % 2 == 0 else (work, results)
-    _rank_runs(emit, load, start, length, down)
-    width, source, target = emit.value(RUN), start, other
-    if passes % 2:
-        _merge_pass(emit, source, target, length, width, down)
-        width, source, target = emit.value(2 * RUN), target, source
-    if passes < 2:
+    if lanes > 1:
+        ranked = WordVectors.of(emit, lanes, vectors)
+        _sort_words(emit, load, results, work, length, down, ranked)
         return
-
-    def twice(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-        step = values[0]
-        _merge_pass(e, source, target, length, step, down)
-        double = e.add(arith.AddiOp(step, step))
-        _merge_pass(e, target, source, length, double, down)
-        return [e.add(arith.AddiOp(double, double))]
-
-    emit.loop(0, passes // 2, 1, [width], twice)
+    ends = [OrderedPairs(p.keys, p.places, p.base, down) for p in (results, work)]
+    start, other = ends if _passes(length, RUN) % 2 == 0 else ends[::-1]
+    _rank_runs(emit, load, start, length, down)
+    _merge_runs(emit, start, other, length, RUN)
 
 
-def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: Index, down: bool) -> None:
+def _sort_words(
+    emit: Emitter,
+    load: Load,
+    results: Pairs,
+    work: Pairs,
+    length: int,
+    down: bool,
+    ranked: WordVectors,
+) -> None:
+    """The same of words, which stand in the memory of places."""
+    ends = [Words(p.places, p.base) for p in (results, work)]
+    start, other = ends if _passes(length, ranked.run) % 2 == 0 else ends[::-1]
+    pack_words(emit, load, other, length, down=down)
+
+    def own_run(e: Emitter, first: Index) -> tuple[Index, Index]:
+        return first, e.least(e.plus(first, ranked.run), length)
+
+    def put(first: Index, e: Emitter, rank: SSAValue, word: SSAValue) -> None:
+        start.put(e, e.plus(first, rank), [word])
+
+    ranked.rank(emit, other, length, own_run, put)
+    _merge_runs(emit, start, other, length, ranked.run)
+
+    def unpack(e: Emitter, at: list[Index]) -> None:
+        [word] = ends[0].load(e, at[0])
+        results.store(e, at[0], *load(e, place_of(e, word)))
+
+    over_points(emit, [(0, length)], unpack)
+
+
+def _passes(length: int, run: int) -> int:
+    """How often runs are merged until there is one."""
+    return (-(-length // run) - 1).bit_length()
+
+
+def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: int, down: bool) -> None:
     """Each element goes to the place of its rank: how many of its run must stand before it."""
 
     def run(inner: Emitter, number: list[Index]) -> None:
@@ -75,20 +110,33 @@ def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: Index, down: bool) 
 
         over_points(inner, [(low, high)], element)
 
-    over_points(emit, [(0, emit.quotient(emit.plus(length, RUN - 1), RUN))], run)
+    over_points(emit, [(0, -(-length // RUN))], run)
 
 
-def _merge_pass(
-    emit: Emitter,
-    source: Pairs,
-    to: Pairs,
-    length: Index,
-    width: SSAValue,
-    down: bool,
-) -> None:
+def _merge_runs(emit: Emitter, start: Row, other: Row, length: int, run: int) -> None:
+    """Merges runs that stand in `start`; the row ends in `other` after an odd number of passes."""
+    passes = _passes(length, run)
+    width, source, target = emit.value(run), start, other
+    if passes % 2:
+        _merge_pass(emit, source, target, length, width)
+        width, source, target = emit.value(2 * run), target, source
+    if passes < 2:
+        return
+
+    def twice(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        step = values[0]
+        _merge_pass(e, source, target, length, step)
+        double = e.add(arith.AddiOp(step, step))
+        _merge_pass(e, target, source, length, double)
+        return [e.add(arith.AddiOp(double, double))]
+
+    emit.loop(0, passes // 2, 1, [width], twice)
+
+
+def _merge_pass(emit: Emitter, source: Row, to: Row, length: int, width: SSAValue) -> None:
     """Merge each pair of neighbouring runs of `width` elements."""
     double = emit.add(arith.AddiOp(width, width))
-    over = emit.add(arith.AddiOp(emit.value(emit.minus(length, 1)), double))
+    over = emit.add(arith.AddiOp(emit.value(length - 1), double))
     pairs = emit.add(arith.DivUIOp(over, double))
 
     def merge(inner: Emitter, number: list[Index]) -> None:
@@ -96,10 +144,10 @@ def _merge_pass(
         middle = inner.least(inner.plus(low, width), length)
         high = inner.least(inner.plus(low, double), length)
         ends = [inner.value(end) for end in (low, middle, high)]
-        last = inner.value(inner.minus(length, 1))
+        last = inner.value(length - 1)
 
         def element(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            return _merge_step(e, source, to, e.value(at), values, ends, last, down)
+            return _merge_step(e, source, to, e.value(at), values, ends, last)
 
         inner.loop(ends[0], ends[2], 1, ends[:2], element)
 
@@ -108,28 +156,24 @@ def _merge_pass(
 
 def _merge_step(
     emit: Emitter,
-    source: Pairs,
-    to: Pairs,
+    source: Row,
+    to: Row,
     at: SSAValue,
     heads: list[SSAValue],
     ends: list[SSAValue],
     last: SSAValue,
-    down: bool,
 ) -> list[SSAValue]:
     """Write the one of two heads that comes first, without a branch; returns the new heads."""
     left, right = heads
     # A head behind its run may be behind the row: what is read there instead does not matter.
-    safe_left, safe_right = (emit.add(arith.MinUIOp(head, last)) for head in heads)
-    left_key, left_place = source.load(emit, safe_left)
-    right_key, right_place = source.load(emit, safe_right)
+    lefts, rights = (source.load(emit, emit.add(arith.MinUIOp(head, last))) for head in heads)
     left_over = emit.add(arith.CmpiOp(left, ends[1], "uge"))
     right_there = emit.add(arith.CmpiOp(right, ends[2], "ult"))
-    smaller = goes_first(emit, right_key, left_key, down)
+    smaller = source.sooner(emit, rights, lefts)
     wanted = emit.add(arith.OrIOp(left_over, smaller))
     take = emit.add(arith.AndIOp(right_there, wanted))
-    key = emit.add(arith.SelectOp(take, right_key, left_key))
-    place = emit.add(arith.SelectOp(take, right_place, left_place))
-    to.store(emit, at, key, place)
+    taken = [emit.add(arith.SelectOp(take, *both)) for both in zip(rights, lefts, strict=True)]
+    to.put(emit, at, taken)
     one = emit.value(1)
     next_left = emit.add(arith.SelectOp(take, left, emit.add(arith.AddiOp(left, one))))
     next_right = emit.add(arith.SelectOp(take, emit.add(arith.AddiOp(right, one)), right))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
@@ -9,6 +10,9 @@ from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.emitter import Emitter, Index
+
+Load = Callable[[Emitter, Index], tuple[SSAValue, SSAValue]]
+"""Key and position of the element at an index of a row."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,24 @@ class Pairs:
         where = emit.value(emit.plus(self.base, at))
         emit.run(memref.StoreOp.get(key, self.keys, [where]))
         emit.run(memref.StoreOp.get(place, self.places, [where]))
+
+
+@dataclass(frozen=True)
+class OrderedPairs(Pairs):
+    """Such that are put in order; `down` puts the largest first."""
+
+    down: bool
+
+    def put(self, emit: Emitter, at: Index, values: Sequence[SSAValue]) -> None:
+        """Write key and position at an index."""
+        key, place = values
+        self.store(emit, at, key, place)
+
+    def sooner(
+        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
+    ) -> SSAValue:
+        """Whether the one that stands later must go before the other."""
+        return goes_first(emit, later[0], earlier[0], self.down)
 
 
 def goes_first(emit: Emitter, later: SSAValue, earlier: SSAValue, down: bool) -> SSAValue:

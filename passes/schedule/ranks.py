@@ -1,4 +1,4 @@
-"""Elements of a short row by their ranks: how many others go before each of them."""
+"""Elements of a row by their ranks: how many others go before each of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from xdsl.ir import Block, SSAValue
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
 from lamina.passes.schedule.points import over_points
+from lamina.passes.schedule.words import Words, WordVectors, pack_words, place_of
 
 
 def emit_by_rank(
-    emit: Emitter, keys: Keys, results: Pairs, length: int, window: tuple[int, int]
+    emit: Emitter,
+    keys: Keys,
+    results: Pairs,
+    work: Pairs,
+    length: int,
+    window: tuple[int, int],
+    *,
+    lanes: int,
+    vectors: int,
 ) -> None:
-    """Put elements `start` to `start + count` of the sorted row into the results."""
+    """Put elements `start` to `start + count` of the sorted row into the results.
+
+    With `lanes`, ranks of so many vectors of words are counted at once.
+    """
     start, count = window
 
-    def element(e: Emitter, at: list[Index]) -> None:
-        here = e.value(at[0])
-        key, place = keys.load(e, here)
-
-        rank = emit_rank(e, keys.key, here, key, (0, length), keys.down)
+    def put(e: Emitter, rank: SSAValue, key: SSAValue, place: SSAValue) -> None:
         shifted = e.value(e.minus(rank, start))
         wanted = e.add(arith.CmpiOp(shifted, e.value(count), "ult"))
         then = Block()
@@ -30,7 +38,21 @@ def emit_by_rank(
         then.add_op(scf.YieldOp())
         e.run(scf.IfOp(wanted, [], [then]))
 
-    over_points(emit, [(0, length)], element)
+    def element(e: Emitter, at: list[Index]) -> None:
+        here = e.value(at[0])
+        key, place = keys.load(e, here)
+        put(e, emit_rank(e, keys.key, here, key, (0, length), keys.down), key, place)
+
+    def put_word(first: Index, e: Emitter, rank: SSAValue, word: SSAValue) -> None:
+        put(e, rank, *keys.load(e, place_of(e, word)))
+
+    if lanes == 1:
+        over_points(emit, [(0, length)], element)
+        return
+    words = Words(work.places, work.base)
+    pack_words(emit, keys.load, words, length, down=keys.down)
+    ranked = WordVectors.of(emit, lanes, vectors)
+    ranked.rank(emit, words, length, lambda e, first: (0, length), put_word)
 
 
 def emit_rank(

@@ -25,6 +25,7 @@ from lamina.passes.schedule.ranks import emit_by_rank
 from lamina.passes.schedule.selection import emit_selection
 from lamina.passes.schedule.top import emit_top, has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
+from lamina.passes.schedule.words import fits_word
 
 
 def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: UnstructuredTasks) -> None:
@@ -36,7 +37,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     kept, worked = (length, length) if window is None else (window[1], length + window[1])
 
     count = prod(rows)
-    parallel, lanes = bool(tasks.parallel), tasks.lanes or 1
+    parallel, lanes, vectors = bool(tasks.parallel), tasks.lanes or 1, tasks.unroll or 1
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
@@ -59,13 +60,15 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         results = Pairs(flat[0], flat[1], inner.times(number, kept))
         work = Pairs(flat[2], flat[3], inner.times(number, worked))
         if window is None:
-            emit_merge_sort(inner, keys.load, results, work, length, most=length, down=down)
+            emit_merge_sort(
+                inner, keys.load, results, work, length, down=down, lanes=lanes, vectors=vectors
+            )
         elif algorithm == "rank":
-            emit_by_rank(inner, keys, results, length, window)
+            emit_by_rank(inner, keys, results, work, length, window, lanes=lanes, vectors=vectors)
         elif algorithm == "insertion":
             emit_top(inner, keys, results, length, window[1], lanes)
         else:
-            emit_selection(inner, keys, results, work, length, window, lanes, tasks.sample)
+            emit_selection(inner, keys, results, work, length, window, lanes, vectors, tasks.sample)
 
     in_tasks(emit, count, parallel, row)
 
@@ -101,5 +104,8 @@ def _verify_algorithm(op: SortOp, algorithm: str, lanes: int) -> None:
         known = ", ".join(name for name, fits in legal.items() if fits)
         raise illegal(op, f"algorithm = {algorithm}, lanes = {lanes}: here it may be {known}")
     element = op.input.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    if lanes.bit_count() != 1 or (lanes > 1 and not has_vectors(element)):
-        raise illegal(op, f"lanes = {lanes}: a power of 2, and 1 for {element}")
+    in_words = algorithm in ("merge", "rank")
+    fits = lanes <= length and fits_word(element) if in_words else has_vectors(element)
+    if lanes.bit_count() != 1 or (lanes > 1 and not fits):
+        limit = f"{length} at most" if in_words and fits_word(element) else f"1 for {element}"
+        raise illegal(op, f"lanes = {lanes}: a power of 2, and {limit}")

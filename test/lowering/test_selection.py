@@ -33,12 +33,14 @@ def _rows(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return torch.where(torch.rand(shape, generator=generator) < 0.3, chosen, values).to(dtype)
 
 
-def _compiled(function: Callable[[torch.Tensor], object], x: torch.Tensor) -> lamina.Compiled:
+def _compiled(
+    function: Callable[[torch.Tensor], object], x: torch.Tensor, target: str | None = None
+) -> lamina.Compiled:
     class Module(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> object:
             return function(x)
 
-    return lamina.compile(torch.export.export(Module(), (x,)), cache=False)
+    return lamina.compile(torch.export.export(Module(), (x,)), cache=False, target=target)
 
 
 def _order(x: torch.Tensor, descending: bool) -> torch.Tensor:
@@ -107,6 +109,23 @@ def test_medians(length: int) -> None:
     assert _same(_compiled(torch.nanmedian, x)(x), torch.nanmedian(x))
 
 
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8, torch.uint8, torch.bool], ids=str)
+def test_sorts_in_words(dtype: torch.dtype, target: str) -> None:
+    """Less than a vector, runs that are whole or not, odd and even numbers of merges."""
+    if not Target.parse(target).runs_here():
+        pytest.skip(f"no {target}")
+    for length in (2, 3, 8, 9, 63, 64, 65, 127, 300, 1000):
+        x = _rows((3, length), torch.float32 if dtype is torch.bool else dtype)
+        x = x > 0 if dtype is torch.bool else x
+        for descending in (True, False):
+            function = partial(torch.sort, descending=descending, stable=True)
+            values, places = _compiled(function, x, target)(x)
+            assert torch.equal(places, _order(x, descending)), (length, descending)
+            wanted = x.gather(-1, places)
+            assert _same(values, wanted) and torch.equal(values.signbit(), wanted.signbit())
+
+
 def test_rows_in_order() -> None:
     """Ascending rows are the worst case of keeping the first ones: each element goes before all."""
     x = torch.arange(3000.0).expand(2, 3000).contiguous()
@@ -151,10 +170,21 @@ func.func @main(%x: tensor<2x600xf32>) -> ({results}) {{
     return given
 
 
-@pytest.mark.parametrize("sample", [12, 90, 600])
-def test_samples_of_any_size_are_interpreted(sample: int) -> None:
-    module = _scheduled(f"algorithm = selection, lanes = 16, sample = {sample}")
-    assert "loop.compress" in str(module)
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "algorithm = selection, lanes = 16, unroll = 1, sample = 12",
+        "algorithm = selection, lanes = 16, unroll = 8, sample = 90",
+        "algorithm = selection, lanes = 16, sample = 600",
+        "algorithm = selection, lanes = 4, unroll = 2",
+        "algorithm = rank, lanes = 8, unroll = 7",
+        "algorithm = rank, lanes = 2",
+    ],
+)
+def test_schedules_in_vectors_are_interpreted(clauses: str) -> None:
+    module = _scheduled(clauses)
+    assert ("loop.compress" in str(module)) == ("selection" in clauses)
+    assert "loop.cmp" in str(module)
     x = _rows((2, 600), torch.float32)
     values, places = run_module(module, [x.numpy().copy()])
     wanted = _order(x, True)[:, :12]
@@ -168,8 +198,10 @@ def test_samples_of_any_size_are_interpreted(sample: int) -> None:
         ("algorithm = selection, lanes = 16, sample = 11", "sample = 11: from 12 to 600"),
         ("algorithm = selection, lanes = 16, sample = 601", "sample = 601: from 12 to 600"),
         ("algorithm = insertion, lanes = 16, sample = 90", "sample: only where algorithm = sel"),
+        ("algorithm = rank, lanes = 6", "lanes = 6: a power of 2, and 600 at most"),
+        ("algorithm = merge, lanes = 8", "here it may be rank, selection, insertion"),
     ],
 )
-def test_samples_that_leave_out_what_is_wanted(clauses: str, reason: str) -> None:
+def test_schedules_that_do_not_give_what_is_wanted(clauses: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         _scheduled(clauses)

@@ -38,13 +38,27 @@ func.func private @some(%x: memref<4x5000xf32>, %v: memref<4x500xf32>, %p: memre
 
 // -----
 
-// All of a row: runs are merged.
+// All of a row: keys and places are words; ranks of sixteen at once are counted in vectors, and such runs merged.
 func.func private @all(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<4x100xi64>, %w: memref<4x100xf32>, %q: memref<4x100xi64>) attributes {lamina.kernel} {
   loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf32>, memref<4x100xi64>, memref<4x100xf32>, memref<4x100xi64>) : memref<4x100xf32>
   func.return
 }
 // CHECK-LABEL: @all
-// CHECK-NOT:     memref.alloca
+// CHECK:         memref.alloca() {{.*}} : memref<16xi64>
+// CHECK:         arith.shli
+// CHECK:         scf.for {{.*}} -> (vector<4xi64>, vector<4xi64>, vector<4xi64>, vector<4xi64>)
+// CHECK:         loop.cmpi {{.*}} {predicate = 6 : i64}
+// CHECK:         arith.minui
+
+// -----
+
+// Keys of 64 bits have no room for a place: runs of eight, one by one.
+func.func private @wide(%x: memref<4x100xf64>, %v: memref<4x100xf64>, %p: memref<4x100xi64>, %w: memref<4x100xf64>, %q: memref<4x100xi64>) attributes {lamina.kernel} {
+  loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf64>, memref<4x100xi64>, memref<4x100xf64>, memref<4x100xi64>) : memref<4x100xf64>
+  func.return
+}
+// CHECK-LABEL: @wide
+// CHECK-NOT:     vector
 // CHECK:         arith.minui
 
 // -----

@@ -22,6 +22,7 @@ definition's is infinite or no number:
   its own there (`Composites`).
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
   element that is the mean it has the rounding of two products, which others may not have.
+- `vector_norm`: where powers overflow, eager mode has infinity for a norm that is a number.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
   finite. These are taken in f64.
@@ -58,7 +59,7 @@ def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, v
     meant = define(given, first, variant)
     if meant is None:
         return None
-    if define not in (_gelu, _log_softmax, _norm, _product):
+    if define not in (_batch_norm, _gelu, _log_softmax, _norm, _product):
         odd = ~(_is_finite(meant) & _is_finite(first))
         meant = torch.where(odd, meant, first)
     return (meant, *made[1:]) if isinstance(made, tuple | list) else meant
@@ -226,18 +227,35 @@ def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None
 
 
 def _at_the_mean(a: Arguments, made: torch.Tensor, rows: Sequence[int]) -> torch.Tensor | None:
-    """Norms whose elements less their mean are 0, and so what is added to that, where they are a
-    unit apart at most; eager mode multiplies both by the root first, and has the difference of two
-    roundings there."""
+    """The bias for elements that are the mean of their row."""
     if made.dtype not in FLOATS:
         return None
     x = a["input"].double().reshape(*rows, -1)
-    unit = torch.finfo(made.dtype).eps * x.abs().amax(-1, keepdim=True)
-    near = ((x - x.mean(-1, keepdim=True)).abs() <= unit).reshape(made.shape)
+    near = _is_mean(x, x.mean(-1, keepdim=True), made.dtype).reshape(made.shape)
     bias = torch.zeros((), dtype=made.dtype) if a["bias"] is None else a["bias"]
     if "group" in a and bias.dim():
         bias = bias.reshape(-1, *[1] * (made.dim() - 2))
     return torch.where(near, bias.to(made.dtype), made)
+
+
+def _is_mean(x: torch.Tensor, mean: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Where rows less their means are 0, give or take a unit of the row's largest element: eager
+    mode multiplies both by the root first, and has the difference of two roundings there."""
+    sizes = torch.where(x.isfinite(), x.abs(), 0)
+    return (x - mean).abs() <= torch.finfo(dtype).eps * sizes.amax(-1, keepdim=True)
+
+
+def _batch_norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """With an odd variant, the bias for elements that are the mean of their channel."""
+    if made.dtype not in FLOATS or variant % 2 == 0:
+        return None
+    x = a["input"].double().transpose(0, 1).flatten(1)
+    mean = x.mean(-1) if a["training"] else a["running_mean"].double()
+    turned = made.transpose(0, 1)
+    near = _is_mean(x, mean[:, None], made.dtype).reshape(turned.shape)
+    bias = torch.zeros(len(x)) if a["bias"] is None else a["bias"]
+    bias = bias.to(made.dtype).reshape(-1, *[1] * (made.dim() - 1))
+    return torch.where(near, bias, turned).transpose(0, 1)
 
 
 def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
@@ -277,6 +295,15 @@ def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return define
 
 
+def _vector_norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    x = a["self"]
+    wide = torch.complex128 if x.dtype in COMPLEX else torch.float64
+    if made.dtype not in FLOATS or x.dtype == wide:
+        return None
+    meant = torch.linalg.vector_norm(x.to(wide), a["ord"], a["dim"], a["keepdim"])
+    return meant.to(made.dtype)
+
+
 def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     x, dim = a["self"], a["dim"]
     if x.dtype not in FLOATS or x.dim() == 0:
@@ -302,7 +329,9 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "gelu": _gelu,
     "_log_softmax": _log_softmax,
     "sinh": _widely(torch.sinh),
+    "linalg_vector_norm": _vector_norm,
     "sub": _added(-1),
+    "native_batch_norm": _batch_norm,
     "native_group_norm": _norm,
     "native_layer_norm": _norm,
 }
