@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from lamina.frontends.onnx.node import Node
 from lamina.frontends.onnx.table import imports
 from lamina.frontends.onnx.values import Value, shape_of
@@ -95,3 +99,34 @@ def _cut(
         low.append(less if auto == "SAME_UPPER" else more)
         high.append(more if auto == "SAME_UPPER" else less)
     return low, high
+
+
+@imports("Col2Im")
+def columns_to_image(n: Node) -> Value:
+    """The sum of blocks that lie over one another: [batch, channel * block, place] to an image."""
+    image = [int(v) for v in n.known(1)]
+    block = [int(v) for v in n.known(2)]
+    rank = len(image)
+    ones = [1] * rank
+    stride, dilation = n.ints("strides") or ones, n.ints("dilations") or ones
+    pads = n.ints("pads") or [0] * 2 * rank
+    whole = [s + pads[i] + pads[rank + i] for i, s in enumerate(image)]
+    batch, rows, count = n.shape()
+    taps = math.prod(block)
+    steps = zip(whole, block, stride, dilation, strict=True)
+    places = [(size - (b - 1) * d - 1) // s + 1 for size, b, s, d in steps]
+    index = np.zeros([*block, *places], np.int64)
+    for axis, size in enumerate(whole):
+        offset = np.arange(block[axis]).reshape(_along(axis, 2 * rank)) * dilation[axis]
+        begin = np.arange(places[axis]).reshape(_along(rank + axis, 2 * rank)) * stride[axis]
+        index = index * size + offset + begin
+    channels = rows // taps
+    values = n.reshape(n[0], [batch * channels, taps * count])
+    zeros = n.op("full.default", [batch * channels, math.prod(whole)], 0, dtype=n.element())
+    made = n.op("index_add.default", zeros, 1, n.constant(index.ravel()), values)
+    made = n.reshape(made, [batch, channels, *whole])
+    return padded(n, made, [-p for p in pads[:rank]], [-p for p in pads[rank:]], 0)
+
+
+def _along(axis: int, rank: int) -> list[int]:
+    return [-1 if a == axis else 1 for a in range(rank)]

@@ -100,6 +100,59 @@ def scatter_elements(n: Node) -> Value:
     return n.op("scatter_reduce.two", n[0], axis, index, n[2], kinds[reduction])
 
 
+@imports("Compress")
+def compress(n: Node) -> Value:
+    """Slices along an axis, or elements, where a condition holds; how many depends on data."""
+    value, axis = n[0], 0
+    if n.attr("axis") is None:
+        value = n.reshape(value, [prod(n.shape())])
+    else:
+        axis = n.axis(0)
+    count = n.shape(1)[0]
+    if count < shape_of(value)[axis]:
+        value = n.op("slice.Tensor", value, axis, 0, count)
+    return n.op("index.Tensor", value, [*[None] * axis, n[1]])
+
+
+@imports("TensorScatter")
+def tensor_scatter(n: Node) -> Value:
+    """A copy of a cache in which slices along an axis are written from each row's place on."""
+    axis, shape, update = n.axis(-2), n.shape(), n.shape(1)
+    steps = np.arange(update[axis])
+    if n.get(2) is None:
+        place: Value = n.constant(steps[None])
+    else:
+        starts = n.reshape(n.cast(n[2], i64), [shape[0], 1])
+        place = n.op("add.Tensor", starts, n.constant(steps[None]))
+    if n.attr("mode", "linear") == "circular":
+        place = n.op("remainder.Scalar", place, shape[axis])
+    sizes = [shape_of(place)[0], *[1] * (len(shape) - 1)]
+    sizes[axis] = update[axis]
+    return n.op("scatter.src", n[0], axis, n.expand(n.reshape(place, sizes), update), n[1])
+
+
+@imports("MaxUnpool")
+def max_unpool(n: Node) -> Value:
+    """Zeros, but for elements at the places of a whole tensor that pooling took them from."""
+    batch, channels, *sizes = n.shape()
+    window = n.ints("kernel_shape") or []
+    stride = n.ints("strides") or [1] * len(window)
+    pads = n.ints("pads") or [0] * 2 * len(window)
+    ends = zip(pads[: len(window)], pads[len(window) :], strict=True)
+    each = zip(sizes, stride, window, ends, strict=True)
+    shape = [batch, channels, *((c - 1) * s - sum(p) + w for c, s, w, p in each)]
+    count = prod(n.shape())
+    zeros = n.op("full.default", [prod(shape)], 0, dtype=n.element())
+    places = n.reshape(n.cast(n[1], i64), [count])
+    whole = n.reshape(n.op("scatter.src", zeros, 0, places, n.reshape(n[0], [count])), shape)
+    wanted = shape if n.get(2) is None else [int(v) for v in n.known(2)]
+    more = [w - c for w, c in zip(wanted, shape, strict=True)]
+    if not any(more):
+        return whole
+    pads = [width for behind in reversed(more) for width in (0, behind)]
+    return n.op("constant_pad_nd.default", whole, pads, 0)
+
+
 @imports("OneHot")
 def one_hot(n: Node) -> Value:
     """Rows that are off but at an index."""

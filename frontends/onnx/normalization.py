@@ -16,24 +16,44 @@ def _by_channel(n: Node, value: Value, rank: int) -> Value:
 
 
 @imports("BatchNormalization")
-def batch_normalization(n: Node) -> Value:
-    """By statistics that are given, as after training."""
-    if n.attr("training_mode", 0) or (n.version < 14 and len(n.proto.output) > 1):
-        raise n.refuse("training mode is not imported")
+def batch_normalization(n: Node) -> Result:
+    """By statistics that are given, as after training; in training, by those of the batch."""
+    if n.attr("training_mode", 0):
+        return _by_batch(n)
+    if n.version < 14 and len(n.proto.output) > 1:
+        raise n.refuse("training mode of versions before 14")
     rank = len(n.shape())
     epsilon = float(n.attr("epsilon", 1e-5))
     element = n.element()
-    same = all(n.element(i) == element for i in range(5))
-    if same and rank >= 2:
+    if all(n.element(i) == element for i in range(5)) and rank >= 2:
         made = n.op(
             "_native_batch_norm_legit_no_training.default",
             n[0], n[1], n[2], n[3], n[4], 0.1, epsilon,
         )  # fmt: skip
         return made[0]
-    scale, bias, mean, variance = (_by_channel(n, n[i], rank) for i in range(1, 5))
-    deviation = n.op("sqrt.default", n.op("add.Scalar", variance, epsilon))
+    return _normalized(n, *(_by_channel(n, n[i], rank) for i in (3, 4)))
+
+
+def _normalized(n: Node, mean: Value, variance: Value) -> Value:
+    rank = len(n.shape())
+    scale, bias = (_by_channel(n, n[i], rank) for i in (1, 2))
+    deviation = n.op("sqrt.default", n.op("add.Scalar", variance, float(n.attr("epsilon", 1e-5))))
     centred = n.op("div.Tensor", n.op("sub.Tensor", n[0], mean), deviation)
-    return n.cast(n.op("add.Tensor", n.op("mul.Tensor", centred, scale), bias), element)
+    return n.cast(n.op("add.Tensor", n.op("mul.Tensor", centred, scale), bias), n.element())
+
+
+def _by_batch(n: Node) -> Result:
+    """Also the running statistics, of which `momentum` is the share that stays."""
+    rank = len(n.shape())
+    dims = [axis for axis in range(rank) if axis != 1]
+    variance, mean = n.op("var_mean.correction", n[0], dims, correction=0, keepdim=True)
+    share = float(n.attr("momentum", 0.9))
+    running: list[Value] = []
+    for index, new in ((3, mean), (4, variance)):
+        kept = n.op("mul.Scalar", n[index], share)
+        added = n.op("mul.Scalar", n.reshape(new, [n.shape()[1]]), 1 - share)
+        running.append(n.cast(n.op("add.Tensor", kept, added), n.element(index)))
+    return [_normalized(n, mean, variance), *running]
 
 
 @imports("InstanceNormalization")
