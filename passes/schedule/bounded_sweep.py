@@ -42,21 +42,21 @@ class BoundedSweepEmitter(SweepEmitter):
     def _vector_loop(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        rows: Sequence[dict[Stage, Env]],
         bounds: tuple[Index, Index] | None,
         carried: list[SSAValue],
     ) -> list[SSAValue]:
         if bounds is None or self.place or len(self.sweep.extents) != 1:
-            return super()._vector_loop(emit, envs, bounds, carried)
+            return super()._vector_loop(emit, rows, bounds, carried)
         compared = [stage for stage in self.sweep.stages if self._answers(stage)]
         if not compared:
-            return super()._vector_loop(emit, envs, bounds, carried)
+            return super()._vector_loop(emit, rows, bounds, carried)
         low, high = bounds
-        first, last = self._whole_vectors(emit, compared[0], envs[compared[0]], bounds)
+        first, last = self._whole_vectors(emit, compared[0], rows[0][compared[0]], bounds)
         unroll = self.unroll
         for begin, end, inside in ((low, first, False), (first, last, True), (last, high, False)):
             self._is_within, self.unroll = inside, unroll if inside else 1
-            carried = super()._vector_loop(emit, envs, (begin, end), carried)
+            carried = super()._vector_loop(emit, rows, (begin, end), carried)
         self._is_within, self.unroll = False, unroll
         return carried
 

@@ -39,8 +39,8 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.memory import Memory, Sweep
-from lamina.passes.schedule.row_jam import only_reduces
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, turn_rows
+from lamina.passes.schedule.sweep_legality import only_reduces
 from lamina.passes.schedule.sweeps import (
     flat_arguments,
     keeps_columns_apart,

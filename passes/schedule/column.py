@@ -8,9 +8,9 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.combine import store
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
-from lamina.passes.schedule.peel import mask_below, whole_steps
+from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
@@ -21,75 +21,62 @@ class ColumnEmitter(SweepEmitter):
     def run(
         self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
     ) -> None:
-        low, high = ranges[self.place]
-        unroll = self.unroll
-        reduced = [p for p in range(len(ranges)) if p != self.place]
+        def tile(
+            inner: Emitter,
+            index: Index,
+            values: list[SSAValue],
+            vectors: int,
+            mask: SSAValue | None,
+        ) -> list[SSAValue]:
+            places = [inner.plus(index, number * self.lanes) for number in range(vectors)]
+            self.tile(inner, [envs], ranges, places, mask)
+            return values
 
-        def block(copies: int, mask_tail: bool) -> LoopBody:
-            def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = mask_below(inner, high, index, self.lanes) if mask_tail else None
-                self._columns(inner, envs, ranges, reduced, index, copies, mask)
-                return values
+        by_vectors(emit, ranges[self.place], self.lanes, self.unroll, [], tile)
 
-            return body
-
-        wide = self.lanes * unroll
-        middle = whole_steps(emit, low, high, wide)
-        emit.loop(low, middle, wide, [], block(unroll, False))
-        end = whole_steps(emit, low, high, self.lanes)
-        if unroll > 1:
-            emit.loop(middle, end, self.lanes, [], block(1, False))
-        if self.lanes > 1:
-            emit.loop(end, high, self.lanes, [], block(1, True))
-
-    def _columns(
+    def tile(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        rows: Sequence[dict[Stage, Env]],
         ranges: Sequence[tuple[Index, Index]],
-        reduced: list[int],
-        index: Index,
-        copies: int,
+        places: Sequence[Index],
         mask: SSAValue | None,
     ) -> None:
+        """Reduce and store vectors at these `places` of several rows, which share their loops."""
+        reduced = [p for p in range(len(ranges)) if p != self.place]
         count = len(self.reductions)
-        start = self._start(emit) * copies
-        totals = self._reduce(emit, envs, ranges, reduced, index, copies, mask, start)
-        for copy in range(copies):
-            at = emit.plus(index, copy * self.lanes)
-            for place, (stage, number) in enumerate(self.reductions):
-                self._store_total(
-                    emit, envs[stage], stage, number, totals[copy * count + place], at, mask
-                )
 
-    def _reduce(
+        def point(inner: Emitter, at: list[Index], values: list[SSAValue]) -> list[SSAValue]:
+            made: list[SSAValue] = []
+            for envs in rows:
+                bound = envs
+                for place, index in zip(reduced, at, strict=True):
+                    bound = self._bind(bound, place, index)
+                prepared = {s: self._prepare(inner, s, bound[s]) for s in self.sweep.stages}
+                for place in places:
+                    part = values[len(made) : len(made) + count]
+                    made += self._step(inner, bound, prepared, place, mask, part)
+            return made
+
+        start = self._start(emit) * (len(places) * len(rows))
+        totals = iter(emit.nest([ranges[p] for p in reduced], start, point))
+        for envs in rows:
+            for place in places:
+                for stage, number in self.reductions:
+                    total = next(totals)
+                    self._store_total(emit, envs[stage], stage, number, total, place, mask)
+
+    def _accumulate(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
-        ranges: Sequence[tuple[Index, Index]],
-        reduced: list[int],
-        index: Index,
-        copies: int,
+        values: list[SSAValue],
+        totals: Sequence[SSAValue],
         mask: SSAValue | None,
-        carried: list[SSAValue],
     ) -> list[SSAValue]:
-        if reduced:
-            place, *rest = reduced
-
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                deeper = self._bind(envs, place, at)
-                return self._reduce(inner, deeper, ranges, rest, index, copies, mask, values)
-
-            low, high = ranges[place]
-            return emit.loop(low, high, 1, carried, body)
-        count = len(self.reductions)
-        prepared = {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages}
-        made: list[SSAValue] = []
-        for copy in range(copies):
-            at = emit.plus(index, copy * self.lanes)
-            part = carried[copy * count : (copy + 1) * count]
-            made += self._step(emit, envs, prepared, at, mask, part)
-        return made
+        # Lanes that are masked off are not stored: what they add up does not matter. A region may
+        # not be run on what is in them: a division by zero would end the process.
+        named = all(monoid is None for _, _, monoid in self.accumulators.groups)
+        return super()._accumulate(emit, values, totals, None if named else mask)
 
     def _store_total(
         self,

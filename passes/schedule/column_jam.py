@@ -37,11 +37,12 @@ class ColumnJamEmitter(ColumnEmitter):
             bound = [
                 {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
             ]
+            mask = mask_below(inner, columns, 0, self.lanes) if columns < self.lanes else None
 
             def block(deeper: Emitter, column: Index, values: list[SSAValue]) -> list[SSAValue]:
                 start = self._moved_up(deeper, column, columns, wide)
                 places = [deeper.plus(start, step) for step in steps]
-                self._tile(deeper, bound, ranges, places, columns)
+                self.tile(deeper, bound, ranges, places, mask)
                 return values
 
             inner.loop(0, columns, wide, [], block)
@@ -60,61 +61,3 @@ class ColumnJamEmitter(ColumnEmitter):
     @staticmethod
     def _moved_up(emit: Emitter, at: Index, extent: int, size: int) -> Index:
         return at if extent % size == 0 else emit.least(at, extent - size)
-
-    def _tile(
-        self,
-        emit: Emitter,
-        bound: list[dict[Stage, Env]],
-        ranges: Sequence[tuple[Index, Index]],
-        places: list[Index],
-        columns: int,
-    ) -> None:
-        mask = mask_below(emit, columns, 0, self.lanes) if columns < self.lanes else None
-        reduced = [p for p in range(len(ranges)) if p != self.place]
-        start = self._start(emit)
-        totals = iter(
-            self._sum(emit, bound, ranges, reduced, places, mask, start * len(places) * len(bound))
-        )
-        for envs in bound:
-            for place in places:
-                for stage, number in self.reductions:
-                    total = next(totals)
-                    self._store_total(emit, envs[stage], stage, number, total, place, mask)
-
-    def _sum(
-        self,
-        emit: Emitter,
-        bound: list[dict[Stage, Env]],
-        ranges: Sequence[tuple[Index, Index]],
-        reduced: list[int],
-        places: list[Index],
-        mask: SSAValue | None,
-        carried: list[SSAValue],
-    ) -> list[SSAValue]:
-        if reduced:
-            dim, *rest = reduced
-
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                deeper = [self._bind(envs, dim, at) for envs in bound]
-                return self._sum(inner, deeper, ranges, rest, places, mask, values)
-
-            low, high = ranges[dim]
-            return emit.loop(low, high, 1, carried, body)
-        count = len(self.reductions)
-        made: list[SSAValue] = []
-        for envs in bound:
-            prepared = {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages}
-            for place in places:
-                part = carried[len(made) : len(made) + count]
-                made += self._step(emit, envs, prepared, place, mask, part)
-        return made
-
-    def _accumulate(
-        self,
-        emit: Emitter,
-        values: list[SSAValue],
-        totals: Sequence[SSAValue],
-        mask: SSAValue | None,
-    ) -> list[SSAValue]:
-        # Lanes that are masked off are not stored: what they add up does not matter.
-        return super()._accumulate(emit, values, totals, None)

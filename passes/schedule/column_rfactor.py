@@ -7,7 +7,7 @@ than a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
@@ -17,7 +17,8 @@ from lamina.passes.schedule.body import Body
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
-from lamina.passes.schedule.peel import mask_below, whole_steps
+from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import Stage
 
 Envs = dict[Stage, Env]
@@ -78,19 +79,13 @@ class ColumnRfactorEmitter(ColumnEmitter):
         split = self.sweep.order[stage].index(self.split)
         others = [p for p in range(len(ranges)) if p not in (self.place, split)]
 
-        def nest(inner: Emitter, places: list[int], bound: Envs) -> None:
-            if not places:
-                self._streams(inner, bound, split, columns, totals)
-                return
+        def at_point(inner: Emitter, at: list[Index]) -> None:
+            bound = envs
+            for place, index in zip(others, at, strict=True):
+                bound = self._bind(bound, place, index)
+            self._streams(inner, bound, split, columns, totals)
 
-            def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                nest(deeper, places[1:], self._bind(bound, places[0], at))
-                return values
-
-            low, high = ranges[places[0]]
-            inner.loop(low, high, 1, [], body)
-
-        nest(emit, others, envs)
+        over_points(emit, [ranges[p] for p in others], at_point)
 
     def _streams(
         self,
@@ -129,31 +124,13 @@ class ColumnRfactorEmitter(ColumnEmitter):
             {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
         ]
 
-        def step(inner: Emitter, at: Index, mask: SSAValue | None) -> None:
+        def step(
+            inner: Emitter, at: Index, values: list[SSAValue], vectors: int, mask: SSAValue | None
+        ) -> list[SSAValue]:
             self._add_vector(inner, rows, prepared, at, inner.minus(at, low), mask, totals)
+            return values
 
-        self._by_vectors(emit, columns, step)
-
-    def _by_vectors(
-        self,
-        emit: Emitter,
-        columns: tuple[Index, Index],
-        step: Callable[[Emitter, Index, SSAValue | None], None],
-    ) -> None:
-        """A loop over whole vectors of columns, then one over the rest, which is masked."""
-        low, high = columns
-
-        def steps(masked: bool) -> LoopBody:
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                step(inner, at, mask_below(inner, high, at, self.lanes) if masked else None)
-                return values
-
-            return body
-
-        end = whole_steps(emit, low, high, self.lanes)
-        emit.loop(low, end, self.lanes, [], steps(False))
-        if self.lanes > 1:
-            emit.loop(end, high, self.lanes, [], steps(True))
+        by_vectors(emit, columns, self.lanes, 1, [], step)
 
     def _add_vector(
         self,
@@ -183,11 +160,14 @@ class ColumnRfactorEmitter(ColumnEmitter):
     ) -> None:
         low = columns[0]
 
-        def step(inner: Emitter, at: Index, mask: SSAValue | None) -> None:
+        def step(
+            inner: Emitter, at: Index, values: list[SSAValue], vectors: int, mask: SSAValue | None
+        ) -> list[SSAValue]:
             for total, (stage, number) in zip(totals, self.reductions, strict=True):
                 kind = VectorType(stage.writes[number].element, [self.lanes])
                 kept = inner.value(inner.minus(at, low))
                 value = inner.add(vector.LoadOp(total, [kept], kind))
                 self._store_total(inner, envs[stage], stage, number, value, at, mask)
+            return values
 
-        self._by_vectors(emit, columns, step)
+        by_vectors(emit, columns, self.lanes, 1, [], step)

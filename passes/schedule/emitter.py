@@ -29,6 +29,9 @@ Index = SSAValue | int
 LoopBody = Callable[["Emitter", Index, list[SSAValue]], Sequence[SSAValue]]
 """What a loop does: emitter of its body, index, carried values; gives the values to carry on."""
 
+NestBody = Callable[["Emitter", list[Index], list[SSAValue]], Sequence[SSAValue]]
+"""The same of loops in one another, at the position that all of them are at."""
+
 
 class Emitter:
     """Appends ops to a block; `inside` shares what is known of the whole kernel."""
@@ -242,6 +245,25 @@ class Emitter:
         )
         self.block.add_op(op)
         return list(op.results)
+
+    def nest(
+        self,
+        bounds: Sequence[tuple[Index, Index]],
+        carried: Sequence[SSAValue],
+        body: NestBody,
+    ) -> list[SSAValue]:
+        """Serial loops over a box, the last dimension innermost."""
+
+        def level(inner: Emitter, outer: list[Index], values: list[SSAValue]) -> list[SSAValue]:
+            if len(outer) == len(bounds):
+                return list(body(inner, outer, values))
+
+            def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+                return level(within, [*outer, at], values)
+
+            return inner.loop(*bounds[len(outer)], 1, values, step)
+
+        return level(self, [], list(carried))
 
     def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
         """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""

@@ -22,9 +22,9 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine, joined
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, number_attribute, vector_of
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.peel import mask_below
+from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 
@@ -141,26 +141,20 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         element = stage.writes[0].element
         prepared = self._prepare(emit, stage, envs[stage])
 
-        def over(vectors: int, end: Index | None) -> LoopBody:
-            def step(inner: Emitter, index: Index, state: list[SSAValue]) -> list[SSAValue]:
-                mask = None if end is None else mask_below(inner, end, index, self.lanes)
-                values: list[SSAValue] = []
-                for number in range(vectors):
-                    at = inner.plus(index, number * self.lanes)
-                    values.append(self._value(inner, envs[stage], prepared, at, mask))
-                return self._block(inner, values, state)
-
-            return step
+        def step(
+            inner: Emitter, index: Index, state: list[SSAValue], vectors: int, mask: SSAValue | None
+        ) -> list[SSAValue]:
+            values: list[SSAValue] = []
+            for number in range(vectors):
+                at = inner.plus(index, number * self.lanes)
+                values.append(self._value(inner, envs[stage], prepared, at, mask))
+            return self._block(inner, values, state)
 
         start = [LEAST[element.bitwidth], -inf, *[0.0] * SUMS]  # pyright: ignore
         state = [emit.splat(number_attribute(n, element), self.lanes) for n in start]
         tile = self.sweep.schedule.tile
         block = 1 if tile is None else max(1, tile.count // self.lanes)
-        wide = self.lanes * block
-        middle, end = extent - extent % wide, extent - extent % self.lanes
-        state = emit.loop(0, middle, wide, state, over(block, None))
-        state = emit.loop(middle, end, self.lanes, state, over(1, None))
-        return emit.loop(end, extent, self.lanes, state, over(1, extent))
+        return by_vectors(emit, (0, extent), self.lanes, block, state, step)
 
     def _value(
         self, emit: Emitter, env: Env, prepared: Body, at: Index, mask: SSAValue | None

@@ -1,4 +1,4 @@
-"""Where a loop of vectors begins and ends: the aligned start, whole steps, the mask of the rest.
+"""Loops over vectors: where they begin and end, the aligned start, the mask of the rest.
 
 Stores past the caches must be aligned. Rows whose length is no multiple of a vector begin anywhere,
 so a walk that stores so begins with the few elements in front of an aligned place.
@@ -6,14 +6,49 @@ so a walk that stores so begins with the few elements in front of an aligned pla
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from lamina.passes.cost.sweep_limits import LEAST_RUN
-from lamina.passes.schedule.emitter import Emitter, Index, vector_of
+from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, vector_of
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
+
+VectorStep = Callable[[Emitter, Index, list[SSAValue], int, SSAValue | None], list[SSAValue]]
+"""What a step over vectors does: emitter, first position, carried values, how many vectors, mask of
+a single one that is partly filled; gives the values to carry on."""
+
+
+def by_vectors(
+    emit: Emitter,
+    bounds: tuple[Index, Index],
+    lanes: int,
+    unroll: int,
+    carried: list[SSAValue],
+    step: VectorStep,
+) -> list[SSAValue]:
+    """Loops over a dimension in vectors: `unroll` a step, then one by one; the last is masked."""
+    low, high = bounds
+
+    def steps(vectors: int, masked: bool) -> LoopBody:
+        def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            mask = mask_below(inner, high, index, lanes) if masked else None
+            return step(inner, index, values, vectors, mask)
+
+        return body
+
+    middle = low
+    if unroll > 1:
+        middle = whole_steps(emit, low, high, lanes * unroll)
+        carried = emit.loop(low, middle, lanes * unroll, carried, steps(unroll, False))
+    end = whole_steps(emit, low, high, lanes)
+    carried = emit.loop(middle, end, lanes, carried, steps(1, False))
+    if lanes > 1:
+        carried = emit.loop(end, high, lanes, carried, steps(1, True))
+    return carried
 
 
 def mask_below(emit: Emitter, high: Index, index: Index, lanes: int) -> SSAValue:

@@ -74,18 +74,11 @@ def over_points(
 ) -> None:
     """Serial loops over a box, the last dimension innermost."""
 
-    def level(inner: Emitter, outer: list[Index]) -> None:
-        if len(outer) == len(bounds):
-            body(inner, outer)
-            return
+    def point(inner: Emitter, at: list[Index], values: list[SSAValue]) -> list[SSAValue]:
+        body(inner, at)
+        return values
 
-        def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            level(within, [*outer, at])
-            return values
-
-        inner.loop(*bounds[len(outer)], 1, [], step)
-
-    level(emit, [])
+    emit.nest(bounds, [], point)
 
 
 def in_tasks(

@@ -20,6 +20,7 @@ from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
+from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile, summed_dims
 from lamina.passes.schedule.product_blocks import AfterPanel, ProductBlocks
 from lamina.passes.schedule.row_operand import RowCopy
@@ -174,16 +175,8 @@ class ProductTask:
         if columns % shape.panel != 0 and not ragged:
             whole += 1
 
-        def nest(inner: Emitter, dims: list[int], bound: Env) -> None:
-            if dims:
-                dim, *rest = dims
-
-                def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                    nest(deeper, rest, {**bound, dim: at})
-                    return values
-
-                inner.loop(0, stage.extents[dim], 1, [], body)
-                return
+        def at_point(inner: Emitter, point: list[Index]) -> None:
+            bound = {**env, **dict(zip(extra, point, strict=True))}
 
             def panel_at(masked: bool) -> LoopBody:
                 def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -222,7 +215,7 @@ class ProductTask:
             else:
                 inner.loop(*panels, packing.together, [], group)
 
-        nest(emit, extra, env)
+        over_points(emit, [(0, stage.extents[d]) for d in extra], at_point)
 
     def _register_tiles(
         self,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
@@ -18,6 +17,8 @@ from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access, Stage
 
 ROW_PADDING_BYTES = 64
@@ -74,35 +75,27 @@ class RowCopy:
 
         def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0])}
-            self._line(inner, position, first, list(self.summed), extents)
+            self._line(inner, position, first, extents)
             return values
 
         emit.loop(*rows, 1, [], row)
 
-    def _line(
-        self, emit: Emitter, position: Env, first: Index, dims: list[int], extents: list[int]
-    ) -> None:
-        (dim, *rest), (extent, *inner_extents) = dims, extents
+    def _line(self, emit: Emitter, position: Env, first: Index, extents: list[int]) -> None:
+        *outer, dim = self.summed
+        *counts, extent = extents
 
-        def outer(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            self._line(inner, {**position, dim: at}, 0, rest, inner_extents)
-            return values
+        def line(inner: Emitter, at: list[Index]) -> None:
+            here = {**position, **dict(zip(outer, at, strict=True))}
 
-        def whole(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            self._move(inner, position, first, dim, at, None)
-            return values
+            def move(
+                deeper: Emitter, term: Index, values: list[SSAValue], _: int, mask: SSAValue | None
+            ) -> list[SSAValue]:
+                self._move(deeper, here, first, dim, term, mask)
+                return values
 
-        if rest:
-            emit.loop(0, extent, 1, [], outer)
-            return
-        lanes = self._lanes
-        emit.loop(0, extent - extent % lanes, lanes, [], whole)
-        if extent % lanes:
-            left = emit.value(extent % lanes)
-            mask = emit.add(
-                vector.CreateMaskOp.create(operands=[left], result_types=[VectorType(i1, [lanes])])
-            )
-            self._move(emit, position, first, dim, extent - extent % lanes, mask)
+            by_vectors(inner, (0, extent), self._lanes, 1, [], move)
+
+        over_points(emit, [(0, count) for count in counts], line)
 
     def _move(
         self,

@@ -21,10 +21,10 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal
-from lamina.passes.schedule.row_jam import only_reduces
 from lamina.passes.schedule.row_sums import emit_sums, turns_in
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
+from lamina.passes.schedule.sweep_legality import only_reduces
 from lamina.passes.schedule.sweeps import (
     COLUMN_START,
     allocate_scratch,

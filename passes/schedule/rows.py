@@ -17,8 +17,8 @@ from lamina.passes.schedule.online_softmax import (
     OnlineSoftmaxEmitter,
     online_softmax,
 )
+from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.prefetch import Ahead, RowPrefetch, fetch_along, fetch_rows
-from lamina.passes.schedule.row_jam import RowJamEmitter
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweep_legality import verify_sweep
@@ -80,10 +80,13 @@ class RowSegment:
         self.memory.scalars.clear()
 
     def run_together(self, emit: Emitter, rows: list[dict[Stage, Env]]) -> None:
-        """Emit several rows whose first sweep only reduces: that one at once, then row by row."""
+        """Emit several rows whose first sweep only reduces: that one at once, then row by row.
+
+        One stream of reads does not fill the memory system: the hardware prefetches each no further
+        than a few lines or the end of a page. Rows a quarter of the tensor apart make four.
+        """
         first, *rest = self.sweeps
-        emitter = self._emitter(RowJamEmitter, first)
-        assert isinstance(emitter, RowJamEmitter)
+        emitter = self._emitter(SweepEmitter, first)
         for envs, totals in zip(rows, emitter.totals(emit, rows), strict=True):
             emitter.finish(emit, envs, totals)
             for sweep in rest:
@@ -164,18 +167,10 @@ class RowSegment:
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
         emitter = self._emitter(kind, inner_sweep)
 
-        def nest(inner: Emitter, places: list[int], bound: Env) -> None:
-            if not places:
-                emitter.run(inner, {stage: bound}, [ranges[p] for p in rest])
-                for write in stage.writes:
-                    self.memory.scalars.pop(write.memory, None)
-                return
+        def at_point(inner: Emitter, at: list[Index]) -> None:
+            bound = {**env, **{order[p]: index for p, index in zip(outer, at, strict=True)}}
+            emitter.run(inner, {stage: bound}, [ranges[p] for p in rest])
+            for write in stage.writes:
+                self.memory.scalars.pop(write.memory, None)
 
-            def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                nest(deeper, places[1:], {**bound, order[places[0]]: at})
-                return values
-
-            low, high = ranges[places[0]]
-            inner.loop(low, high, 1, [], body)
-
-        nest(emit, outer, env)
+        over_points(emit, [ranges[p] for p in outer], at_point)

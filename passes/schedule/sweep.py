@@ -22,11 +22,11 @@ from lamina.passes.schedule.body import (
     position,
 )
 from lamina.passes.schedule.combine import combine, store
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
-from lamina.passes.schedule.peel import aligned_start, mask_below, whole_steps
+from lamina.passes.schedule.peel import aligned_start, by_vectors, mask_below
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import store_pairs
@@ -60,7 +60,14 @@ class SweepEmitter:
         accumulators = self._start(emit) * self.unroll
         outer = [p for p in range(len(ranges)) if p != self.place]
         results = self._nest(emit, envs, ranges, outer, accumulators)
-        self._finish(emit, envs, results)
+        self.finish(emit, envs, results)
+
+    def totals(self, emit: Emitter, rows: Sequence[dict[Stage, Env]]) -> list[list[SSAValue]]:
+        """The accumulators of several rows that are reduced side by side, over their only loop."""
+        (extent,) = self.sweep.extents
+        each = self._start(emit) * self.unroll
+        made = self._vector_loop(emit, rows, (0, extent), each * len(rows))
+        return [made[row * len(each) : (row + 1) * len(each)] for row in range(len(rows))]
 
     def _nest(
         self,
@@ -71,7 +78,7 @@ class SweepEmitter:
         carried: list[SSAValue],
     ) -> list[SSAValue]:
         if not outer:
-            return self._vector_loop(emit, envs, ranges[self.place] if ranges else None, carried)
+            return self._vector_loop(emit, [envs], ranges[self.place] if ranges else None, carried)
         place, *rest = outer
         apart = len(outer) == len(ranges) - 1 and self._sums_apart(ranges, place)
 
@@ -105,54 +112,49 @@ class SweepEmitter:
     def _vector_loop(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        rows: Sequence[dict[Stage, Env]],
         bounds: tuple[Index, Index] | None,
         carried: list[SSAValue],
     ) -> list[SSAValue]:
-        prepared = {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages}
-        if bounds is None:
-            return self._step(emit, envs, prepared, 0, None, carried)
-        low, high = bounds
+        """The innermost loop, for several rows side by side; a row's accumulators are together."""
+        prepared = [
+            {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
+        ]
         count = len(self.reductions)
 
-        def unrolled(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            made: list[SSAValue] = []
-            for copy in range(self.unroll):
+        def step(
+            inner: Emitter,
+            index: Index,
+            values: list[SSAValue],
+            vectors: int,
+            mask: SSAValue | None,
+        ) -> list[SSAValue]:
+            made = list(values)
+            for copy in range(vectors):
                 at = inner.plus(index, copy * self.lanes)
-                self._fetch_ahead(inner, envs, at, copy * self.lanes)
-                part = values[copy * count : (copy + 1) * count]
-                made += self._step(inner, envs, prepared, at, None, part)
+                if mask is None:
+                    self._fetch_ahead(inner, rows[0], at, copy * self.lanes)
+                for number, (envs, body) in enumerate(zip(rows, prepared, strict=True)):
+                    own = (number * self.unroll + copy) * count
+                    part = slice(own, own + count)
+                    made[part] = self._step(inner, envs, body, at, mask, made[part])
             return made
 
-        def single(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            self._fetch_ahead(inner, envs, index, 0)
-            head = self._step(inner, envs, prepared, index, None, values[:count])
-            return [*head, *values[count:]]
-
-        def up_to(end: Index) -> LoopBody:
-            def masked(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = mask_below(inner, end, index, self.lanes)
-                head = self._step(inner, envs, prepared, index, mask, values[:count])
-                return [*head, *values[count:]]
-
-            return masked
-
-        start = aligned_start(emit, self.sweep, self.place, self.lanes, self.memory, envs, bounds)
+        if bounds is None:
+            return self._step(emit, rows[0], prepared[0], 0, None, carried)
+        low, high = bounds
+        start = aligned_start(
+            emit, self.sweep, self.place, self.lanes, self.memory, rows[0], bounds
+        )
         self._past_caches = start is not None
         if start is not None and start != low:
-            carried = emit.loop(low, start, self.lanes, carried, up_to(start))
+
+            def head(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+                return step(inner, index, values, 1, mask_below(inner, start, index, self.lanes))
+
+            carried = emit.loop(low, start, self.lanes, carried, head)
             low = start
-        wide = self.lanes * self.unroll
-        middle = whole_steps(emit, low, high, wide)
-        if self.unroll > 1:
-            carried = emit.loop(low, middle, wide, carried, unrolled)
-        else:
-            middle = low
-        end = whole_steps(emit, low, high, self.lanes)
-        carried = emit.loop(middle, end, self.lanes, carried, single)
-        if self.lanes > 1:
-            carried = emit.loop(end, high, self.lanes, carried, up_to(high))
-        return carried
+        return by_vectors(emit, (low, high), self.lanes, self.unroll, carried, step)
 
     def _fetch_ahead(
         self, emit: Emitter, envs: dict[Stage, Env], index: Index, into_step: int
@@ -340,7 +342,7 @@ class SweepEmitter:
         # A maximum tests its left operand for NaN: the chain through the total is shorter so.
         return self.accumulators.combined(emit, values, list(totals))
 
-    def _finish(self, emit: Emitter, envs: dict[Stage, Env], carried: list[SSAValue]) -> None:
+    def finish(self, emit: Emitter, envs: dict[Stage, Env], carried: list[SSAValue]) -> None:
         """Join the accumulators of all copies and lanes, and keep the totals."""
         if not self.reductions:
             return

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop.clauses import By
 from lamina.passes.schedule.illegal import illegal
@@ -26,6 +30,20 @@ def verify_sweep(sweep: Sweep) -> None:
         raise _refuse(sweep, "cache_read: only for reads of packed products")
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
         raise _refuse(sweep, "online, unroll: the nest has no loops in a task")
+
+
+def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -> bool:
+    """Whether the sweep ends in totals, and nothing else of it is needed after it."""
+    pointwise = [s for s in sweep.stages if s.is_pointwise]
+    totals = [s for s in sweep.stages if not s.is_pointwise]
+    if len(sweep.extents) != 1 or not totals:
+        return False
+    if any("store" in s.combiners or not set(s.inner) <= s.reduced for s in totals):
+        return False
+    others = [s for other in rest for s in other.stages]
+    needed = {r.memory for s in others for r in s.reads} | outputs
+    needed |= {source for s in others for source in s.op.sources}
+    return not any(w.memory in needed for s in pointwise for w in s.writes)
 
 
 def _refuse(sweep: Sweep, reason: str) -> InputError:

@@ -24,6 +24,26 @@ func.func private @pointwise(%x: memref<45xf32>, %y: memref<45xf32>) attributes 
 
 // -----
 
+// Sums of columns: lanes behind the last one are not stored, so what they add up is left as it is.
+func.func private @columns(%x: memref<3x20xf32>, %y: memref<20xf32>) attributes {lamina.kernel} {
+  loop.generic (k, j) in [3, 20] reads(%x[k, j] : memref<3x20xf32>) writes([j] add into %y : memref<20xf32>) attributes {lamina.schedule = #loop.schedule<vectorize = d1 x 8, unroll = 2>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @columns
+// CHECK:         scf.for
+// CHECK-COUNT-2: vector.load
+// CHECK:         [[M:%\S+]] = vector.create_mask {{.*}} : vector<8xi1>
+// CHECK-NEXT:    [[S:%\S+]] = scf.for
+// CHECK:         [[V:%\S+]] = vector.maskedload {{.*}}, [[M]],
+// CHECK-NEXT:    [[T:%\S+]] = arith.addf [[V]]
+// CHECK-NEXT:    scf.yield [[T]]
+// CHECK:         vector.maskedstore {{.*}}, [[M]], [[S]]
+
+// -----
+
 // Rows in parallel, four accumulators for each, joined as a tree.
 func.func private @rows(%x: memref<4096x64xf32>, %y: memref<4096xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [4096, 64] reads(%x[i, j] : memref<4096x64xf32>) writes([i] max into %y : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
