@@ -24,6 +24,7 @@ from lamina.dialects.source import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
+from lamina.passes.calls.callee_programs import apply_to_programs
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_program
 from lamina.passes.registry import PASSES, load_pass
@@ -135,6 +136,7 @@ STAGES: tuple[Stage, ...] = (
             "apply-schedule",
             "merge-parallel-regions",
             "plan-scratch",
+            "link-callees",
             "verify-scheduled",
         ),
     ),
@@ -190,11 +192,13 @@ CONTRACTS: dict[str, str] = {
 """The pass that says whether a program stands at a layer."""
 
 
+_CALLS = ("inline-calls", "outline-callees")
+
 ENTERING: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(LAYERS[: LAYERS.index("fused")], ("inline-calls",)),
-    "aten": ("inline-calls", "number-arguments"),
-    "linalg": ("inline-calls", "linalg-number-arguments"),
-    "stablehlo": ("inline-calls", "verify-stablehlo"),
+    **dict.fromkeys(LAYERS[: LAYERS.index("fused")], _CALLS),
+    "aten": (*_CALLS, "number-arguments"),
+    "linalg": (*_CALLS, "linalg-number-arguments"),
+    "stablehlo": (*_CALLS, "verify-stablehlo"),
 }
 """What is done with a program that enters at a tensor layer, in front of the contract."""
 
@@ -269,7 +273,7 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
         begin = time.perf_counter() if is_logged else 0.0
         try:
             verify_state(module, coming.name)
-            coming.apply(context, module)
+            apply_to_programs(coming, context, module)
             if not type(coming).__module__.startswith("lamina."):
                 _verify_behind(coming, module)
         except Exception as error:

@@ -23,6 +23,8 @@ PASSES: dict[str, str] = {
     "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
     "partition": "lamina.lowering.partition:PartitionPass",
     "inline-calls": "lamina.passes.functionalize.inline_calls:InlineCallsPass",
+    "outline-callees": "lamina.passes.calls.outline_callees:OutlineCalleesPass",
+    "link-callees": "lamina.passes.calls.link_callees:LinkCalleesPass",
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",

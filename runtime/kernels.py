@@ -1,18 +1,23 @@
 """What was fused into what: one record for each distinct kernel of a compiled program."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import ExternOp
 from lamina.dialects.loop.access import shape_of
+from lamina.passes.calls.callee_programs import (
+    CALLEE,
+    callee_of,
+    callee_programs,
+    in_order_of_calls,
+)
 from lamina.passes.cost.fusion_cost import type_bytes
 from lamina.passes.cost.kernel_costs import kernel_cost
 from lamina.passes.fusion.fusion_reasons import reason_texts
@@ -132,33 +137,66 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
     The estimates are for `target`, by default this machine.
     """
     roofline = Roofline.of(target or Target.host())
-    calls: Counter[str] = Counter()
-    repeated: set[str] = set()
-    functions: list[FuncOp] = []
-    externs: Counter[Kernel] = Counter()
-    for op in module.body.ops:
-        if not isinstance(op, FuncOp):
-            continue
-        if _KERNEL in op.attributes:
-            functions.append(op)
-        elif op.sym_name.data == "main":
-            for inner in op.body.walk():
-                if isinstance(inner, CallOp):
-                    name = inner.callee.root_reference.data
-                    calls[name] += trip_count(inner)
-                    if is_in_while(inner):
-                        repeated.add(name)
-                elif isinstance(inner, ExternOp):
-                    externs[_extern(inner, roofline)] += trip_count(inner)
+    roofline = Roofline.of(target or Target.host())
+    programs = callee_programs(module)
+    runs: dict[str, _Runs] = {}
+    found = [*_kernels_of(module, roofline, _Runs(1), runs)]
+    for name in reversed(in_order_of_calls(module, programs)):
+        kernels = _kernels_of(programs[name], roofline, runs[name], runs)
+        found += [replace(kernel, name=f"{name}.{kernel.name}") for kernel in kernels]
+    return Kernels(found)
+
+
+@dataclass
+class _Runs:
+    """How often something runs in a run of the whole, and whether a loop by a condition has it."""
+
+    count: int = 0
+    in_while: bool = False
+
+    def add(self, runs: "_Runs", op: Operation) -> None:
+        """Runs of an op in what runs so often."""
+        self.count += runs.count * trip_count(op)
+        self.in_while |= runs.in_while or is_in_while(op)
+
+
+def _kernels_of(
+    program: ModuleOp, roofline: Roofline, runs: _Runs, callees: dict[str, _Runs]
+) -> list[Kernel]:
+    """Those of a program that runs so often; adds the runs of the programs that it calls."""
+    functions = {f.sym_name.data: f for f in program.body.ops if isinstance(f, FuncOp)}
+    calls: dict[str, _Runs] = {}
+    externs: dict[Kernel, _Runs] = {}
+
+    def count(function: FuncOp, runs: _Runs) -> None:
+        for op in function.body.walk():
+            if isinstance(op, CallOp):
+                name = op.callee.root_reference.data
+                calls.setdefault(name, _Runs()).add(runs, op)
+                called = functions.get(name)
+                if called is not None and CALLEE in called.attributes:
+                    once = _Runs()
+                    once.add(runs, op)
+                    count(called, once)
+            elif isinstance(op, ExternOp):
+                name = callee_of(op)
+                if name is not None:
+                    callees.setdefault(name, _Runs()).add(runs, op)
+                else:
+                    externs.setdefault(_extern(op, roofline), _Runs()).add(runs, op)
+
+    main = functions.get("main")
+    if main is not None:
+        count(main, runs)
     found = [
-        replace(
-            _kernel(function, calls[function.sym_name.data], roofline),
-            in_while=function.sym_name.data in repeated,
-        )
-        for function in functions
-        if calls[function.sym_name.data]
+        replace(_kernel(functions[name], made.count, roofline), in_while=made.in_while)
+        for name, made in sorted(calls.items(), key=lambda item: list(functions).index(item[0]))
+        if made.count and _KERNEL in functions[name].attributes
     ]
-    return Kernels([*found, *(replace(k, calls=count) for k, count in externs.items())])
+    return [
+        *found,
+        *(replace(kernel, calls=made.count) for kernel, made in externs.items()),
+    ]
 
 
 def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, ModuleO
 from xdsl.dialects.func import FuncOp
 
 from lamina.lowering.outline_literals import name_literals
+from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
 from lamina.runtime.entry import NUMPY_DTYPES, element_name
 
@@ -28,6 +29,12 @@ def bound_literals(module: ModuleOp, known: Literals) -> dict[str, np.ndarray[An
     values = {
         **name_literals(module),
         **{name: value for f in _functions(module) for name, value in _given_values(f).items()},
+        **{
+            name: value
+            for program in callee_programs(module).values()
+            for f in _functions(program)
+            for name, value in _given_values(f).items()
+        },
     }
     for value in values.values():
         if value not in known:

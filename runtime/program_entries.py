@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from lamina.dialects.errors import InputError
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import held_numbers
 from lamina.lowering.pipeline import ENTERING
+from lamina.passes.calls.outline_callees import leave_called, outline_callees
 from lamina.passes.functionalize.inline_calls import (
     inline_calls,
     inlined_functions,
@@ -37,6 +38,7 @@ def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
         return {}
     names = [name for name in public_functions(module) if name != MAIN]
     inline_calls(module)
+    outline_callees(module)
     if layer in _NUMBERS:
         _NUMBERS[layer](module)
     others = {name: only_entry(module.clone(), name) for name in names}
@@ -53,6 +55,7 @@ def only_entry(module: ModuleOp, name: str) -> ModuleOp:
     if name not in found:
         raise InputError(f"no public function is called @{name}; there are {', '.join(found)}")
     inline_calls(module)
+    outline_callees(module)
     _leave_only(module, name)
     inlined_functions(module)[name].properties["sym_name"] = StringAttr(MAIN)
     return module
@@ -63,3 +66,4 @@ def _leave_only(module: ModuleOp, name: str) -> None:
         if other != name:
             function.detach()
             function.erase()
+    leave_called(module)

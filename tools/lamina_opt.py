@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -46,6 +46,7 @@ from lamina.tools.pass_observers import (
     semantics_observer,
 )
 from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
+from lamina.tools.program_passes import ProgramPasses
 from lamina.tools.reporting import describe
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
@@ -285,7 +286,7 @@ class LaminaOptMain(xDSLOptMain):
             foreign = coming is not None and coming.name not in UNIVERSE.all_passes
             self._foreign_pass = coming.name if coming is not None and foreign else None
 
-        self.pipeline = PassPipeline(self.pipeline.passes, between)
+        self.pipeline = ProgramPasses(self.pipeline.passes, between)
 
     def _reproduced(self) -> str:
         given = self.args.input_file

@@ -46,6 +46,7 @@ _LATE: dict[str, frozenset[State]] = {
     "apply-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),
+    "link-callees": frozenset({State.LOOPS}),
     "convert-scheduled-to-mlir": frozenset({State.LOOPS}),
 }
 """What passes behind the tensor layers take; those that are not named here take ops on tensors."""

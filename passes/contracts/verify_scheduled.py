@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -24,6 +25,7 @@ from lamina.dialects.loop import (
     TeamOp,
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -80,7 +82,7 @@ class VerifyScheduledPass(ModulePass):
             if not isinstance(function, func.FuncOp):
                 raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
             verify_signature(function)
-            if ENTRY in function.attributes:
+            if ENTRY in function.attributes or CALLEE in function.attributes:
                 verify_entry(function)
                 for inner in function.body.walk():
                     if isinstance(inner, TeamOp):
@@ -90,7 +92,7 @@ class VerifyScheduledPass(ModulePass):
             else:
                 raise DiagnosticException(
                     f"verify-scheduled: @{function.sym_name.data} is neither an entry "
-                    f"({ENTRY}) nor a kernel ({KERNEL})"
+                    f"({ENTRY}), nor called by one ({CALLEE}), nor a kernel ({KERNEL})"
                 )
 
 
@@ -110,8 +112,10 @@ def verify_signature(function: func.FuncOp) -> None:
 
 
 def verify_calls(module: ModuleOp) -> None:
-    """Entries call kernels of the module; kernels call nothing, themselves least of all."""
+    """Entries, and what they call, call kernels and callees of the module, without a circle;
+    kernels call nothing, themselves least of all."""
     functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    edges: dict[str, dict[str, func.CallOp]] = {}
     for function in functions.values():
         for op in function.walk():
             if not isinstance(op, func.CallOp):
@@ -119,8 +123,18 @@ def verify_calls(module: ModuleOp) -> None:
             name = op.callee.root_reference.data
             if KERNEL in function.attributes:
                 raise invalid(op, f"calls @{name} in a kernel; only entries call kernels")
-            if name not in functions or KERNEL not in functions[name].attributes:
+            called = functions.get(name)
+            if called is None or not (KERNEL in called.attributes or CALLEE in called.attributes):
                 raise invalid(op, f"calls @{name}, which is no kernel")
+            edges.setdefault(function.sym_name.data, {})[name] = op
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        raise invalid(
+            edges[circle[1]][circle[0]],
+            f"{' calls '.join(f'@{name}' for name in reversed(circle))}: recursion is not compiled",
+        ) from None
 
 
 def verify_entry(function: func.FuncOp) -> None:

@@ -91,6 +91,13 @@ def functionalize(function: FuncOp) -> None:
     _Walk(function, blocks[0]).run()
 
 
+def storages_in(function: FuncOp) -> dict[SSAValue, Storage]:
+    """The memory behind each tensor of a function, which is functionalized."""
+    walk = _Walk(function, function.body.block)
+    walk.run()
+    return {value: alias.storage for value, alias in walk.aliases.items()}
+
+
 def _functionalize_region(op: RegionOp, block: Block) -> None:
     """Functionalize one region, whose operands are values that it may not write."""
     walk = _Walk(None, block)

@@ -3,12 +3,13 @@
 At tensor layers a program may be written as several functions. Each public one is an entry of its
 own, into which all that it calls is put; private ones are gone then. What is called may write its
 arguments, as it could in the caller. Kernels and bodies of regions, which are functions for the
-compiler's own reasons, stay.
+compiler's own reasons, stay, and so does what is marked `no_inline`, a function or one call of it
+(`outline-callees`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,6 +26,9 @@ from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.regions.outline_regions import REGION
 
 _STAY = (KERNEL, REGION)
+NO_INLINE = "no_inline"
+"""MLIR's attribute of functions, and of calls, that stay."""
+
 MOST_OPS = 200_000
 """Ops of one entry with all that it calls: functions that call others twice grow fast."""
 
@@ -47,24 +51,26 @@ def inline_calls(module: ModuleOp) -> None:
     """
     _call_decompositions(module)
     functions = inlined_functions(module)
-    called = {name for function in functions.values() for name in _callees(function, functions)}
+    calls = {name: _calls(function) for name, function in functions.items()}
+    called = {name for found in calls.values() for name in _names(found, functions)}
     if not called:
         return
+    marked = [op for found in (*calls.values(), functions.values()) for op in found]
     done: set[str] = set()
     for name in functions:
         _inline_into(name, functions, done, ())
-    for name in called:
+    kept = _kept(functions) if any(NO_INLINE in op.attributes for op in marked) else set[str]()
+    for name in called - kept:
         function = functions[name]
-        visibility = function.sym_visibility
-        if visibility is not None and visibility.data == "private":
+        if _is_private(function):
             function.detach()
             function.erase()
 
 
 def _call_decompositions(module: ModuleOp) -> None:
     """Composites of StableHLO are calls of the functions that say what they are."""
-    for op in list(module.walk()):
-        if op.name != "stablehlo.composite" or not isinstance(op, HloOp):
+    for op in [op for op in module.walk() if op.name == "stablehlo.composite"]:
+        if not isinstance(op, HloOp):
             continue
         named = op.attr("decomposition")
         if not isinstance(named, SymbolRefAttr):
@@ -103,8 +109,30 @@ def _is_setup(function: func.FuncOp) -> bool:
     return function.sym_name.data == "setup" and any(one.kind == "prepared" for one in made)
 
 
+def _kept(functions: Mapping[str, func.FuncOp]) -> set[str]:
+    """What is called still, by entries and by what they call."""
+    kept = set[str]()
+    called = {name for function in functions.values() for name in _callees(function, functions)}
+    pending = [name for name, f in functions.items() if name not in called or not _is_private(f)]
+    while pending:
+        for name in _callees(functions[pending.pop()], functions):
+            if name not in kept:
+                kept.add(name)
+                pending.append(name)
+    return kept
+
+
+def _is_private(function: func.FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return visibility is not None and visibility.data == "private"
+
+
 def _callees(function: Operation, functions: Mapping[str, func.FuncOp]) -> list[str]:
-    names = [op.callee.root_reference.data for op in _calls(function)]
+    return _names(_calls(function), functions)
+
+
+def _names(calls: Iterable[func.CallOp], functions: Mapping[str, func.FuncOp]) -> list[str]:
+    names = [op.callee.root_reference.data for op in calls]
     return [name for name in names if name in functions]
 
 
@@ -118,8 +146,9 @@ def _inline_into(
     """Inlines the calls of one function; what it calls has none left by then."""
     if name in done:
         return
-    count = sum(1 for _ in functions[name].walk())
-    for call in _calls(functions[name]):
+    calls = _calls(functions[name])
+    count = sum(1 for _ in functions[name].walk()) if calls else 0
+    for call in calls:
         callee = functions.get(call.callee.root_reference.data)
         if callee is None:
             continue
@@ -128,6 +157,8 @@ def _inline_into(
             chain = " calls ".join(f"@{n}" for n in (*above, name, called))
             raise unsupported(call, f"{chain}: recursion is not compiled", "control.while")
         _inline_into(called, functions, done, (*above, name))
+        if NO_INLINE in call.attributes or NO_INLINE in callee.attributes:
+            continue
         count += sum(1 for _ in callee.walk())
         if count > MOST_OPS:
             raise unsupported(call, f"@{name} has more than {MOST_OPS} ops with what it calls")

@@ -15,6 +15,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.source import nearest
+from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.kernel_parts import parts_of
 
@@ -77,7 +78,11 @@ def parse_schedule(text: str, context: Context, where: str = "schedule") -> Arra
 
 
 def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
-    return {f.sym_name.data: f for f in kernel_functions(module)}
+    """By name; those of callees are called as they are once `link-callees` has been there."""
+    found = {f.sym_name.data: f for f in kernel_functions(module)}
+    for callee, program in callee_programs(module).items():
+        found |= {f"{callee}.{name}": kernel for name, kernel in _kernels(program).items()}
+    return found
 
 
 def _nests(kernel: func.FuncOp) -> list[GenericOp]:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.extern import ExternOp
+from lamina.passes.calls.callee_programs import callee_of, callee_programs
 from lamina.passes.refusal import place_of
 from lamina.runtime.entry import element_name
 from lamina.runtime.extern_kernels.registry import find_kernel
@@ -18,8 +19,18 @@ def refused_calls(module: ModuleOp) -> Iterator[UnsupportedError]:
 
     The operands are tensors: `module` stands at the loop layer.
     """
+    programs = callee_programs(module)
     for call in module.walk():
         if not isinstance(call, ExternOp):
+            continue
+        if (callee := callee_of(call)) is not None:
+            if callee not in programs:
+                yield UnsupportedError(
+                    call.name,
+                    f"no program is called @{callee}",
+                    location=place_of(call),
+                    nearest=", ".join(programs) or None,
+                )
             continue
         types = [value.type for value in call.inputs]
         dtypes = [element_name(kind.element_type) for kind in types if isinstance(kind, TensorType)]

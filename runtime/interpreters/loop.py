@@ -38,6 +38,7 @@ from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.runtime.extern_kernels.binding import Call
 from lamina.runtime.interpreters.aten import TableFunctions
+from lamina.runtime.interpreters.callees import called_program
 from lamina.runtime.interpreters.loop_access import (
     evaluate_expr,
     grids,
@@ -90,7 +91,8 @@ class LoopFunctions(InterpreterFunctions):
     @implements(ExternOp)
     def extern(self, interpreter: Interpreter, op: ExternOp, args: PythonValues) -> PythonValues:
         inputs = args[: len(op.inputs)]
-        made = _called(op, inputs)
+        made = called_program(op, inputs)
+        made = _called(op, inputs) if made is None else made
         for out, value in zip(args[len(inputs) : len(inputs) + len(op.outs)], made, strict=False):
             out[...] = value
         return () if op.outs else tuple(made)

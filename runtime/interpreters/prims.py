@@ -25,6 +25,7 @@ from lamina.runtime.interpreters.aten_ops import pointwise
 from lamina.runtime.interpreters.aten_ops.convolution import correlate, pad_spatial, windows
 from lamina.runtime.interpreters.aten_ops.reduction import variance
 from lamina.runtime.interpreters.aten_ops.registry import Call, wide
+from lamina.runtime.interpreters.callees import called_program
 from lamina.runtime.interpreters.values import Array, as_type, greatest, joined, least, numpy_dtype
 
 Function = Callable[[Call], Any]
@@ -277,7 +278,10 @@ def scan(a: Call) -> Array:
 
 
 def extern(a: Call) -> list[Array]:
-    """What the extern kernel of that name makes."""
+    """What the extern kernel of that name makes, or the program that it stands for."""
+    called = called_program(a.op, a["inputs"])
+    if called is not None:
+        return called
     results = [result.type for result in a.op.results]
     options = json.loads(a["options"])
     return call_of(a["kernel"], options, a.op.operand_types, results).run(a["inputs"])

@@ -152,6 +152,7 @@ def _errors() -> Iterator[None]:
 
 def _functional(module: ModuleOp) -> ModuleOp:
     """`module`, or a functionalized copy if an op of it writes an argument."""
+    from lamina.passes.calls.outline_callees import outline_callees
     from lamina.passes.functionalize.functional_forms import written_arguments
     from lamina.passes.functionalize.functionalize import functionalize
     from lamina.passes.functionalize.inline_calls import inline_calls
@@ -162,6 +163,7 @@ def _functional(module: ModuleOp) -> ModuleOp:
         return module
     copy = module.clone()
     inline_calls(copy)
+    outline_callees(copy)
     numbers_as_tensors(copy)
     if not writes:
         return copy

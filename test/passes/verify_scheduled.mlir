@@ -47,7 +47,7 @@ func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
 
 // -----
 
-// CHECK:         verify-scheduled: @helper is neither an entry (lamina.entry) nor a kernel (lamina.kernel)
+// CHECK:         verify-scheduled: @helper is neither an entry (lamina.entry), nor called by one (lamina.callee), nor a kernel (lamina.kernel)
 func.func @helper(%x: memref<8xf32>) {
   func.return
 }

@@ -1,0 +1,23 @@
+"""Passes that run on each program of a module, a program that others call as well."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+
+from lamina.passes.calls.callee_programs import apply_to_programs
+
+
+class ProgramPasses(PassPipeline):
+    """xDSL's pipeline, with each pass on one program after the other."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Runs the passes; the callback sees the whole module between two of them."""
+        observe = self.callback or (lambda ran, module, coming: None)
+        ran: ModulePass | None = None
+        for coming in self.passes:
+            observe(ran, op, coming)
+            apply_to_programs(coming, ctx, op)
+            ran = coming
+        observe(ran, op, None)
