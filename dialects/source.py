@@ -34,6 +34,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from lamina.dialects.dense_literals import LiteralParser
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.source_lexer import SourceLexer
+from lamina.dialects.stored_forms import hint_of_op, refuse_bytecode
 
 _SHOWN_COLUMNS = 100
 """How much of a source line a message shows; constants can make lines of many megabytes."""
@@ -134,6 +135,7 @@ class SourceParser(LiteralParser):
             near = nearest_ops(self.ctx, name)
             if near:
                 reason += f"; nearest: {', '.join(near)}"
+            reason += hint_of_op(name)
         end = self._current_token.span.start
         start = self.lexer.input.content.rfind(name, 0, end)
         self.raise_error(reason, start, start + len(name))
@@ -251,6 +253,7 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
 
 def decode_source(data: bytes, name: str) -> str:
     """UTF-8 text of a file; `InputError` with line and column if it is none."""
+    refuse_bytecode(data, name)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -20,7 +20,7 @@ from lamina.tools.c_header import Memory, all_messages, c_names, header, paramet
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.lamina_run import loaded_arrays
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.source_files import FILES, read_source
+from lamina.tools.source_files import FILES, add_sizes_argument, read_source
 
 MANIFEST = 1
 """The version of the manifest's form."""
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("file", help="the program; - for textual IR from standard input")
     add("-o", "--output", required=True, metavar="DIR", help="folder of the files, made if need be")
     add("--prefix", metavar="NAME", help="what files and symbols are called (default: as FILE)")
-    add("--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4")
+    add_sizes_argument(parser)
     add("--constants", nargs="+", default=[], metavar="FILE.npz", help="arrays by lamina.name")
     add("--target", help=f"{', '.join(Target.names())} (default: host)")
     add("--no-openmp", action="store_true", help="run on the calling thread, without OpenMP")

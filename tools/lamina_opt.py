@@ -28,7 +28,7 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_tables import extended, extended_names
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
-from lamina.frontends.file_formats import FILE_FORMATS, read_program
+from lamina.frontends.file_formats import FILE_FORMATS
 from lamina.lowering.custom_pipeline import between
 from lamina.lowering.pipeline import pipeline, quoted_names
 from lamina.passes.contracts.pass_states import verify_state
@@ -48,6 +48,7 @@ from lamina.tools.pass_observers import (
 from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
 from lamina.tools.program_passes import ProgramPasses
 from lamina.tools.reporting import describe
+from lamina.tools.source_files import add_sizes_argument, read_source
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
 
@@ -112,24 +113,22 @@ class LaminaOptMain(xDSLOptMain):
             if action.dest == "passes":
                 action.__class__ = AppendPasses
         arg_parser.usage = USAGE
-        arg_parser.add_argument(
-            "--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first"
-        )
-        arg_parser.add_argument(
+        add = arg_parser.add_argument
+        add("--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first")
+        add(
             "--from",
             dest="from_layer",
             metavar="LAYER",
             default="aten",
             help="The layer at which the input stands, for --to (default: aten)",
         )
-        arg_parser.add_argument(
-            "--until", metavar="PASS", help="Of the passes of --to, run those up to this one"
-        )
-        arg_parser.add_argument(
+        add("--until", metavar="PASS", help="Of the passes of --to, run those up to this one")
+        add(
             "--since",
             metavar="PASS",
             help="Of the passes of --to, run those behind this one, where a run with --until ended",
         )
+        add_sizes_argument(arg_parser)
         add_pipeline_arguments(arg_parser)
         add_load_argument(arg_parser)
         add_observer_arguments(arg_parser)
@@ -191,7 +190,7 @@ class LaminaOptMain(xDSLOptMain):
 
     def _read_file(self, stream: IO[bytes]) -> ModuleOp:
         """The module of a program of another framework; what it binds become arguments."""
-        return read_program(Path(self.get_input_name())).module
+        return read_source(self.get_input_name(), self.args.sizes).module
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text, or the bytes as text, that the target makes of the module."""

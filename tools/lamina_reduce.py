@@ -28,7 +28,7 @@ from lamina.tools.reductions import (
     without_ops,
 )
 from lamina.tools.size_reductions import with_smaller_sizes
-from lamina.tools.source_files import FILES, read_source
+from lamina.tools.source_files import FILES, add_sizes_argument, read_source
 
 Interesting = Callable[[ModuleOp], bool]
 
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--output", metavar="FILE", help="where the result goes (default: standard output)")
     add("--timeout", type=float, default=60, metavar="SECONDS", help="of each test (default 60)")
     add("--limit", type=float, default=600, metavar="SECONDS", help="of all of them (default 600)")
+    add_sizes_argument(parser)
     add_load_argument(parser)
     return parser
 
@@ -62,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if options.timeout <= 0 or options.limit <= 0:
         raise InputError("lamina-reduce: error: --timeout and --limit are seconds, more than 0")
-    module = read_source(options.file).module
+    module = read_source(options.file, options.sizes).module
     with tempfile.TemporaryDirectory(prefix="lamina-reduce-") as folder:
         tester = Tester(options.test, Path(folder), options.timeout)
         if not tester.is_interesting(module):

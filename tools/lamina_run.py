@@ -26,7 +26,7 @@ from lamina.runtime.program_entries import only_entry, split_entries
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import judged_slots
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.source_files import FILES, arrays_of, read_source
+from lamina.tools.source_files import FILES, add_sizes_argument, arrays_of, read_source
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("file", help="the program; - for textual IR from standard input")
-    add("--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4")
+    add_sizes_argument(parser)
     add("--inputs", nargs="+", default=[], metavar="FILE", help=".npy and .npz files")
     add("--entry", default="main", metavar="NAME", help="the public function to run (main)")
     add("--seed", type=int, default=0, help="of the random arguments (default 0)")

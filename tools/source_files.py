@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,13 @@ def read_source(file: str, sizes: Sequence[str] = ()) -> SourceProgram:
     if file == "-":
         return SourceProgram(parse(sys.stdin.buffer.read(), name="<stdin>"))
     return read_program(Path(file), Bindings(sizes=dict(map(_named_size, sizes))))
+
+
+def add_sizes_argument(parser: argparse.ArgumentParser) -> None:
+    """`--sizes`, what `read_source` takes as its `sizes`."""
+    parser.add_argument(
+        "--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4"
+    )
 
 
 def _named_size(text: str) -> tuple[str, int]:

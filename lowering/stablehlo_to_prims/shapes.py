@@ -15,7 +15,7 @@ from lamina.lowering.stablehlo_to_prims.table import (
     result_shape,
     scalar_constant,
 )
-from lamina.lowering.tensor_types import element_of, is_complex, part_type, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_complex, rank_of, shape_of
 
 
 @lowers("reshape")
@@ -158,8 +158,11 @@ def scalar_number(value: SSAValue) -> bool | int | float | None:
 
 @lowers("bitcast_convert")
 def bitcast_convert(op: HloOp, b: HloBuilder) -> SSAValue:
-    """The same bits in another type of that width."""
-    x, element = op.operands[0], result_element(op)
-    if rank_of(x) != len(result_shape(op)) or is_complex(part_type(element_of(x))):
+    """The same bits in another type: pieces of an element, lowest first, are a last dimension."""
+    x, element, shape = op.operands[0], result_element(op), result_shape(op)
+    if rank_of(x) == len(shape):
+        return x if element_of(x) == element else b("view_of_dtype", x, element)
+    if is_complex(element_of(x)) or is_complex(element):
         raise b.refuse(f"from {x.type} to {op.results[0].type}", "types of one width")
-    return x if element_of(x) == element else b("view_of_dtype", x, element)
+    rows = x if rank_of(x) else b.reshape(x, [1])
+    return b.reshape(b.core("view.dtype", rows, element)[0], shape)
