@@ -114,6 +114,12 @@ def compress(n: Node) -> Value:
     return n.op("index.Tensor", value, [*[None] * axis, n[1]])
 
 
+@imports("NonZero")
+def non_zero(n: Node) -> Value:
+    """Indices of elements other than zero, one column each; how many depends on data."""
+    return n.op("permute.default", n.op("nonzero.default", n[0]), [1, 0])
+
+
 @imports("TensorScatter")
 def tensor_scatter(n: Node) -> Value:
     """A copy of a cache in which slices along an axis are written from each row's place on."""
@@ -157,7 +163,7 @@ def max_unpool(n: Node) -> Value:
 def one_hot(n: Node) -> Value:
     """Rows that are off but at an index."""
     depth = int(n.known(1).ravel()[0])
-    rank = len(n.shape()) + 1
+    rank = n.rank() + 1
     axis = n.axis(-1, rank)
     index = n.cast(n[0], i64)
     index = _from_front(n, index, depth)

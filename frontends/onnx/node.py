@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import NodeProto, helper
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FileLineColLoc
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
@@ -112,8 +112,19 @@ class Node:
         return self.ints(attribute)
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """Sizes of an input."""
-        return shape_of(self[index])
+        """Sizes of an input, all of them numbers.
+
+        Raises UnsupportedError where one depends on data; `rank` is known of such, too.
+        """
+        sizes = shape_of(self[index])
+        if DYNAMIC_INDEX in sizes:
+            place = sizes.index(DYNAMIC_INDEX)
+            raise self.refuse(f"needs size {place} of input {index}, which depends on data")
+        return sizes
+
+    def rank(self, index: int = 0) -> int:
+        """Number of dims of an input."""
+        return len(shape_of(self[index]))
 
     def element(self, index: int = 0) -> Attribute:
         """Element type of an input."""
@@ -125,7 +136,7 @@ class Node:
 
     def counted(self, axis: int, rank: int | None = None) -> int:
         """An axis counted from the front; the rank is that of the first input."""
-        rank = len(self.shape()) if rank is None else rank
+        rank = self.rank() if rank is None else rank
         if not -rank <= axis < max(rank, 1):
             raise self.refuse(f"axis {axis} of a tensor of rank {rank}")
         return axis % rank if rank else 0

@@ -22,7 +22,7 @@ def batch_normalization(n: Node) -> Result:
         return _by_batch(n)
     if n.version < 14 and len(n.proto.output) > 1:
         raise n.refuse("training mode of versions before 14")
-    rank = len(n.shape())
+    rank = n.rank()
     epsilon = float(n.attr("epsilon", 1e-5))
     element = n.element()
     if all(n.element(i) == element for i in range(5)) and rank >= 2:
@@ -35,7 +35,7 @@ def batch_normalization(n: Node) -> Result:
 
 
 def _normalized(n: Node, mean: Value, variance: Value) -> Value:
-    rank = len(n.shape())
+    rank = n.rank()
     scale, bias = (_by_channel(n, n[i], rank) for i in (1, 2))
     deviation = n.op("sqrt.default", n.op("add.Scalar", variance, float(n.attr("epsilon", 1e-5))))
     centred = n.op("div.Tensor", n.op("sub.Tensor", n[0], mean), deviation)
@@ -44,7 +44,7 @@ def _normalized(n: Node, mean: Value, variance: Value) -> Value:
 
 def _by_batch(n: Node) -> Result:
     """Also the running statistics, of which `momentum` is the share that stays."""
-    rank = len(n.shape())
+    rank = n.rank()
     dims = [axis for axis in range(rank) if axis != 1]
     variance, mean = n.op("var_mean.correction", n[0], dims, correction=0, keepdim=True)
     share = float(n.attr("momentum", 0.9))

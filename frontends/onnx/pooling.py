@@ -13,13 +13,13 @@ from lamina.frontends.onnx.values import Value, element_of, shape_of
 @imports("GlobalAveragePool")
 def global_average(n: Node) -> Value:
     """The mean over all spatial dims."""
-    return n.op("mean.dim", n[0], list(range(2, len(n.shape()))), True)
+    return n.op("mean.dim", n[0], list(range(2, n.rank())), True)
 
 
 @imports("GlobalMaxPool")
 def global_max(n: Node) -> Value:
     """The largest over all spatial dims."""
-    return n.op("amax.default", n[0], list(range(2, len(n.shape()))), True)
+    return n.op("amax.default", n[0], list(range(2, n.rank())), True)
 
 
 class _Windows:
@@ -129,7 +129,7 @@ def lp_pool(n: Node) -> Value:
     p = int(n.attr("p", 2))
     powers = n.op("pow.Tensor_Scalar", n.op("abs.default", n[0]), p)
     if n.proto.op_type == "GlobalLpPool":
-        dims = list(range(2, len(n.shape())))
+        dims = list(range(2, n.rank()))
         total = n.op("sum.dim_IntList", powers, dims, True)
     else:
         total = _Windows(n).combined(n, powers, "add", 0)

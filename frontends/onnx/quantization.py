@@ -44,7 +44,7 @@ def _quantize(n: Node, x: Value, scale: Value, zero: Value | None, like: Value) 
 @imports("QuantizeLinear")
 def quantize(n: Node) -> Value | Coded:
     """round(x / scale) + zero point, saturated."""
-    axis = n.counted(int(n.attr("axis", 1))) if len(n.shape()) > 1 else 0
+    axis = n.counted(int(n.attr("axis", 1))) if n.rank() > 1 else 0
     code = int(n.attr("output_dtype", 0))
     to = element_type(code) if code else ui8
     if to is None:
@@ -119,8 +119,8 @@ def _column(n: Node, value: Value | None, axis: int, rank: int) -> Value | None:
 @imports("MatMulInteger")
 def matmul_integer(n: Node) -> Value:
     """Products of what is left of the zero points, in i32."""
-    a = _less(n, n[0], _column(n, n.get(2), -2, len(n.shape())))
-    b = _less(n, n[1], _column(n, n.get(3), -1, len(n.shape(1))))
+    a = _less(n, n[0], _column(n, n.get(2), -2, n.rank()))
+    b = _less(n, n[1], _column(n, n.get(3), -1, n.rank(1)))
     return n.op("matmul.default", a, b)
 
 
@@ -128,17 +128,17 @@ def matmul_integer(n: Node) -> Value:
 def convolution_integer(n: Node) -> Value:
     """A convolution of what is left of the zero points, in i32."""
     x = _less(n, n[0], n.get(2))
-    weight = _less(n, n[1], _column(n, n.get(3), 0, len(n.shape(1))))
+    weight = _less(n, n[1], _column(n, n.get(3), 0, n.rank(1)))
     return convolve(n, x, weight, None)
 
 
 @imports("QLinearMatMul")
 def matmul_quantized(n: Node) -> Value:
     """A product of integers, quantized again."""
-    a = _less(n, n[0], _column(n, n[2], -2, len(n.shape())))
-    b = _less(n, n[3], _column(n, n[5], -1, len(n.shape(3))))
-    a_scale = _column(n, n[1], -2, len(n.shape()))
-    b_scale = _column(n, n[4], -1, len(n.shape(3)))
+    a = _less(n, n[0], _column(n, n[2], -2, n.rank()))
+    b = _less(n, n[3], _column(n, n[5], -1, n.rank(3)))
+    a_scale = _column(n, n[1], -2, n.rank())
+    b_scale = _column(n, n[4], -1, n.rank(3))
     product = n.cast(n.op("matmul.default", a, b), f32)
     for scale in (a_scale, b_scale):
         assert scale is not None
@@ -152,7 +152,7 @@ def matmul_quantized(n: Node) -> Value:
 @imports("QLinearConv")
 def convolution_quantized(n: Node) -> Value:
     """A convolution of integers, quantized again."""
-    rank = len(n.shape())
+    rank = n.rank()
     x = _less(n, n[0], n[2])
     weight = _less(n, n[3], _column(n, n[5], 0, rank))
     made = n.cast(convolve(n, x, weight, n.get(8)), f32)

@@ -17,7 +17,7 @@ def _axes(n: Node) -> tuple[list[int], bool]:
     if not axes:
         if n.attr("noop_with_empty_axes", 0):
             return [], False
-        axes = list(range(len(n.shape())))
+        axes = list(range(n.rank()))
     return [n.counted(a) for a in axes], bool(n.attr("keepdims", 1))
 
 
@@ -130,7 +130,7 @@ def running(n: Node) -> Value:
     if n.attr("reverse", 0):
         value = n.op("flip.default", value, [axis])
     if n.attr("exclusive", 0):
-        pads = [0, 0] * (len(n.shape()) - 1 - axis) + [1, 0]
+        pads = [0, 0] * (n.rank() - 1 - axis) + [1, 0]
         value = n.op("constant_pad_nd.default", value, pads, int(one))
         value = n.op("slice.Tensor", value, axis, 0, size, 1)
     name = "cumprod.default" if one else "cumsum.default"

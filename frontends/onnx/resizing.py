@@ -23,7 +23,7 @@ _NEAREST: dict[str, Nearest] = {
 @imports("Resize", first=11)
 def resize(n: Node) -> Value:
     """By nearest elements, linear or cubic weights, along the axes whose size changes."""
-    rank = len(n.shape())
+    rank = n.rank()
     axes = [n.counted(a) for a in n.ints("axes") or range(rank)]
     scales, sizes = _scales(n, axes)
     value = n[0]
@@ -153,7 +153,7 @@ def grid_sample(n: Node) -> Value:
     modes = {"linear": 0, "bilinear": 0, "nearest": 1, "cubic": 2, "bicubic": 2}
     paddings = {"zeros": 0, "border": 1, "reflection": 2}
     mode = modes[n.attr("mode", "linear")]
-    rank = len(n.shape())
+    rank = n.rank()
     if rank == 5 and mode == 2:
         raise n.refuse("cubic weights in three dims")
     padding = paddings[n.attr("padding_mode", "zeros")]

@@ -69,7 +69,7 @@ def flatten(n: Node) -> Value:
 @imports("Transpose")
 def transpose(n: Node) -> Value:
     """Dims in another order, by default reversed."""
-    rank = len(n.shape())
+    rank = n.rank()
     return n.transpose(n[0], n.ints("perm") or list(range(rank))[::-1])
 
 
@@ -90,7 +90,7 @@ def squeeze(n: Node) -> Value:
 def unsqueeze(n: Node) -> Value:
     """With more dims of size 1."""
     axes = n.known_or(1, "axes") or []
-    rank = len(n.shape()) + len(axes)
+    rank = n.rank() + len(axes)
     places = {n.counted(a, rank) for a in axes}
     sizes = iter(n.shape())
     return n.reshape(n[0], [1 if i in places else next(sizes) for i in range(rank)])
@@ -203,7 +203,7 @@ def space_to_depth(n: Node) -> Value:
 def pad(n: Node) -> Value:
     """Constants, edges, reflections or the other side around each dim."""
     pads = n.known_or(1, "pads") or []
-    rank = len(n.shape())
+    rank = n.rank()
     axes = [n.counted(int(a)) for a in n.known(3)] if n.get(3) is not None else list(range(rank))
     low, high = [0] * rank, [0] * rank
     for place, axis in enumerate(axes):

@@ -98,6 +98,32 @@ def test_slices_where_a_condition_holds(axis: int | None) -> None:
     check(model_of([node], inputs), inputs)
 
 
+@pytest.mark.parametrize("shape", [(7, 5, 3), (97,), (0, 4), ()])
+def test_indices_of_elements_other_than_zero(shape: tuple[int, ...]) -> None:
+    x = np.asarray(floats(*shape), np.float32)
+    inputs = {"x": np.where(x > 0, x, -0.0).astype(np.float32)}
+    check(model_of([helper.make_node("NonZero", ["x"], ["y"])], inputs), inputs)
+
+
+def test_elements_at_the_indices_that_are_found() -> None:
+    inputs = {"x": np.array([[0, np.nan, 2], [np.inf, 0, -1]], np.float32)}
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["i"]),
+        helper.make_node("Transpose", ["i"], ["t"]),
+        helper.make_node("GatherND", ["x", "t"], ["y"]),
+    ]
+    check(model_of(nodes, inputs), inputs)
+
+
+@pytest.mark.parametrize("reader", ["Shape", "Size", "EyeLike", "Flatten"])
+def test_sizes_that_depend_on_data_are_no_numbers(reader: str) -> None:
+    inputs = {"x": floats(2, 3)}
+    nodes = [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node(reader, ["i"], ["y"])]
+    message = rf"onnx.{reader} .*needs size 1 of input 0, which depends on data"
+    with pytest.raises(UnsupportedError, match=message):
+        lamina.compile(model_of(nodes, inputs), cache=False)
+
+
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 def test_caches(mode: str) -> None:
     inputs = {"past": floats(2, 3, 8, 4), "new": floats(2, 3, 2, 4), "at": indices(5, 0)}
