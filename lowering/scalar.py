@@ -7,6 +7,7 @@ are false but for `ne`, maximum and minimum keep NaN, bools are 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith
@@ -47,7 +48,8 @@ class ScalarBody(Protocol):
 
 
 def number(value: float, kind: Attribute) -> Number:
-    """A constant of the element type; bools are 0 and 1, integers wrap to their width."""
+    """A constant of the element type; bools are 0 and 1, integers wrap to their width, and floats
+    that are too large for it are infinite, as where torch computes with a number."""
     if isinstance(kind, IndexType):
         return IntegerAttr(int(value), kind)
     if isinstance(kind, IntegerType):
@@ -57,7 +59,10 @@ def number(value: float, kind: Attribute) -> Number:
             wrapped -= 1 << bits
         return IntegerAttr(wrapped, kind)
     assert isinstance(kind, AnyFloat)
-    return FloatAttr(float(value), kind)
+    try:
+        return FloatAttr(float(value), kind)
+    except OverflowError:  # from `struct`, or of an integer beyond f64
+        return FloatAttr(inf if value > 0 else -inf, kind)
 
 
 def is_float(kind: Attribute) -> bool:

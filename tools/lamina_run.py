@@ -327,7 +327,9 @@ def largest_difference(
         if not fits.all():
             raise InputError(f"check failed: {slot.name} {_difference(ours, theirs, ~fits)}")
         if ours.size:
-            worst = max(worst, float(np.nanmax(np.abs(_wide(ours) - _wide(theirs)))))
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(_wide(ours) - _wide(theirs))
+            worst = max(worst, float(np.max(apart, initial=0.0, where=~np.isnan(apart))))
     return worst
 
 

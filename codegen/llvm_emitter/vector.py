@@ -157,11 +157,16 @@ def _gather(w: FunctionWriter, op: GatherOp) -> None:
 
 
 def _compress(w: FunctionWriter, op: CompressOp) -> None:
-    """LLVM 22.1 ends the process where the target has no such instruction for the elements."""
+    """LLVM 22.1 ends the process where the target has no such instruction for the elements, or
+    where there is one."""
     target, bits = w.module.target, types.element_bits(types.element_of(op.value.type))
     if not target.compresses_vectors or bits not in (32, 64):
         raise unsupported(op, f"the target {target.name} does not compress vectors of {bits} bits")
     type_ = w.type(op.value)
+    if types.lanes(op.value.type) == 1:
+        choice = f"{w.typed(op.mask)}, {w.typed(op.value)}, {type_} zeroinitializer"
+        w.bind(op.result, w.emit(f"select {choice}"))
+        return
     name = f"llvm.experimental.vector.compress.{types.mangled(type_)}"
     w.module.declare(name, type_, f"{type_}, {w.type(op.mask)}, {type_}")
     arguments = f"{w.typed(op.value)}, {w.typed(op.mask)}, {type_} zeroinitializer"

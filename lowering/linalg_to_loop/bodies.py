@@ -24,6 +24,17 @@ from lamina.lowering import scalar
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind
 from lamina.lowering.linalg_to_loop.table import LinalgBuilder
 from lamina.lowering.prims_to_loop.table import Body
+from lamina.passes.refusal import unsupported
+
+
+def indices_of(op: tensor.ExtractOp | tensor.InsertOp) -> Sequence[SSAValue]:
+    """Where it reads or writes an element: xDSL does not count the indices."""
+    kind = (op.tensor if isinstance(op, tensor.ExtractOp) else op.dest).type
+    assert isinstance(kind, TensorType)
+    rank = len(kind.get_shape())
+    if len(op.indices) != rank:
+        raise unsupported(op, f"{len(op.indices)} indices of a tensor of rank {rank}")
+    return op.indices
 
 
 @dataclass
@@ -123,7 +134,7 @@ class BodyCopy:
         if isinstance(op, IndexOp):
             made = self.position(self.inner, op.dim.value.data)
         elif isinstance(op, tensor.ExtractOp):
-            made = self.inner.read(self(op.tensor), [self(index) for index in op.indices])
+            made = self.inner.read(self(op.tensor), [self(index) for index in indices_of(op)])
         elif isinstance(op, affine.ApplyOp):
             operands = [self(operand) for operand in op.operands]
             made = self._affine(op.map.data.results[0], operands)

@@ -9,7 +9,7 @@ from xdsl.ir.affine import AffineExpr
 
 from lamina.dialects.linalg.tensor_ops import BitcastOp, GenerateOp
 from lamina.lowering import scalar
-from lamina.lowering.linalg_to_loop.bodies import BodyCopy, captured_by, held_number
+from lamina.lowering.linalg_to_loop.bodies import BodyCopy, captured_by, held_number, indices_of
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind
 from lamina.lowering.linalg_to_loop.table import LinalgBuilder, lowers
 from lamina.lowering.prims_to_loop.table import Body, Map
@@ -107,11 +107,11 @@ def _flat_place(inner: Body, shape: list[int]) -> SSAValue:
 def _extract(op: tensor.ExtractOp, b: LinalgBuilder) -> SSAValue:
     """One element, as a tensor of rank 0."""
     source, element = op.tensor, element_of(op.tensor)
-    known = [b.number_of(index) for index in op.indices]
+    known = [b.number_of(index) for index in indices_of(op)]
     if all(n is not None and 0 <= n < e for n, e in zip(known, shape_of(source), strict=True)):
         exprs: Map = [AffineExpr.constant(n or 0) for n in known]
         return b.as_scalar(b.copy(source, exprs, []), op.result.type)
-    held = [_index_tensor(b, index) for index in op.indices]
+    held = [_index_tensor(b, index) for index in indices_of(op)]
 
     def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         indices = [
@@ -146,7 +146,7 @@ def _slots(held: list[SSAValue | arith.ConstantOp]) -> list[int | arith.Constant
 def _insert(op: tensor.InsertOp, b: LinalgBuilder) -> SSAValue:
     """A copy with one element replaced."""
     shape, element = shape_of(op.dest), element_of(op.dest)
-    known = [b.number_of(index) for index in op.indices]
+    known = [b.number_of(index) for index in indices_of(op)]
     if any(n is None or not 0 <= n < e for n, e in zip(known, shape, strict=True)):
         raise b.refuse("at a place that is not known when compiling")
     value = tensor_behind(op.scalar)

@@ -17,7 +17,21 @@ func.func private @compressed(%a: memref<16xf32> {llvm.noalias}, %out: memref<16
   func.return
 }
 
+// One lane: LLVM has no code for it.
+// CHECK-LABEL: define internal void @one
+// CHECK: select <1 x i1> {{.*}}, <1 x float> {{.*}}, <1 x float> zeroinitializer
+func.func private @one(%a: memref<16xf32> {llvm.noalias}, %out: memref<16xf32> {llvm.noalias}) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %v = vector.load %a[%c0] : memref<16xf32>, vector<1xf32>
+  %m = loop.cmpf %v, %zero {predicate = 2} : vector<1xf32>, vector<1xf32> -> vector<1xi1>
+  %c = loop.compress %v, %m : vector<1xf32>, vector<1xi1> -> vector<1xf32>
+  vector.store %c, %out[%c0] : memref<16xf32>, vector<1xf32>
+  func.return
+}
+
 func.func @main(%a: memref<16xf32>, %out: memref<16xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @compressed(%a, %out) : (memref<16xf32>, memref<16xf32>) -> ()
+  func.call @one(%a, %out) : (memref<16xf32>, memref<16xf32>) -> ()
   func.return
 }

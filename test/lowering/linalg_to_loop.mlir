@@ -114,3 +114,20 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   } -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// CHECK: tensor.extract: 0 indices of a tensor of rank 1
+func.func @main(%x: tensor<4xf32>) -> f32 {
+  %0 = tensor.extract %x[] : tensor<4xf32>
+  return %0 : f32
+}
+
+// -----
+
+// CHECK: tensor.insert: 2 indices of a tensor of rank 1
+func.func @main(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
+  %c = arith.constant 1 : index
+  %0 = tensor.insert %s into %x[%c, %c] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
