@@ -11,6 +11,10 @@ from pass_trials import PROGRAMS, STATES, run, trial
 
 from lamina.passes.registry import PASSES
 
+OUTWARD = ("convert-scheduled-to-mlir",)
+"""Passes whose programs are for other tools: all memory is an argument of them, and nothing says
+what it is for. `test_mlir_text.py` has MLIR run them, where it is installed."""
+
 LEAST_MESSAGE = 15
 """Characters of a message that says something."""
 
@@ -24,7 +28,7 @@ def check(name: str, state: str, passes: list[str]) -> None:
     if said is not None:
         assert len(said) > LEAST_MESSAGE, f"{what}: {said}"
         return
-    found = program.check(module)
+    found = None if set(passes) & set(OUTWARD) else program.check(module)
     assert found is None, f"{what}: {found}\n{module}"
 
 
