@@ -23,10 +23,11 @@ from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.literals import given_literals
 from lamina.runtime.program_entries import only_entry, split_entries
+from lamina.tools.bound_arrays import arrays_of
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import judged_slots
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
-from lamina.tools.source_files import FILES, add_sizes_argument, arrays_of, read_source
+from lamina.tools.source_files import FILES, add_sizes_argument, read_source
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),

@@ -35,6 +35,7 @@ Put = Callable[[Index, Emitter, SSAValue, SSAValue], None]
 """Takes the index of the first of the words, and the rank of one of them and itself."""
 
 WORD_BITS = 64
+"""Bits of a word."""
 PLACE_BITS = 32
 """Bits of the place, below those of the key."""
 

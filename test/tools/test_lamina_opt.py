@@ -250,6 +250,12 @@ def test_starts_fast_and_without_heavy_packages() -> None:
     assert min(times) < 0.5
 
 
+def test_texts_have_no_sizes_to_bind(opt: Opt, tmp_path: Path) -> None:
+    file = tmp_path / "empty.mlir"
+    file.write_text("func.func @main() {\n  func.return\n}\n")
+    assert "sizes are bound in ONNX models only" in opt.fails(str(file), "--sizes", "batch=4")
+
+
 @pytest.mark.parametrize("target", ["llvm", "x86-asm", "mps"])
 def test_targets_of_xdsl_that_fail_are_said_to_be_its_own(opt: Opt, target: str) -> None:
     message = opt.fails("-t", target)
