@@ -189,9 +189,9 @@ def _kernels_of(
     if main is not None:
         count(main, runs)
     found = [
-        replace(_kernel(functions[name], made.count, roofline), in_while=made.in_while)
-        for name, made in sorted(calls.items(), key=lambda item: list(functions).index(item[0]))
-        if made.count and _KERNEL in functions[name].attributes
+        replace(_kernel(function, made.count, roofline), in_while=made.in_while)
+        for name, function in functions.items()
+        if _KERNEL in function.attributes and (made := calls.get(name)) and made.count
     ]
     return [
         *found,

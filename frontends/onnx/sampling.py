@@ -59,13 +59,11 @@ def roi_align(n: Node) -> Value:
     _, channels, height, width = n.shape()
     regions = n.shape(1)[0]
     bins = int(n.attr("output_height", 1)), int(n.attr("output_width", 1))
-    rows = _samples(n, 1, bins[0] * samples, height)
-    columns = _samples(n, 0, bins[1] * samples, width)
-    rows = [tuple(n.op("unsqueeze.default", part, 2) for part in corner) for corner in rows]
-    columns = [tuple(n.op("unsqueeze.default", part, 1) for part in corner) for corner in columns]
+    rows = _samples(n, 1, [regions, bins[0] * samples, 1], height)
+    columns = _samples(n, 0, [regions, 1, bins[1] * samples], width)
     image = n.reshape(n.op("permute.default", n[0], [0, 2, 3, 1]), [-1, channels])
     first = n.reshape(n.op("mul.Scalar", n.cast(n[2], i64), height * width), [regions, 1, 1])
-    parts = _reads(n, image, first, width, rows, columns)  # pyright: ignore[reportArgumentType]
+    parts = _reads(n, image, first, width, rows, columns)
     largest = n.attr("mode", "avg") == "max"
     value = _folded(n, "maximum.default" if largest else "add.Tensor", parts)
     value = n.reshape(value, [regions, bins[0], samples, bins[1], samples, channels])
@@ -73,8 +71,9 @@ def roi_align(n: Node) -> Value:
     return n.op("permute.default", value, [0, 3, 1, 2])
 
 
-def _samples(n: Node, axis: int, count: int, size: int) -> list[Corner]:
-    """Of samples of all regions along one axis, [region, sample]; none where one lies outside."""
+def _samples(n: Node, axis: int, shape: list[int], size: int) -> list[Corner]:
+    """Of samples of all regions along one axis, in a shape; none where one lies outside."""
+    count = prod(shape[1:])
     mode = n.attr("coordinate_transformation_mode", "half_pixel")
     half = n.version >= 16 and mode != "output_half_pixel"
     ends = n.op("mul.Scalar", n[1], float(n.attr("spatial_scale", 1.0)))
@@ -91,7 +90,8 @@ def _samples(n: Node, axis: int, count: int, size: int) -> list[Corner]:
     outside = n.op("logical_or.default", below, above)
     _, corners = _corners(n, n.op("clamp.default", place, 0.0, float(size - 1)), size - 1)
     zero = n.scalar(0.0, place)
-    return [(at, n.op("where.self", outside, zero, share)) for at, share in corners]
+    inside = [(at, n.op("where.self", outside, zero, share)) for at, share in corners]
+    return [(n.reshape(at, shape), n.reshape(share, shape)) for at, share in inside]
 
 
 @imports("DeformConv")

@@ -20,19 +20,17 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
     i1,
-    i64,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
-from lamina.dialects.loop.vector_arith import VECTOR_FORMS, CmpiOp, SelectOp
+from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.strided_access import can_deinterleave, deinterleave
 
-ULT = 6
-"""`arith.cmpi`'s number for unsigned less-than."""
 CONTRACTABLE = ("arith.addf", "arith.mulf")
 """A difference is not contracted: of `x s - m`, where m is the largest `x s`, the rounding error of
 the product would be left in place of 0, and e to the power of it is infinite for huge logits."""
@@ -241,7 +239,7 @@ class Body:
         lanes = 1 if lane.uniform else self.lanes
         limit = emit.splat(number_attribute(extent, IndexType()), lanes)
         zero = emit.splat(number_attribute(0, IndexType()), lanes)
-        inside = below(emit, lane.value, limit, lanes)
+        inside = compare(emit, lane.value, limit, "ult")  # negative ones count as huge
         safe = choose(emit, inside, lane.value, zero)
         verdict = inside
         if lanes > 1:
@@ -282,17 +280,6 @@ def _with_contract(flags: Attribute | None) -> Attribute:
     if isinstance(flags, FastMathFlagsAttr) and flags.data:
         return flags
     return FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
-
-
-def below(emit: Emitter, left: SSAValue, right: SSAValue, lanes: int) -> SSAValue:
-    """Unsigned comparison of indices, lane by lane; negative ones count as huge."""
-    kind = arith.CmpiOp if lanes == 1 else CmpiOp
-    op = kind.create(
-        operands=[left, right],
-        result_types=[vector_of(i1, lanes)],
-        properties={"predicate": IntegerAttr(ULT, i64)},
-    )
-    return emit.add(op)
 
 
 def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:

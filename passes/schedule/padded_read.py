@@ -6,7 +6,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
-from lamina.passes.schedule.body import Lane, below, broadcast, gather, load
+from lamina.passes.schedule.body import Lane, broadcast, gather, load
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Access
@@ -64,6 +65,6 @@ def _inside(
             position = emit.add(arith.AddiOp(position, steps))
         limit = emit.splat(number_attribute(extent, IndexType()), lanes)
         # Unsigned comparison refuses negative indices too.
-        fits = below(emit, position, limit, lanes)
+        fits = compare(emit, position, limit, "ult")
         inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
     return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)

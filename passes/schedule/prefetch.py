@@ -20,7 +20,8 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
-from lamina.passes.schedule.body import Body, below, choose, load, position
+from lamina.passes.schedule.body import Body, choose, load, position
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
@@ -135,7 +136,7 @@ def kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
     """The index, or 0 if it is outside: the row at hand is checked when it is read."""
     limit = emit.number(extent, IndexType())
     zero = emit.constant(number_attribute(0, IndexType()))
-    return choose(emit, below(emit, index, limit, 1), index, zero)
+    return choose(emit, compare(emit, index, limit, "ult"), index, zero)
 
 
 @dataclass(frozen=True)

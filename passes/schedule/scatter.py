@@ -11,7 +11,7 @@ from xdsl.ir import Block, SSAValue
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
-from lamina.passes.schedule.body import below
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.points import (
@@ -108,7 +108,7 @@ def _address(emit: Emitter, op: ScatterOp, point: Point) -> tuple[Index, SSAValu
             continue
         index = point.value(place)
         limit = emit.constant(number_attribute(extent, IndexType()))
-        fits = below(emit, index, limit, 1)
+        fits = compare(emit, index, limit, "ult")
         message = f"index out of range: must be at least 0 and below {extent}"
         emit.run(cf.AssertOp(fits, message))
         inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from lamina.passes.cost.unstructured_cost import SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import emit_merge_sort
-from lamina.passes.schedule.ordinals import ordinal, ordinal_type
 from lamina.passes.schedule.pairs import Keys, Load, Pairs
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, carried_if
@@ -168,12 +167,40 @@ class _Digits:
 
     @property
     def type(self) -> IntegerType:
-        """Of the numbers."""
-        return ordinal_type(self.width)
+        """Of the numbers: narrow ones are widened, so that digits are not negative."""
+        return i64 if self.width > 32 else i32
 
     def ordinal(self, emit: Emitter, key: SSAValue) -> SSAValue:
         """A number that is less, unsigned, the sooner a key goes; equal keys have equal ones."""
-        return ordinal(emit, key, self.keys.down)
+        number = self._ascending(emit, key)
+        if not self.keys.down:
+            return number
+        mask = (1 << min(self.width, self.type.bitwidth)) - 1
+        return emit.add(arith.XOrIOp(number, emit.number(_signed(mask, self.type), self.type)))
+
+    def _ascending(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        kind = key.type
+        if isinstance(kind, AnyFloat):
+            return self._of_float(emit, key)
+        assert isinstance(kind, IntegerType)
+        unsigned = kind == i1 or kind.signedness.data == Signedness.UNSIGNED
+        if kind.signedness.data == Signedness.UNSIGNED:
+            key = emit.add(arith.BitcastOp(key, IntegerType(kind.bitwidth)))
+        if not unsigned:
+            low = emit.number(-(1 << (kind.bitwidth - 1)), key.type)
+            key = emit.add(arith.XOrIOp(key, low))
+        return key if kind.bitwidth >= 32 else emit.add(arith.ExtUIOp(key, self.type))
+
+    def _of_float(self, emit: Emitter, key: SSAValue) -> SSAValue:
+        """The bits, inverted for negative numbers; zeros are one, and NaN is the largest."""
+        zero = emit.number(0.0, key.type)
+        bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), self.type))
+        last = self.width - 1
+        is_nan = emit.add(arith.CmpfOp(key, key, "uno"))
+        bits = emit.add(arith.SelectOp(is_nan, emit.number((1 << last) - 1, self.type), bits))
+        sign = emit.add(arith.ShRSIOp(bits, emit.number(last, self.type)))
+        flip = emit.add(arith.OrIOp(sign, emit.number(-(1 << last), self.type)))
+        return emit.add(arith.XOrIOp(bits, flip))
 
     def find(
         self, emit: Emitter, load: Load, work: Pairs, length: Index, rank: int
@@ -247,3 +274,8 @@ class _Digits:
         moved = emit.add(arith.ShRUIOp(self.ordinal(emit, key), shift))
         mask = emit.number((1 << self.bits) - 1, self.type)
         return emit.add(arith.IndexCastOp(emit.add(arith.AndIOp(moved, mask)), INDEX))
+
+
+def _signed(value: int, kind: IntegerType) -> int:
+    """The number of that type with these bits."""
+    return value - (1 << kind.bitwidth) if value >> (kind.bitwidth - 1) else value

@@ -13,7 +13,6 @@ from typing import TypeGuard
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
-    IntegerAttr,
     IntegerType,
     Signedness,
     VectorType,
@@ -22,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from lamina.dialects.loop.vector_arith import CmpfOp, CmpiOp
 from lamina.passes.schedule.body import vector_reduce
+from lamina.passes.schedule.compare import compare, element_of
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
 
@@ -142,21 +141,8 @@ def before(
 ) -> SSAValue:
     """Lane by lane, or of two scalars; true where a float is NaN."""
     direction = ("g" if down else "l") + ("e" if equal else "t")
-    kind = values.type
-    is_float = isinstance(getattr(kind, "element_type", kind), AnyFloat)
-    predicate = f"{'u' if is_float else 's'}{direction}"
-    if not isinstance(kind, VectorType):
-        scalar = arith.CmpfOp if is_float else arith.CmpiOp
-        return emit.add(scalar(values, limits, predicate))
-    op, names = CmpiOp, arith.CMPI_COMPARISON_OPERATIONS
-    if is_float:
-        op, names = CmpfOp, arith.CMPF_COMPARISON_OPERATIONS
-    made = op.create(
-        operands=[values, limits],
-        result_types=[VectorType(i1, kind.get_shape())],
-        properties={"predicate": IntegerAttr(names.index(predicate), i64)},
-    )
-    return emit.add(made)
+    is_float = isinstance(element_of(values.type), AnyFloat)
+    return compare(emit, values, limits, f"{'u' if is_float else 's'}{direction}")
 
 
 def carried_if(

@@ -9,21 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.vector_arith import CmpfOp, ExtSIOp, SelectOp
 from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import over_points
+from lamina.passes.schedule.words import place_of, word_of
 
 MOST_KEPT = 64
 """Numbers kept of each row: what vectors do not fit into registers is in the nearest cache."""
-PLACE_BITS = 32
-"""Bits of the place of an element in its row, below its key."""
-LARGEST_PLACE = (1 << PLACE_BITS) - 1
-"""Places count down from here, so that of equal keys the first is the greatest number."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class TopOfRows:
         """The rows from `keys.base` on, as many as there are lanes; results of each in turn."""
         kind = VectorType(i64, [self.lanes])
         least = -(1 << 63)
-        nothing = IntegerAttr(least if not self.from_end else -least - 1, i64)
+        nothing = IntegerAttr(least if self.from_end else -least - 1, i64)
         starts = [emit.splat(nothing, self.lanes)] * self.kept
 
         def element(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
@@ -66,8 +62,8 @@ class TopOfRows:
             for old in state:
                 large = e.add(arith.MaxSIOp(old, number))
                 small = e.add(arith.MinSIOp(old, number))
-                sooner, number = (small, large) if self.from_end else (large, small)
-                kept.append(sooner)
+                wanted, number = (large, small) if self.from_end else (small, large)
+                kept.append(wanted)
             return kept
 
         made = emit.loop(0, self.length, 1, starts, element)
@@ -83,46 +79,19 @@ class TopOfRows:
             lane, number = at
             where = e.value(e.plus(e.times(number, self.lanes), lane))
             found = e.add(memref.LoadOp.get(numbers, [where]))
-            mask = e.number(LARGEST_PLACE, i64)
-            place = e.add(arith.XOrIOp(e.add(arith.AndIOp(found, mask)), mask))
-            offset = e.add(arith.IndexCastOp(place, INDEX))
+            offset = place_of(e, found)
+            place = e.add(arith.IndexCastOp(offset, i64))
             key = keys.key(e, e.plus(e.times(lane, self.length), offset))
             results.store(e, e.plus(e.times(lane, count), number), key, place)
 
         over_points(emit, bounds, result)
 
     def _number(self, emit: Emitter, keys: Keys, at: Index) -> SSAValue:
-        """Of one element of each row: the greater, the sooner it goes; its key, then its place."""
-        kind = VectorType(i64, [self.lanes])
+        """The word of one element of each row."""
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
         rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
         memory = keys.memory.type
         assert isinstance(memory, MemRefType)
         base = emit.plus(keys.base, at)
         found = gather(emit, keys.memory, memory.element_type, base, rows, self.lanes, None)
-        key = emit.add(ExtSIOp(self._signed(emit, found), kind))
-        if not keys.down:
-            key = emit.add(arith.XOrIOp(key, emit.splat(IntegerAttr(-1, i64), self.lanes)))
-        high = emit.splat(IntegerAttr(PLACE_BITS, i64), self.lanes)
-        here = emit.add(arith.IndexCastOp(emit.value(at), i64))
-        left = emit.add(arith.SubiOp(emit.number(LARGEST_PLACE, i64), here))
-        low = emit.add(vector.BroadcastOp(left, kind))
-        return emit.add(arith.OrIOp(emit.add(arith.ShLIOp(key, high)), low))
-
-    def _signed(self, emit: Emitter, key: SSAValue) -> SSAValue:
-        """An i32 in the order of the keys; zeros are one, and NaN is the largest."""
-        kind = VectorType(i32, [self.lanes])
-        if key.type == kind:
-            return key
-        zero = emit.add(vector.BroadcastOp(emit.number(0.0, f32), VectorType(f32, [self.lanes])))
-        bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), kind))
-        sign = emit.add(arith.ShRSIOp(bits, emit.splat(IntegerAttr(31, i32), self.lanes)))
-        largest = emit.splat(IntegerAttr((1 << 31) - 1, i32), self.lanes)
-        bits = emit.add(arith.XOrIOp(bits, emit.add(arith.AndIOp(sign, largest))))
-        unordered = arith.CMPF_COMPARISON_OPERATIONS.index("uno")
-        is_nan = CmpfOp.create(
-            operands=[key, key],
-            result_types=[VectorType(i1, [self.lanes])],
-            properties={"predicate": IntegerAttr(unordered, i64)},
-        )
-        return emit.add(SelectOp(emit.add(is_nan), largest, bits))
+        return word_of(emit, found, at, down=keys.down)

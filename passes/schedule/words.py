@@ -12,19 +12,22 @@ from functools import partial
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
-    AnyFloat,
+    FloatAttr,
     IntegerAttr,
     IntegerType,
+    Signedness,
     VectorType,
+    f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.loop.vector_arith import CmpiOp, ExtUIOp
-from lamina.passes.schedule.body import broadcast
-from lamina.passes.schedule.emitter import INDEX, Emitter, Index
-from lamina.passes.schedule.ordinals import ordinal
+from lamina.dialects.loop.vector_arith import VECTOR_FORMS, ExtUIOp
+from lamina.passes.schedule.body import broadcast, choose
+from lamina.passes.schedule.compare import compare, element_of, lanes_of
+from lamina.passes.schedule.emitter import INDEX, Emitter, Index, vector_of
 from lamina.passes.schedule.pairs import Load
 from lamina.passes.schedule.points import over_points
 
@@ -42,7 +45,7 @@ PLACE_BITS = 32
 
 def fits_word(kind: Attribute) -> bool:
     """Whether a key of this type and a place are one word."""
-    return isinstance(kind, AnyFloat | IntegerType) and kind.bitwidth <= PLACE_BITS
+    return kind == f32 or (isinstance(kind, IntegerType) and kind.bitwidth <= PLACE_BITS)
 
 
 def word_lanes(kind: Attribute, lanes: int, count: int) -> int:
@@ -71,20 +74,59 @@ class Words:
         self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
     ) -> SSAValue:
         """Whether the one that stands later must go before the other."""
-        return emit.add(arith.CmpiOp(later[0], earlier[0], "ult"))
+        return compare(emit, later[0], earlier[0], "slt")
 
 
 def pack_words(emit: Emitter, load: Load, to: Words, length: Index, *, down: bool) -> None:
     """Words of the elements that `load` gives for 0 .. `length`: places are those numbers."""
 
     def element(e: Emitter, at: list[Index]) -> None:
-        key, _ = load(e, at[0])
-        high = e.add(arith.ExtUIOp(ordinal(e, key, down), i64))
-        high = e.add(arith.ShLIOp(high, e.number(PLACE_BITS, i64)))
-        place = e.add(arith.IndexCastOp(e.value(at[0]), i64))
-        to.put(e, at[0], [e.add(arith.OrIOp(high, place))])
+        to.put(e, at[0], [word_of(e, load(e, at[0])[0], at[0], down=down)])
 
     over_points(emit, [(0, length)], element)
+
+
+def word_of(emit: Emitter, key: SSAValue, at: Index, *, down: bool) -> SSAValue:
+    """Of a key at a place of its row, or of one in each lane: the less, the sooner it goes."""
+    lanes = lanes_of(key.type)
+    number = _number(emit, key, lanes)
+    if down:
+        number = emit.add(arith.XOrIOp(number, emit.splat(IntegerAttr(-1, i64), lanes)))
+    high = emit.add(arith.ShLIOp(number, emit.splat(IntegerAttr(PLACE_BITS, i64), lanes)))
+    place = emit.add(arith.IndexCastOp(emit.value(at), i64))
+    return emit.add(arith.OrIOp(high, broadcast(emit, place, lanes)))
+
+
+def _number(emit: Emitter, key: SSAValue, lanes: int) -> SSAValue:
+    """An i64 of 32 bits in the order of the keys; zeros are one, and NaN is the largest."""
+    kind = element_of(key.type)
+    if not isinstance(kind, IntegerType):
+        return _extended(emit, _bits(emit, key, lanes), lanes, arith.ExtSIOp)
+    if kind.signedness.data == Signedness.UNSIGNED:
+        plain = vector_of(IntegerType(kind.bitwidth), lanes)
+        key = emit.add(arith.BitcastOp(key, plain))
+    elif kind != i1:
+        return _extended(emit, key, lanes, arith.ExtSIOp)
+    number = _extended(emit, key, lanes, arith.ExtUIOp)
+    middle = emit.splat(IntegerAttr(1 << (PLACE_BITS - 1), i64), lanes)
+    return emit.add(arith.SubiOp(number, middle))
+
+
+def _extended(
+    emit: Emitter, key: SSAValue, lanes: int, scalar: type[arith.ExtSIOp | arith.ExtUIOp]
+) -> SSAValue:
+    op = scalar if lanes == 1 else VECTOR_FORMS[scalar]
+    return emit.add(op.create(operands=[key], result_types=[vector_of(i64, lanes)]))
+
+
+def _bits(emit: Emitter, key: SSAValue, lanes: int) -> SSAValue:
+    """Those of an f32, inverted below the sign of negative numbers."""
+    zero = emit.splat(FloatAttr(0.0, f32), lanes)
+    bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), vector_of(i32, lanes)))
+    sign = emit.add(arith.ShRSIOp(bits, emit.splat(IntegerAttr(31, i32), lanes)))
+    largest = emit.splat(IntegerAttr((1 << 31) - 1, i32), lanes)
+    bits = emit.add(arith.XOrIOp(bits, emit.add(arith.AndIOp(sign, largest))))
+    return choose(emit, compare(emit, key, key, "uno"), largest, bits)
 
 
 def place_of(emit: Emitter, word: SSAValue) -> SSAValue:
@@ -158,10 +200,5 @@ class WordVectors:
         over_points(emit, [(skipped, vectors * self.lanes)], element)
 
     def _more(self, emit: Emitter, rank: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
-        less = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index("ult"), i64)
-        sooner = CmpiOp.create(
-            operands=[other, value],
-            result_types=[VectorType(i1, [self.lanes])],
-            properties={"predicate": less},
-        )
-        return emit.add(arith.AddiOp(rank, emit.add(ExtUIOp(emit.add(sooner), rank.type))))
+        sooner = compare(emit, other, value, "slt")
+        return emit.add(arith.AddiOp(rank, emit.add(ExtUIOp(sooner, rank.type))))

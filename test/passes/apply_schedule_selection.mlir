@@ -47,7 +47,7 @@ func.func private @all(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<
 // CHECK:         memref.alloca() {{.*}} : memref<16xi64>
 // CHECK:         arith.shli
 // CHECK:         scf.for {{.*}} -> (vector<4xi64>, vector<4xi64>, vector<4xi64>, vector<4xi64>)
-// CHECK:         loop.cmpi {{.*}} {predicate = 6 : i64}
+// CHECK:         loop.cmpi {{.*}} {predicate = 2 : i64}
 // CHECK:         arith.minui
 
 // -----

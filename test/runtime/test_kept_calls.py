@@ -234,13 +234,15 @@ def test_constants_of_callees_are_prepared_once() -> None:
     w = np.random.default_rng(0).standard_normal((64, 64)).astype(F32)
     x = np.random.default_rng(1).standard_normal((64, 64)).astype(F32)
     kept = lamina.compile(WEIGHTS, constants={"w": w})
-    wanted = np.linalg.multi_dot([x, w.T, *[np.array(WEIGHT, F32).T] * 3])
-    np.testing.assert_allclose(kept(x), wanted, rtol=1e-4, atol=1e-1)
+    wanted = np.linalg.multi_dot([np.float64(m) for m in (x, w.T, *[np.array(WEIGHT).T] * 3)])
+    # Of four sums of 64 products, each rounded: some units of the largest element.
+    apart = 8 * np.finfo(F32).eps * np.abs(wanted).max()
+    np.testing.assert_allclose(kept(x), wanted, rtol=0, atol=apart)
     linked = kept.ir("scheduled")
     setup = linked.partition("func.func @setup")[2].partition("func.return")[0]
     assert setup.count("call @layer.setup") == 1 and setup.count("call @") == 2
     (made,) = run_module(lamina.parse(linked), {"arg0": x, "w": w})
-    np.testing.assert_allclose(made, kept(x), rtol=1e-4, atol=1e-1)
+    np.testing.assert_allclose(made, wanted, rtol=0, atol=apart)
     assert [slot.name for slot in kept.native.slots if slot.kind == "prepared"] == [
         "prepared0",
         "layer.prepared0",
