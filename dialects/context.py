@@ -16,6 +16,7 @@ DIALECTS: dict[str, str] = {
     "prims": "lamina.dialects.prims:Prims",
     "loop": "lamina.dialects.loop:Loop",
     "control": "lamina.dialects.control:Control",
+    "lamina": "lamina.dialects.sizes:Lamina",
     "stablehlo": "lamina.dialects.stablehlo.all_ops:StableHLO",
     "chlo": "lamina.dialects.stablehlo.all_ops:Chlo",
     "mhlo": "lamina.dialects.stablehlo.all_ops:Mhlo",

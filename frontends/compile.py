@@ -10,7 +10,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
-from lamina.frontends.file_formats import read_onnx_model, read_program
+from lamina.frontends.file_formats import read_onnx_model, read_program, with_sizes
 from lamina.frontends.jax_programs import is_of_jax, read_jax
 from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
@@ -55,7 +55,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     `Compiled.kernels[i].schedule`, by the kernel's name; what a text leaves open is chosen.
     `tune` is a number of seconds in which other schedules are measured on this machine, with random
     arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
-    `sizes` gives numbers for the sizes that an ONNX model has names for.
+    `sizes` gives numbers for the sizes that an ONNX model, or `lamina.dims` of textual IR, names.
     `pipeline` says how the passes differ from the compiler's own, see `lamina.Pipeline`.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
@@ -87,13 +87,14 @@ def _read(
 ) -> SourceProgram:
     if type(program).__module__.partition(".")[0] == "onnx":
         return read_onnx_model(program, bindings)
-    if bindings.sizes and not isinstance(program, Path):
-        raise InputError(f"sizes are for ONNX models, not for a {type(program).__name__}")
+    if bindings.sizes and not isinstance(program, ModuleOp | str | bytes | Path):
+        kind = type(program).__name__
+        raise InputError(f"sizes are for ONNX models and textual IR, not for a {kind}")
     if isinstance(program, ModuleOp):
         verify_module(program)
-        return SourceProgram(program.clone())
+        return SourceProgram(with_sizes(program.clone(), bindings))
     if isinstance(program, str | bytes):
-        return SourceProgram(parse(program))
+        return SourceProgram(with_sizes(parse(program), bindings))
     if isinstance(program, Path):
         with compiling():
             return read_program(program, bindings)

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from lamina.dialects.errors import InputError
 from lamina.frontends.source_program import Bindings, SourceProgram
-from lamina.runtime.layers import parse
+from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.sizes.bind_sizes import bind_sizes
+from lamina.runtime.layers import layer_of, parse
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,23 @@ FILE_FORMATS: dict[str, FileFormat] = {
 """By suffix. Any other file is textual IR."""
 
 
+def with_sizes(module: ModuleOp, bindings: Bindings) -> ModuleOp:
+    """The module, changed in place, for the values of its named sizes that are given."""
+    if bindings.sizes:
+        bindings.check()
+        verify_entries(module, layer_of(module))
+        bind_sizes(module, bindings.sizes)
+    return module
+
+
 def read_program(path: Path, bindings: Bindings | None = None) -> SourceProgram:
     """The program in a file. Raises InputError for bad ones, OSError where it cannot be read."""
     bindings = bindings or Bindings()
     bindings.check()
-    if bindings.sizes and path.suffix.lower() != ".onnx":
-        raise InputError(f"{path}: error: sizes are bound in ONNX models only")
     known = FILE_FORMATS.get(path.suffix.lower())
     if known is None:
-        return SourceProgram(parse(path.read_bytes(), name=str(path)))
+        return SourceProgram(with_sizes(parse(path.read_bytes(), name=str(path)), bindings))
+    if bindings.sizes and path.suffix.lower() != ".onnx":
+        raise InputError(f"{path}: error: sizes are bound in ONNX models and textual IR only")
     with path.open("rb"):
         return known.read(path, bindings)

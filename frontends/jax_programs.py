@@ -13,7 +13,7 @@ from typing import Any
 
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.frontends.source_program import SourceProgram
-from lamina.passes.contracts.entry_attributes import arguments_of
+from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import function_named
 from lamina.runtime.layers import parse

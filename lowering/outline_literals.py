@@ -33,7 +33,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.stablehlo.op import HloOp
-from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import VALUE
 from lamina.passes.refusal import invalid, unsupported
 
 NAME = "lamina.name"

@@ -19,6 +19,8 @@ PASSES: dict[str, str] = {
     "verify-fused": "lamina.passes.contracts.verify_fused:VerifyFusedPass",
     "verify-bufferized": "lamina.passes.contracts.verify_bufferized:VerifyBufferizedPass",
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
+    # sizes of arguments
+    "bind-sizes": "lamina.passes.sizes.bind_sizes:BindSizesPass",
     # between layers
     "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
     "partition": "lamina.lowering.partition:PartitionPass",

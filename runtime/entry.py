@@ -24,7 +24,8 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
-from lamina.passes.contracts.entry_attributes import given_names
+from lamina.passes.contracts.argument_sizes import NUMBERS
+from lamina.passes.contracts.declared import given_names
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -214,7 +215,7 @@ def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
         raise UnsupportedError(
             f"'{name}'",
             f"{type_} has dynamic dimensions, which are not compiled yet",
-            nearest="the same program with static shapes",
+            nearest=NUMBERS,
         )
     dtype = element_name(type_.element_type)
     if dtype not in _SIZES:

@@ -10,7 +10,8 @@ from xdsl.dialects.func import FuncOp
 
 from lamina.lowering.outline_literals import name_literals
 from lamina.passes.calls.callee_programs import callee_programs
-from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import VALUE
 from lamina.runtime.entry import NUMPY_DTYPES, element_name
 
 _PLAIN = frozenset({"f32", "f64", "i8", "i16", "i32", "i64"})

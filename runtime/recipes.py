@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from lamina.passes.contracts.entry_attributes import arguments_of, results_of
+from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.runtime.entry import function_named
 from lamina.runtime.shared_constants import Recipe
 

@@ -48,7 +48,7 @@ from lamina.tools.pass_observers import (
 from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
 from lamina.tools.program_passes import ProgramPasses
 from lamina.tools.reporting import describe
-from lamina.tools.source_files import add_sizes_argument, read_source, refuse_sizes
+from lamina.tools.source_files import add_sizes_argument, bind_in_text, read_source
 from lamina.tools.targets import target_factories
 from lamina.tools.universe import UNIVERSE
 
@@ -185,9 +185,9 @@ class LaminaOptMain(xDSLOptMain):
 
     def _parse_text(self, stream: IO[bytes]) -> ModuleOp:
         name = self.get_input_name()
-        refuse_sizes(name, self.args.sizes)
         parser = SourceParser(self.ctx, decode_source(stream.read(), name), name, self._line_offset)
-        return parser.parse_module(not self.args.no_implicit_module)
+        module = parser.parse_module(not self.args.no_implicit_module)
+        return bind_in_text(module, self.args.sizes)
 
     def _read_file(self, stream: IO[bytes]) -> ModuleOp:
         """The module of a program of another framework; what it binds become arguments."""

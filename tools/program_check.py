@@ -31,6 +31,7 @@ from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import pipeline, run_pipeline
+from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.runtime.entry import function_named
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.layers import layer_of, verify_scheduled
@@ -145,7 +146,7 @@ def _open_arguments(check: _Check) -> None:
         error = UnsupportedError(
             main.name,
             f"argument {value.index} of type {value.type} has a dynamic dimension",
-            nearest="static argument types; sizes that depend on data may arise inside",
+            nearest=NUMBERS,
         )
         check.report(main, str(_without_types(main, error)))
     for value in reversed(dynamic):

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from lamina.dialects.errors import InputError
-from lamina.frontends.file_formats import FILE_FORMATS, read_program
+from lamina.frontends.file_formats import FILE_FORMATS, read_program, with_sizes
 from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.runtime.layers import parse
 
@@ -21,23 +23,22 @@ def read_source(file: str, sizes: Sequence[str] = ()) -> SourceProgram:
 
     `sizes` are texts as `batch=4`. Raises InputError for others, and for bad programs.
     """
+    bindings = Bindings(sizes=dict(map(_named_size, sizes)))
     if file == "-":
-        refuse_sizes("<stdin>", sizes)
-        return SourceProgram(parse(sys.stdin.buffer.read(), name="<stdin>"))
-    return read_program(Path(file), Bindings(sizes=dict(map(_named_size, sizes))))
+        return SourceProgram(with_sizes(parse(sys.stdin.buffer.read(), name="<stdin>"), bindings))
+    return read_program(Path(file), bindings)
+
+
+def bind_in_text(module: ModuleOp, sizes: Sequence[str]) -> ModuleOp:
+    """The module of a text, changed in place, for `sizes` as `read_source` takes them."""
+    return with_sizes(module, Bindings(sizes=dict(map(_named_size, sizes))))
 
 
 def add_sizes_argument(parser: argparse.ArgumentParser) -> None:
     """`--sizes`, what `read_source` takes as its `sizes`."""
     parser.add_argument(
-        "--sizes", nargs="+", default=[], metavar="NAME=N", help="of ONNX inputs, as batch=4"
+        "--sizes", nargs="+", default=[], metavar="NAME=N", help="numbers for named sizes"
     )
-
-
-def refuse_sizes(file: str, sizes: Sequence[str]) -> None:
-    """InputError if any are given for a file that has none to bind."""
-    if sizes:
-        raise InputError(f"{file}: error: sizes are bound in ONNX models only")
 
 
 def _named_size(text: str) -> tuple[str, int]:

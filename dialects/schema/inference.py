@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import AnyFloat, TensorType, i1
@@ -26,11 +27,8 @@ def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     cls = type(op)
     entry = extended_rule(cls.name)
     if entry is not None:
-        return types_by_extension(entry, op, _rule_arguments(op))
-    if "_rule" not in cls.__dict__:
-        found = _find_rule(cls)
-        cls._rule = None if found is None else staticmethod(found)
-    rule = cls._rule
+        return types_by_extension(entry, op, _rule_arguments(op, as_type))
+    rule = _rule_of(cls)
     if rule is None:
         return None
     kinds = tuple([operand.type for operand in op._operands])
@@ -38,13 +36,7 @@ def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     known = _inferred.get(key)
     if known is not None:
         return list(known)
-    try:
-        made = rule(_rule_arguments(op))
-    except (IndexError, ZeroDivisionError) as error:
-        # What rules take for granted: enough dims and list entries, and no zero strides.
-        what = "too few dims or list entries" if isinstance(error, IndexError) else "a zero size"
-        given = ", ".join(map(str, kinds))
-        raise ValueError(f"{what} in the arguments of {op.name}: {given}") from None
+    made = _by_rule(rule, op, as_type)
     if made is not None:
         if len(_inferred) >= _MOST_INFERRED:
             _inferred.clear()
@@ -52,23 +44,53 @@ def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     return made
 
 
-def _rule_arguments(op: SchemaOp) -> dict[str, Any]:
+def infer_from(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> list[Attribute] | None:
+    """What the op's rule says of operands that are as `seen` says, not as their types are.
+
+    None without a rule, for rules of extensions, and where the rule cannot tell. Raises ValueError
+    if the rule refuses the arguments.
+    """
+    rule = None if extended_rule(op.name) is not None else _rule_of(type(op))
+    return None if rule is None else _by_rule(rule, op, seen)
+
+
+def _by_rule(
+    rule: ResultRule, op: SchemaOp, seen: Callable[[SSAValue], Any]
+) -> list[Attribute] | None:
+    try:
+        return rule(_rule_arguments(op, seen))
+    except (IndexError, ZeroDivisionError) as error:
+        # What rules take for granted: enough dims and list entries, and no zero strides.
+        what = "too few dims or list entries" if isinstance(error, IndexError) else "a zero size"
+        given = ", ".join(str(operand.type) for operand in op.operands)
+        raise ValueError(f"{what} in the arguments of {op.name}: {given}") from None
+
+
+def _rule_of(cls: type[SchemaOp]) -> ResultRule | None:
+    if "_rule" not in cls.__dict__:
+        found = _find_rule(cls)
+        cls._rule = None if found is None else staticmethod(found)
+    return cls._rule
+
+
+def _rule_arguments(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> dict[str, Any]:
+    def read(value: Any) -> Any:
+        if isinstance(value, SSAValue):
+            return seen(value)
+        return [read(entry) for entry in value] if isinstance(value, list) else value
+
     return {
-        name: _as_type(value) if isinstance(value, SSAValue | list) else value
+        name: read(value) if isinstance(value, SSAValue | list) else value
         for name, value in op.args().items()
     }
 
 
-def _as_type(value: Any) -> Any:
+def as_type(value: SSAValue) -> Any:
     """What a result rule sees: types for tensors, a stand-in of its kind for a run-time number."""
-    if isinstance(value, SSAValue):
-        kind = value.type
-        if isinstance(kind, TensorType):
-            return kind
-        return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(-1)
-    if isinstance(value, list):
-        return [_as_type(entry) for entry in value]
-    return value
+    kind = value.type
+    if isinstance(kind, TensorType):
+        return kind
+    return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(-1)
 
 
 def _find_rule(cls: type[SchemaOp]) -> ResultRule | None:

@@ -32,6 +32,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
 )
 from lamina.lowering.core_aten_to_prims.table import limitations
 from lamina.lowering.tensor_types import element_of, is_bool
+from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.refusal import unsupported
 
 _ASSERTIONS = frozenset(
@@ -64,7 +65,7 @@ def bound_function(function: FuncOp) -> None:
             raise unsupported(
                 function,
                 f"argument {argument.index} of type {argument.type} has a dynamic dimension",
-                "static argument types; sizes that depend on data may arise inside",
+                NUMBERS,
             )
     state = State(limits=limits_of(block), concerned=concerned)
     _bound_block(block, state, lambda op: _return(function, op, state))

@@ -12,7 +12,8 @@ from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
 from lamina.lowering.loop_to_linalg.nests import nest_as_linalg
 from lamina.lowering.loop_to_linalg.reshapes import reshape_as_tensor_ops
 from lamina.lowering.upstream_text import drop_own_attributes, make_signless
-from lamina.passes.contracts.entry_attributes import VALUE, arguments_of
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import VALUE
 from lamina.passes.refusal import unsupported
 
 CONVERTED: dict[type[Operation], Callable[..., list[SSAValue]]] = {

@@ -39,7 +39,7 @@ from lamina.passes.calls.callee_programs import (
     calls_of_callees,
     in_order_of_calls,
 )
-from lamina.passes.contracts.entry_attributes import Declared, arguments_of
+from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.refusal import invalid, unsupported

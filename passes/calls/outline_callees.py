@@ -27,7 +27,7 @@ from lamina.passes.calls.callee_programs import (
     in_order_of_calls,
     kernel_of,
 )
-from lamina.passes.contracts.entry_attributes import arguments_of, results_of
+from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.passes.functionalize.aliases import Storage
 from lamina.passes.functionalize.functional_forms import written_arguments
 from lamina.passes.functionalize.functionalize import functionalize, storages_in

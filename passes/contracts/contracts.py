@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.extension_tables import goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
+from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.passes.refusal import invalid, unsupported
@@ -58,6 +59,7 @@ def verify_layer(
     verify_between_ops(module)
     name = layer.replace("-", "_")
     verify_entries(module, name)
+    _verify_sizes(module)
     verify_addressable(module)
     patterns = (*allow, *allowed_ops(module))
     for op in module.walk():
@@ -70,6 +72,15 @@ def verify_layer(
         elif not (_stands_anywhere(op, dialect, name) or is_named(op, patterns)):
             allowed = ", ".join([*dialects, *SURROUNDINGS, NESTS])
             raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+
+
+def _verify_sizes(module: ModuleOp) -> None:
+    """Sizes that are not known agree wherever the program needs them to."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and function.body.blocks and has_open_sizes(function):
+            from lamina.passes.contracts.symbolic_shapes import infer_shapes
+
+            infer_shapes(function)
 
 
 def stands_at(op: Operation, layer: str) -> bool:

@@ -6,14 +6,12 @@ that comes in as text, and all that the pipeline makes, is checked against one t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -27,10 +25,18 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from lamina.dialects.errors import InputError
 from lamina.dialects.loop.extern import signature_fault
 from lamina.dialects.narrow_types import CODES, NARROW_TYPES
 from lamina.dialects.schema.promotion import ui8
+from lamina.passes.contracts.argument_sizes import verify_dims
+from lamina.passes.contracts.declared import (
+    ARGUMENT,
+    RESULT,
+    Declared,
+    arguments_of,
+    results_of,
+    text_of,
+)
 from lamina.passes.refusal import invalid
 
 LAYERS = ("aten", "functional", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled")
@@ -40,10 +46,6 @@ IN_MEMORY = LAYERS[-2:]
 
 VALUE = "lamina.value"
 """Attribute of an argument that is bound when a program is compiled: its value, as a literal."""
-
-ARGUMENT, RESULT = "argument", "result"
-
-_STEMS = {"input": "arg", "output": "out"}
 
 
 @dataclass(frozen=True)
@@ -104,73 +106,6 @@ _MADE = frozenset({"output", "size", "check", "mutation"})
 """Kinds of what a program makes; all others name something that it takes."""
 
 
-@dataclass(frozen=True)
-class Declared:
-    """An argument or result of a function, as its attributes describe it."""
-
-    function: FuncOp
-    place: str
-    number: int
-    type: Attribute
-    entries: dict[str, Attribute]
-    kind: str
-    name: str
-
-    def refuse(self, reason: str) -> InputError:
-        """The error that names the argument or result."""
-        where = f"{self.place} {self.number} of @{self.function.sym_name.data}"
-        return invalid(self.function, f"{where}: {reason}")
-
-
-def given_names(kinds: Sequence[str], names: Sequence[str | None]) -> list[str]:
-    """The names of arguments or results; those without one are numbered within their kind."""
-    seen: Counter[str] = Counter()
-    found: list[str] = []
-    for kind, name in zip(kinds, names, strict=True):
-        found.append(f"{_STEMS.get(kind, kind)}{seen[kind]}" if name is None else name)
-        seen[kind] += 1
-    return found
-
-
-def arguments_of(function: FuncOp) -> list[Declared]:
-    """A function's arguments, with their kinds and names."""
-    types = list(function.function_type.inputs)
-    return _declared(function, ARGUMENT, types, function.arg_attrs, "input")
-
-
-def results_of(function: FuncOp) -> list[Declared]:
-    """A function's results, with their kinds and names."""
-    types = list(function.function_type.outputs)
-    return _declared(function, RESULT, types, function.res_attrs, "output")
-
-
-def _declared(
-    function: FuncOp,
-    place: str,
-    types: Sequence[Attribute],
-    attributes: ArrayAttr[DictionaryAttr] | None,
-    default: str,
-) -> list[Declared]:
-    entries = [dict(a.data) for a in attributes] if attributes is not None else [{} for _ in types]
-    if len(entries) != len(types):
-        name = function.sym_name.data
-        raise invalid(
-            function, f"@{name} has {len(types)} {place}s, and attributes of {len(entries)}"
-        )
-    kinds = [_text(entry.get("lamina.kind")) or default for entry in entries]
-    names = given_names(kinds, [_text(entry.get("lamina.name")) for entry in entries])
-    return [
-        Declared(function, place, number, type_, entry, kind, name)
-        for number, (type_, entry, kind, name) in enumerate(
-            zip(types, entries, kinds, names, strict=True)
-        )
-    ]
-
-
-def _text(attribute: Attribute | None) -> str | None:
-    return attribute.data if isinstance(attribute, StringAttr) else None
-
-
 def verify_entries(module: ModuleOp, layer: str) -> None:
     """Check kinds, names and types of arguments and results of a module at `layer`.
 
@@ -219,6 +154,7 @@ def _verify_function(function: FuncOp, layer: str) -> None:
     sizes = sum(declared.kind == "size" for declared in made)
     for declared in made:
         _verify_made(declared, by_name, sizes)
+    verify_dims(taken, made)
 
 
 def _first(declared: Sequence[Declared], kind: str) -> Declared:
@@ -292,7 +228,7 @@ def _allowed(place: str, layer: str) -> list[str]:
 
 def _verify_made(declared: Declared, taken: dict[str, Declared], size_count: int) -> None:
     if declared.kind == "mutation":
-        target = _text(declared.entries.get("lamina.target"))
+        target = text_of(declared.entries.get("lamina.target"))
         if target not in taken:
             wanted = "needs lamina.target" if target is None else f"has lamina.target '{target}'"
             names = ", ".join(list(taken)[:8])

@@ -32,7 +32,7 @@ from xdsl.traits import is_side_effect_free
 from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.schema.op import SchemaOp
-from lamina.passes.contracts.entry_attributes import arguments_of
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.functionalize.aliases import Alias, Storage, is_contiguous_result
 from lamina.passes.functionalize.aliasing import Aliasing, aliasing_of
 from lamina.passes.functionalize.foreach_writes import elements_in_turn

@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.stablehlo.op import HloOp
-from lamina.passes.contracts.entry_attributes import results_of
+from lamina.passes.contracts.declared import results_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.regions.outline_regions import REGION

@@ -26,7 +26,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, arguments_of
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 

@@ -15,9 +15,12 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
 from lamina.lowering.pipeline import SOURCE_LAYERS
+from lamina.passes.contracts.argument_sizes import has_open_sizes
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.runtime.call_sizes import check_results, sizes_of_call
 from lamina.runtime.dynamic_results import Cutter
-from lamina.runtime.entry import argument_slots, as_codes, as_numbers, result_slots
+from lamina.runtime.entry import as_codes, as_numbers, result_slots
 from lamina.runtime.interpreters.philox import stream
 from lamina.runtime.interpreters.providers import register_functions
 from lamina.runtime.interpreters.values import as_type
@@ -69,10 +72,10 @@ def run_module(
     literals = given_literals(function)
     if isinstance(args, Mapping):
         args = {**literals, **args}
-        args = [args[slot.name] for slot in argument_slots(function) if slot.name in args]
+        args = [args[slot.name] for slot in arguments_of(function) if slot.name in args]
     elif literals:
         rest = iter(args)
-        slots = [slot for slot in argument_slots(function) if slot.kind != "seed"]
+        slots = [slot for slot in arguments_of(function) if slot.kind != "seed"]
         filled = [literals[s.name] if s.name in literals else next(rest, None) for s in slots]
         args = [value for value in [*filled, *rest] if value is not None]
     if _takes_state(function):  # always last, and last of the results
@@ -85,9 +88,16 @@ def run_module(
             values.append(as_type(as_codes(value), declared))
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
+    sizes = sizes_of_call(function, _shapes(values)) if has_open_sizes(function) else None
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
+    if sizes is not None:
+        check_results(function, _shapes(results), sizes)
     return _as_given(function, results)
+
+
+def _shapes(values: Sequence[Any]) -> list[tuple[int, ...] | None]:
+    return [value.shape if isinstance(value, np.ndarray) else None for value in values]
 
 
 def _as_given(function: FuncOp, results: list[Any]) -> list[Any]:

@@ -33,7 +33,7 @@ func.func @sizes(%x: tensor<?x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = prims.add(%x, %y) : (tensor<?x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: prims.add: operands must have one type, not tensor<?x3xf32>, tensor<2x3xf32>
+// CHECK: prims.add: shapes must be equal, got tensor<arg0.shape[0]x3xf32> and tensor<2x3xf32>; sizes are equal where lamina.dims of arguments gives them one name
 
 // -----
 
@@ -42,7 +42,7 @@ func.func @condition(%p: tensor<?x3xi1>, %x: tensor<2x3xf32>) -> tensor<2x3xf32>
   %0 = prims.where(%p, %x, %x) : (tensor<?x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
 }
-// CHECK: prims.where: operands must have one shape
+// CHECK: prims.where: shapes must be equal, got tensor<2x3xf32> and tensor<arg0.shape[0]x3xi1>; sizes are equal where
 
 // -----
 

@@ -3,7 +3,7 @@
 
 // CHECK:      func.func: argument 1 of type tensor<?xf32> has a dynamic dimension
 // CHECK-NEXT:   at: {{.*}}check.mlir:[[# @LINE + 2]]:1
-// CHECK-NEXT:   nearest supported: static argument types; sizes that depend on data may arise inside
+// CHECK-NEXT:   nearest supported: the program for numbers, as --sizes NAME=4 or bind-sizes make it of sizes with names
 func.func @main(%x: tensor<4xf32>, %open: tensor<?xf32>, %m: tensor<4x4xui8>, %p: tensor<i1>) -> (tensor<4xf32>, tensor<?xf32>, tensor<4x4xui8>) {
   %neg = aten.neg.default(%open) : (tensor<?xf32>) -> tensor<?xf32>
 

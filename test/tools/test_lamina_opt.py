@@ -250,10 +250,13 @@ def test_starts_fast_and_without_heavy_packages() -> None:
     assert min(times) < 0.5
 
 
-def test_texts_have_no_sizes_to_bind(opt: Opt, tmp_path: Path) -> None:
-    file = tmp_path / "empty.mlir"
-    file.write_text("func.func @main() {\n  func.return\n}\n")
-    assert "sizes are bound in ONNX models only" in opt.fails(str(file), "--sizes", "batch=4")
+def test_sizes_of_texts_are_bound(opt: Opt, tmp_path: Path) -> None:
+    file = tmp_path / "open.mlir"
+    file.write_text(
+        "func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) {\n  func.return\n}\n"
+    )
+    assert "@main(%x: tensor<4xf32>)" in opt(str(file), "--sizes", "n=4")[1]
+    assert "no argument of the program has a size 'm'" in opt.fails(str(file), "--sizes", "m=4")
 
 
 @pytest.mark.parametrize("target", ["llvm", "x86-asm", "mps"])

@@ -26,10 +26,12 @@ def test_vhlo() -> None:
         lamina.compile(text)
 
 
-def test_sizes_are_for_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_are_those_that_a_text_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from lamina.tools.lamina_reduce import main as lamina_reduce
 
     file = tmp_path / "program.mlir"
     file.write_text("func.func @main() { func.return }")
     assert lamina_reduce([str(file), "--test", "true", "--sizes", "batch=4"]) == 1
-    assert "sizes are bound in ONNX models only" in capsys.readouterr().err
+    assert "no argument of the program has a size 'batch'" in capsys.readouterr().err

@@ -21,7 +21,7 @@ from lamina.dialects.schema.result_rules.shapes import (
 
 def window_count(size: int, window: int, stride: int, padding: int, dilation: int) -> int:
     """How many windows fit a dim padded by `padding` in all (both sides together)."""
-    if min(size, window, padding) < 0:
+    if size < 0 or window < 0 or padding < 0:  # `min` of sizes may not be known
         return DYNAMIC
     if stride <= 0 or dilation <= 0:
         raise ValueError(f"stride {stride} and dilation {dilation} must be positive")

@@ -1,6 +1,7 @@
 """Shapes in result rules: building tensor types, dims, broadcasting, element counts.
 
-A dim known only at run time is `DYNAMIC`, in types as in size arguments. Every error is a
+A dim known only at run time is `DYNAMIC`, in types as in size arguments; rules may also be asked
+with a `Size` in the place of a number (see `lamina.dialects.sizes`). Every error is a
 ValueError whose text tells the operands apart, since it becomes the verifier's message.
 """
 
@@ -10,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, TensorType
 from xdsl.ir import Attribute
+
+from lamina.dialects.sizes import Extent
 
 Args: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = list[Attribute]
@@ -22,7 +25,7 @@ DYNAMIC = DYNAMIC_INDEX
 
 @lru_cache(8192)
 def _make(shape: Shape, dtype: Attribute) -> TensorType:
-    return TensorType(dtype, shape)
+    return TensorType(dtype, [size if isinstance(size, int) else IntAttr(size) for size in shape])
 
 
 def tensor(shape: Iterable[int], dtype: Attribute) -> TensorType:
@@ -50,7 +53,7 @@ def static(shape: Iterable[int]) -> bool:
     return all(size >= 0 for size in shape)
 
 
-def show(shape: Iterable[int]) -> str:
+def show(shape: Iterable[Extent]) -> str:
     """A shape for messages: `[2, ?, 3]`."""
     return "[" + ", ".join("?" if size == DYNAMIC else str(size) for size in shape) + "]"
 

@@ -155,8 +155,8 @@ def test_symbolic_sizes_are_named() -> None:
     wrong: Any = {"batch": 2.0}
     with pytest.raises(InputError, match="a size is an integer"):
         lamina.compile(model, sizes=wrong)
-    with pytest.raises(InputError, match="sizes are for ONNX models"):
-        lamina.compile("", sizes={"batch": 2})
+    with pytest.raises(InputError, match="sizes are for ONNX models and textual IR"):
+        lamina.compile(3, sizes={"batch": 2})
 
 
 def test_tools_bind_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,30 @@
+"""Sizes that are not known when a program is compiled: their names, ranges and arithmetic.
+
+`#lamina.size` is the attribute by which a text says them; `Size` is what passes compute with.
+"""
+
+from xdsl.ir import Dialect
+
+from lamina.dialects.sizes.size import (
+    Extent,
+    Range,
+    Size,
+    SizeName,
+    UndecidedSizeError,
+    assumptions,
+)
+from lamina.dialects.sizes.size_attr import SizeAttr, SizeText
+
+Lamina = Dialect("lamina", [], [SizeAttr])
+
+__all__ = [
+    "Extent",
+    "Lamina",
+    "Range",
+    "Size",
+    "SizeAttr",
+    "SizeName",
+    "SizeText",
+    "UndecidedSizeError",
+    "assumptions",
+]

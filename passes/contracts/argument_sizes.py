@@ -1,0 +1,128 @@
+"""`lamina.dims`: names of the sizes that types of arguments and results leave open.
+
+An array of `#lamina.size`, one for each `?` of the type, in order. A name means one number in a
+whole function. An argument's `?` without `lamina.dims` is a size of its own, of any value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType
+from xdsl.dialects.func import FuncOp
+
+from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
+from lamina.passes.contracts.declared import RESULT, Declared
+
+DIMS = "lamina.dims"
+
+NUMBERS = "the program for numbers, as --sizes NAME=4 or bind-sizes make it of sizes with names"
+"""What to do instead where sizes of arguments must be known."""
+
+
+def verify_dims(arguments: Sequence[Declared], results: Sequence[Declared]) -> None:
+    """Check `lamina.dims` of a function: form, ranges that agree, names that arguments define.
+
+    Raises InputError naming the argument or result.
+    """
+    if not any(DIMS in declared.entries for declared in (*arguments, *results)):
+        return
+    ranges: dict[str, tuple[Range | None, Declared]] = {}
+    for declared in arguments:
+        for said in _said(declared):
+            _join_range(ranges, said, declared)
+    names = size_names(arguments)
+    for declared in (*arguments, *results):
+        for said in _said(declared):
+            if said.name not in names:
+                known = f"; they define {', '.join(names)}" if names else ""
+                raise declared.refuse(f"no argument has the size '{said.name}'{known}")
+            _verify_value(said, names[said.name].range, declared)
+
+
+def _join_range(
+    ranges: dict[str, tuple[Range | None, Declared]], said: SizeText, declared: Declared
+) -> None:
+    held, first = ranges.get(said.name, (None, declared))
+    if held is not None and said.range is not None and held != said.range:
+        raise declared.refuse(
+            f"size '{said.name}' is in {said.range}, and in {held} at {first.place} {first.number}"
+        )
+    if held is None:
+        ranges[said.name] = (said.range, declared)
+
+
+def _verify_value(said: SizeText, held: Range, declared: Declared) -> None:
+    least = said.factor * held.least + said.offset
+    if least < 0:
+        raise declared.refuse(f"{said} is {least} where {said.name} is {held.least}")
+    if said.range is not None and declared.place == RESULT and said.range != held:
+        raise declared.refuse(f"size '{said.name}' is in {said.range}, and in {held} of arguments")
+
+
+def _said(declared: Declared) -> list[SizeText]:
+    """The sizes that `lamina.dims` says. Raises InputError if it does not fit the type."""
+    held = declared.entries.get(DIMS)
+    if held is None:
+        return []
+    open_dims = open_dims_of(declared)
+    entries = list(held) if isinstance(held, ArrayAttr) else [held]
+    sizes = [entry.data for entry in entries if isinstance(entry, SizeAttr)]
+    if len(sizes) != len(entries):
+        raise declared.refuse(f"{DIMS} is {held}, not sizes as in [#lamina.size<batch>]")
+    if len(sizes) != len(open_dims):
+        raise declared.refuse(
+            f"{DIMS} has {len(sizes)} sizes for the {len(open_dims)} dimensions that "
+            f"{declared.type} leaves open"
+        )
+    return sizes
+
+
+def open_dims_of(declared: Declared) -> list[int]:
+    """The dimensions that the type of an argument or result leaves open."""
+    return [dim for dim, extent in enumerate(_extents(declared)) if extent < 0]
+
+
+def _extents(declared: Declared) -> Sequence[int]:
+    kind = declared.type
+    return kind.get_shape() if isinstance(kind, TensorType | MemRefType) else ()
+
+
+def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
+    """The sizes that arguments of a verified function define, by name, with their ranges."""
+    ranges: dict[str, Range] = {}
+    for declared in arguments:
+        for said in _texts(declared):
+            held = said.range or ranges.get(said.name) or Range()
+            ranges[said.name] = held
+    return {name: SizeName(name, held) for name, held in ranges.items()}
+
+
+def shape_of(declared: Declared, names: Mapping[str, SizeName]) -> tuple[Extent, ...]:
+    """The shape of an argument or result, in sizes where its type leaves dimensions open.
+
+    A result's `?` that nothing names stays as it is.
+    """
+    kind = declared.type
+    shape: list[Extent] = (
+        list(kind.get_shape()) if isinstance(kind, TensorType | MemRefType) else []
+    )
+    for dim, said in zip(open_dims_of(declared), _texts(declared), strict=False):
+        shape[dim] = Size.of(names[said.name]) * said.factor + said.offset
+    return tuple(shape)
+
+
+def _texts(declared: Declared) -> list[SizeText]:
+    """What `lamina.dims` says, or names for what it leaves out."""
+    said = _said(declared)
+    if said or declared.place == RESULT:
+        return said
+    return [SizeText(f"{declared.name}.shape[{dim}]") for dim in open_dims_of(declared)]
+
+
+def has_open_sizes(function: FuncOp) -> bool:
+    """Whether a function takes tensors of sizes that are not known."""
+    return any(
+        isinstance(kind, TensorType) and any(extent < 0 for extent in kind.get_shape())
+        for kind in function.function_type.inputs
+    )

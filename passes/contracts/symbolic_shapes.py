@@ -1,0 +1,274 @@
+"""Shapes of the values of a program in the sizes of its arguments.
+
+The result rules of ops are asked with `Size` in the place of numbers: what they compute of numbers,
+they compute of sizes. Where a rule found two sizes different that may be equal, it is asked again
+with numbers that make them equal: a size of 0 or 1 is like any other, and an op whose result is
+another one there is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import Any
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, IntegerAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.schema.inference import as_type, infer_from
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules.shapes import show
+from lamina.dialects.sizes import Extent, Size, SizeName, UndecidedSizeError, assumptions
+from lamina.passes.contracts.argument_sizes import shape_of, size_names
+from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.refusal import invalid
+
+UNKNOWN = DYNAMIC_INDEX
+"""An extent of which nothing is known: data decide it, or no rule says it."""
+
+Shape = tuple[Extent, ...]
+
+_MOST_TRIED = 64
+"""Choices of values that are tried to make two sizes equal."""
+
+_ONE_NAME = "sizes are equal where lamina.dims of arguments gives them one name"
+
+
+@dataclass
+class SymbolicShapes:
+    """Shapes of tensors and values of integers, as far as they follow from sizes of arguments."""
+
+    shapes: dict[SSAValue, Shape] = field(default_factory=dict[SSAValue, Shape])
+    numbers: dict[SSAValue, Extent] = field(default_factory=dict[SSAValue, Extent])
+
+    def shape(self, value: SSAValue) -> Shape:
+        """The shape of a tensor; `UNKNOWN` where no size is known."""
+        known = self.shapes.get(value)
+        if known is None:
+            assert isinstance(value.type, TensorType)
+            known = tuple(value.type.get_shape())
+        return known
+
+    def is_symbolic(self, op: Operation) -> bool:
+        """Whether an operand is, or has, a size of arguments."""
+        return any(
+            isinstance(self.numbers.get(operand), Size)
+            or any(isinstance(extent, Size) for extent in self.shapes.get(operand, ()))
+            for operand in op.operands
+        )
+
+    def seen(self, value: SSAValue) -> Any:
+        """What a result rule is asked with."""
+        if value in self.numbers:
+            return self.numbers[value]
+        if isinstance(value.type, TensorType):
+            return _type_of(value.type, self.shape(value))
+        return as_type(value)
+
+
+def infer_shapes(function: FuncOp) -> SymbolicShapes:
+    """The shapes of all values at the top of a function whose attributes are verified.
+
+    Raises InputError at the first op that needs sizes to be equal which need not be, or whose
+    declared result contradicts what its rule says.
+    """
+    arguments = arguments_of(function)
+    names = size_names(arguments)
+    known = SymbolicShapes()
+    for value, declared in zip(function.body.block.args, arguments, strict=True):
+        if isinstance(value.type, TensorType):
+            known.shapes[value] = shape_of(declared, names)
+    for op in function.body.block.ops:
+        if isinstance(op, ReturnOp):
+            _verify_results(function, op, known, names)
+        elif op.name in _NUMBERS:
+            found = _NUMBERS[op.name](op, known)
+            if found is not None:
+                known.numbers[op.results[0]] = found
+        elif isinstance(op, SchemaOp) and known.is_symbolic(op):
+            _infer(op, known)
+    return known
+
+
+def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
+    with assumptions() as assumed:
+        inferred = _by_rule(op, known.seen)
+    if inferred is None or len(inferred) != len(op.results):
+        return
+    shapes = [_shape_in(kind) for kind in inferred]
+    for one, other in dict.fromkeys(assumed):
+        _try_equal(op, known, shapes, one - other, f"{one} is {other}")
+    for result, shape in zip(op.results, shapes, strict=True):
+        if shape is not None and isinstance(result.type, TensorType):
+            known.shapes[result] = _declared(op, result.type, shape)
+
+
+def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | None:
+    """Result types by the rule; None where it cannot follow sizes. InputError if it refuses."""
+    try:
+        return infer_from(op, seen)
+    except (UndecidedSizeError, TypeError, AttributeError, VerifyException):
+        return None
+    except ValueError as error:
+        raise invalid(op, f"{error}; {_ONE_NAME}") from None
+
+
+def _shape_in(kind: object) -> Shape | None:
+    return tuple(kind.get_shape()) if isinstance(kind, TensorType) else None
+
+
+def _declared(op: Operation, declared: TensorType, shape: Shape) -> Shape:
+    """What is inferred, with what the op's own type says of dimensions that are unknown."""
+    said = declared.get_shape()
+    if len(said) != len(shape) or any(
+        given >= 0 and (isinstance(found, Size) or found not in (given, UNKNOWN))
+        for given, found in zip(said, shape, strict=True)
+    ):
+        raise invalid(op, f"its result has shape {show(shape)}, not that of {declared}")
+    return tuple(
+        given if not isinstance(found, Size) and found < 0 else found
+        for given, found in zip(said, shape, strict=True)
+    )
+
+
+# What holds where sizes are equal that need not be
+
+
+def _try_equal(
+    op: SchemaOp,
+    known: SymbolicShapes,
+    shapes: Sequence[Shape | None],
+    apart: Extent,
+    where: str,
+) -> None:
+    """Ask the rule with numbers for which `apart` is 0. Raises InputError if it says otherwise."""
+    names = _names_of(op, known)
+    for chosen in _zeros(apart):
+        values = {name: _some(name, place) for place, name in enumerate(names)}
+        values.update(chosen)
+        try:
+            made = infer_from(op, lambda value, at=values: _at(known.seen(value), at))
+        except ValueError as error:
+            raise invalid(op, f"where {where}: {error}") from None
+        found = [_shape_in(kind) for kind in made or ()]
+        wanted = [None if shape is None else _numbers(shape, values) for shape in shapes]
+        if found != wanted:
+            texts = " and ".join(show(shape) for shape in found if shape is not None)
+            raise invalid(op, f"where {where} its result has shape {texts}; nothing else may")
+
+
+def _names_of(op: Operation, known: SymbolicShapes) -> list[SizeName]:
+    sizes: list[Extent] = []
+    for operand in op.operands:
+        sizes += known.shapes.get(operand, ())
+        sizes += [known.numbers[operand]] if operand in known.numbers else []
+    found = {name for size in sizes if isinstance(size, Size) for name in size.names}
+    return sorted(found, key=lambda name: name.text)
+
+
+def _zeros(apart: Extent) -> Iterable[Mapping[SizeName, int]]:
+    """Values of names for which a size is 0; a few, if there are many."""
+    if not isinstance(apart, Size):
+        return
+    solved, *others = sorted(apart.names, key=lambda name: name.text)
+    choices = [[_some(name, place) for place in range(4)] for name in others]
+    for values in islice(product(*choices), _MOST_TRIED):
+        chosen = dict(zip(others, values, strict=True))
+        left = apart.at(chosen)
+        root = left.solve(0) if isinstance(left, Size) else None
+        if root is not None and root[0].range.holds(root[1]):
+            yield {**chosen, solved: root[1]}
+
+
+def _some(name: SizeName, place: int) -> int:
+    """A value of a size; another one for each place, where its range has so many."""
+    held = name.range
+    value = held.least + held.step * place
+    return value if held.holds(value) else held.least
+
+
+def _at(seen: Any, values: Mapping[SizeName, int]) -> Any:
+    if isinstance(seen, Size):
+        return seen.at(values)
+    shape = _shape_in(seen)
+    return seen if shape is None else _type_of(seen, _numbers(shape, values))
+
+
+def _numbers(shape: Shape, values: Mapping[SizeName, int]) -> Shape:
+    return tuple(e.at(values) if isinstance(e, Size) else e for e in shape)
+
+
+def _type_of(kind: TensorType, shape: Shape) -> TensorType:
+    sizes = [extent if isinstance(extent, int) else IntAttr(extent) for extent in shape]  # pyright: ignore
+    return TensorType(kind.element_type, sizes)
+
+
+# Numbers
+
+
+def _size(op: Operation, known: SymbolicShapes) -> Extent | None:
+    """A dimension of a tensor, where the op says which one as a constant."""
+    assert isinstance(op, SchemaOp)
+    dim, shape = op.arg("dim"), known.shape(op.operands[0])
+    return shape[dim] if isinstance(dim, int) and -len(shape) <= dim < len(shape) else None
+
+
+def _count(op: Operation, known: SymbolicShapes) -> Extent | None:
+    total: Extent = 1
+    for extent in known.shape(op.operands[0]):
+        if not isinstance(extent, Size) and extent < 0:
+            return None
+        total = total * extent
+    return total
+
+
+def _constant(op: Operation, known: SymbolicShapes) -> Extent | None:
+    value = op.properties.get("value")
+    return value.value.data if isinstance(value, IntegerAttr) else None
+
+
+def _arithmetic(function: Callable[..., Extent]) -> Callable[[Operation, SymbolicShapes], Any]:
+    def compute(op: Operation, known: SymbolicShapes) -> Extent | None:
+        values = [known.numbers.get(operand) for operand in op.operands]
+        if any(value is None for value in values):
+            return None
+        try:
+            return function(*values)
+        except (UndecidedSizeError, ZeroDivisionError):
+            return None
+
+    return compute
+
+
+_NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
+    **{f"{layer}.{name}": _size for layer in ("aten", "core_aten") for name in ("sym_size.int",)},
+    "aten.size.int": _size,
+    "aten.sym_numel": _count,
+    "aten.numel": _count,
+    "core_aten.sym_numel": _count,
+    "arith.constant": _constant,
+    "arith.addi": _arithmetic(lambda a, b: a + b),
+    "arith.subi": _arithmetic(lambda a, b: a - b),
+    "arith.muli": _arithmetic(lambda a, b: a * b),
+    "arith.floordivsi": _arithmetic(lambda a, b: a // b),
+    "arith.index_cast": _arithmetic(lambda a: a),
+}
+"""Ops whose results are sizes: what each one is."""
+
+
+def _verify_results(
+    function: FuncOp, op: ReturnOp, known: SymbolicShapes, names: Mapping[str, SizeName]
+) -> None:
+    """What `lamina.dims` of results says is what the program gives."""
+    for value, declared in zip(op.operands, results_of(function), strict=True):
+        if not isinstance(value.type, TensorType):
+            continue
+        found, said = known.shape(value), shape_of(declared, names)
+        if any(
+            isinstance(wanted, Size) and (isinstance(given, Size) or given >= 0) and given != wanted
+            for given, wanted in zip(found, said, strict=True)
+        ):
+            raise declared.refuse(f"it has shape {show(found)}, and lamina.dims says {show(said)}")

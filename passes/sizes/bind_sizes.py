@@ -1,0 +1,189 @@
+"""`bind-sizes{sizes="batch=4"}`: a program for one value of some of the sizes of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName
+from lamina.dialects.source import nearest
+from lamina.passes.contracts.argument_sizes import (
+    DIMS,
+    has_open_sizes,
+    open_dims_of,
+    shape_of,
+    size_names,
+)
+from lamina.passes.contracts.declared import Declared, arguments_of, results_of
+from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.refusal import unsupported
+
+
+@dataclass(frozen=True)
+class BindSizesPass(ModulePass):
+    """Give sizes of arguments numbers, in every type and list of sizes that follows from them.
+
+    `sizes` are texts as `batch=4`. Sizes that are not named stay open.
+    """
+
+    name = "bind-sizes"
+
+    sizes: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_entries(op, "fused")
+        bind_sizes(op, dict(map(_named, self.sizes)))
+
+
+def _named(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not name or not number.isdecimal():
+        raise InputError(f"bind-sizes: {text}: a size is given as NAME=NUMBER")
+    return name, int(number)
+
+
+def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
+    """Makes of each function the one for these values of sizes, in place.
+
+    Raises InputError for a name that no function has and a value out of its range, and
+    UnsupportedError for ops with regions and nests, through which sizes are not followed.
+    """
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    known: set[str] = set()
+    for function in filter(has_open_sizes, functions):
+        names = size_names(arguments_of(function))
+        known |= names.keys()
+        values = {names[name]: value for name, value in given.items() if name in names}
+        for name, value in values.items():
+            if not name.range.holds(value):
+                raise InputError(f"size '{name.text}' is in {name.range}, and cannot be {value}")
+        if values:
+            _Binding(function, values).apply()
+    for name in given:
+        if name not in known:
+            near = nearest(name, known) or sorted(known)
+            hint = f"; nearest: {', '.join(near)}" if near else "; all its sizes are known"
+            raise InputError(f"no argument of the program has a size '{name}'{hint}")
+
+
+class _Binding:
+    def __init__(self, function: FuncOp, values: Mapping[SizeName, int]) -> None:
+        self.function, self.values = function, values
+        self.known: SymbolicShapes = infer_shapes(function)
+        self.constants: dict[SSAValue, int] = {}
+
+    def apply(self) -> None:
+        arguments, results = arguments_of(self.function), results_of(self.function)
+        names = size_names(arguments)
+        block = self.function.body.block
+        for value in block.args:
+            self._bind_type(value)
+        for op in list(block.ops):
+            self._refuse(op)
+            self._bind(op)
+        for op in reversed(list(block.ops)):
+            if op.results and op.results[0] in self.constants and not op.results[0].uses:
+                Rewriter.erase_op(op)
+        self.function.update_function_type()
+        for key, declared in (("arg_attrs", arguments), ("res_attrs", results)):
+            kept = [self._attributes(one, names) for one in declared]
+            if self.function.properties.pop(key, None) is not None and any(e.data for e in kept):
+                self.function.properties[key] = ArrayAttr(kept)
+
+    def _refuse(self, op: Operation) -> None:
+        if isinstance(op, SchemaOp) or not self._is_open(op):
+            return
+        if op.regions or op.name.startswith("loop."):
+            raise unsupported(op, "sizes of arguments are not followed through it")
+
+    def _is_open(self, op: Operation) -> bool:
+        return any(
+            isinstance(value.type, TensorType) and not value.type.has_static_shape()
+            for value in (*op.operands, *op.results)
+        )
+
+    def _number(self, extent: Extent) -> Extent:
+        return extent.at(self.values) if isinstance(extent, Size) else extent
+
+    def _bind_type(self, value: SSAValue) -> None:
+        if not isinstance(value.type, TensorType):
+            return
+        numbers = [self._number(extent) for extent in self.known.shape(value)]
+        shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in numbers]
+        if shape != list(value.type.get_shape()):
+            kind = TensorType(value.type.element_type, shape, value.type.encoding)
+            Rewriter.replace_value_with_new_type(value, kind)
+
+    def _bind(self, op: Operation) -> None:
+        for result in op.results:
+            if result in self.known.numbers:
+                number = self._number(self.known.numbers[result])
+                if isinstance(number, int):
+                    self.constants[result] = number
+            self._bind_type(result)
+        if isinstance(op, SchemaOp):
+            if any(operand in self.constants for operand in op.operands):
+                arguments = {name: self._constant(value) for name, value in op.args().items()}
+                kinds = [result.type for result in op.results]
+                made = type(op)(**arguments, result_types=kinds, location=op.location)
+                made.attributes = op.attributes
+                self._replace(op, made)
+        elif op.name != "arith.constant":
+            for place, operand in enumerate(op.operands):
+                if operand in self.constants and op.results[:1] != (operand,):
+                    op.operands[place] = self._literal(op, operand)
+
+    def _replace(self, op: Operation, made: Operation) -> None:
+        for old, new in zip(op.results, made.results, strict=True):
+            for table in (self.known.shapes, self.known.numbers, self.constants):
+                if old in table:
+                    table[new] = table[old]  # pyright: ignore[reportArgumentType]
+        Rewriter.replace_op(op, made)
+
+    def _constant(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._constant(entry) for entry in value]
+        return self.constants.get(value, value) if isinstance(value, SSAValue) else value
+
+    def _literal(self, op: Operation, value: SSAValue) -> SSAValue:
+        """A constant in front of an op that takes a number which is known now."""
+        kind = value.type
+        assert isinstance(kind, IntegerType | IndexType)
+        made = arith.ConstantOp(IntegerAttr(self.constants[value], kind))
+        made.location = op.location
+        Rewriter.insert_op(made, InsertPoint.before(op))
+        self.constants[made.result] = self.constants[value]
+        return made.result
+
+    def _attributes(self, declared: Declared, names: Mapping[str, SizeName]) -> DictionaryAttr:
+        """Those of an argument or result, of whose sizes some are known now."""
+        entries = dict(declared.entries)
+        said = entries.pop(DIMS, None)
+        if isinstance(said, ArrayAttr):
+            shape = shape_of(declared, names)
+            pairs = zip(said, open_dims_of(declared), strict=True)
+            left = [entry for entry, dim in pairs if isinstance(self._number(shape[dim]), Size)]
+            kept = [entry for entry in left if isinstance(entry, SizeAttr)]
+            entries |= {DIMS: ArrayAttr(kept)} if kept else {}
+        return DictionaryAttr(entries)

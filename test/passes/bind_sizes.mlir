@@ -1,0 +1,31 @@
+// RUN: lamina-opt %s --split-input-file -p 'bind-sizes{sizes="batch=4"}' | filecheck %s
+
+// Types, lists of sizes and what is computed from them become those of one value.
+// CHECK:      func.func @main(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>, %w: tensor<8x3xf32>) -> tensor<4x9xf32> {
+// CHECK-NEXT:   %c = aten.cat.default([%x, %y]) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<12x8xf32>
+// CHECK-NEXT:   %m = aten.mm.default(%c, %w) : (tensor<12x8xf32>, tensor<8x3xf32>) -> tensor<12x3xf32>
+// CHECK-NEXT:   %v = aten.view.default(%m, size = [4, 9]) : (tensor<12x3xf32>) -> tensor<4x9xf32>
+// CHECK-NEXT:   func.return %v : tensor<4x9xf32>
+func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [1, 128]>]},
+                %y: tensor<?x8xf32> {lamina.dims = [#lamina.size<2 * batch>]}, %w: tensor<8x3xf32>)
+    -> (tensor<?x9xf32> {lamina.dims = [#lamina.size<batch>]}) {
+  %c = aten.cat.default([%x, %y]) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %m = aten.mm.default(%c, %w) : (tensor<?x8xf32>, tensor<8x3xf32>) -> tensor<?x3xf32>
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x8xf32>) -> i64
+  %v = aten.view.default(%m, [%n, 9]) : (tensor<?x3xf32>, i64) -> tensor<?x9xf32>
+  func.return %v : tensor<?x9xf32>
+}
+// -----
+// Other sizes stay open, and keep their names.
+// CHECK:      func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<length in [1, 64]>]}) -> (tensor<?x4xf32> {lamina.dims = [#lamina.size<length>]}, i64) {
+// CHECK-NEXT:   %0 = aten.t.default(%x) : (tensor<4x?xf32>) -> tensor<?x4xf32>
+// CHECK-NEXT:   %1 = arith.constant 8 : i64
+// CHECK-NEXT:   func.return %0, %1 : tensor<?x4xf32>, i64
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<length in [1, 64]>]})
+    -> (tensor<?x?xf32> {lamina.dims = [#lamina.size<length>, #lamina.size<batch>]}, i64) {
+  %0 = aten.t.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %m = arith.muli %n, %two : i64
+  func.return %0, %m : tensor<?x?xf32>, i64
+}
