@@ -21,6 +21,7 @@ TOPICS: dict[str, str] = {
     "cache": "programs that the disk cache had, had not, and took",
     "compile": "each program that was compiled: its target, its kernels, how long it took",
     "torch": "each graph that torch.compile handed over",
+    "sizes": "each version that was made of a program whose sizes are open",
 }
 """What is told, by topic."""
 

@@ -31,6 +31,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     tune: float = 0,
     pipeline: Pipeline | None = None,
     sizes: Mapping[str, int] | None = None,
+    versions: str = "auto",
 ) -> Compiled:
     """Compiles a program to native code.
 
@@ -56,6 +57,10 @@ def compile(  # noqa: A001 - used as lamina.compile
     `tune` is a number of seconds in which other schedules are measured on this machine, with random
     arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
     `sizes` gives numbers for the sizes that an ONNX model, or `lamina.dims` of textual IR, names.
+    `versions` says how sizes are compiled that `lamina.dims` or torch.export leaves open: "auto",
+    code for the first sizes that come and then for all up to powers of two, whose arguments are
+    padded; "exact", code for each set of sizes; "padded", no code for single sets of sizes. What is
+    made stands in `Compiled.sizes`.
     `pipeline` says how the passes differ from the compiler's own, see `lamina.Pipeline`.
 
     Raises InputError for text or IR that is not valid, UnsupportedError for what cannot be
@@ -79,6 +84,7 @@ def compile(  # noqa: A001 - used as lamina.compile
         schedules=schedules,
         tune=tune,
         pipeline=pipeline or DEFAULT,
+        versions=versions,
     )
 
 

@@ -19,13 +19,14 @@ from torch.export.graph_signature import (
     OutputKind,
     OutputSpec,
 )
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
+from lamina.frontends.open_sizes import open_sizes
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.recurrent_composites import take_apart
 from lamina.frontends.source_program import SourceProgram
@@ -110,6 +111,7 @@ class _ProgramImporter:
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     argument_names: list[tuple[str, str]] = field(default_factory=list)  # name, kind
     inputs: list[str | Fixed] = field(default_factory=list)
+    dims: dict[str, ArrayAttr] = field(default_factory=dict)
     blockers: list[UnsupportedError] | None = None
     _by_storage: dict[object, SSAValue] = field(default_factory=dict)
     _name_of_node: dict[str, str] = field(default_factory=dict)
@@ -122,7 +124,7 @@ class _ProgramImporter:
         graph_module, begins = self._counted(signature.input_specs)
         results = self.importer.run(with_copies_settled(graph_module), values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
-        module = main_module(self.block, self.argument_names, kept, attributes)
+        module = main_module(self.block, self.argument_names, kept, attributes, dims=self.dims)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)
         return SourceProgram(module, self.constants, structure, TORCH_SEEDS)
 
@@ -164,12 +166,14 @@ class _ProgramImporter:
             value = getattr(spec.arg, "value", None)
             self.inputs.append(Fixed(name, value))
             return value
-        is_tensor = isinstance(example, torch.Tensor)
         self.inputs.append(name)
         self._name_of_node[name] = name
-        return self._add_argument(
-            name, "input", tensor_type(example) if is_tensor else scalar_type(example), name
-        )
+        if not isinstance(example, torch.Tensor):
+            return self._add_argument(name, "input", scalar_type(example), name)
+        sizes = open_sizes(name, example, self.program.range_constraints)
+        if sizes is not None:
+            self.dims[name] = sizes
+        return self._add_argument(name, "input", tensor_type(example), name)
 
     def _add_bound(self, name: str, kind: str, tensor: torch.Tensor, hint: str) -> SSAValue:
         # Tied weights are one argument, so that they are packed and kept once.

@@ -7,6 +7,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from lamina.dialects.narrow_types import CODES
+from lamina.passes.contracts.argument_sizes import DIMS
 
 
 def main_module(
@@ -15,20 +16,23 @@ def main_module(
     results: Sequence[SSAValue],
     result_attributes: Sequence[DictionaryAttr],
     codes: Mapping[str, str] | None = None,
+    dims: Mapping[str, ArrayAttr] | None = None,
 ) -> ModuleOp:
     """A module of one function with `block` as its body, which this function ends.
 
     `arguments` has name and kind of each block argument, `codes` the narrow type of those that
-    have one (`narrow_types`), by name.
+    have one (`narrow_types`), by name, and `dims` the sizes that types leave open.
     """
     block.add_op(ReturnOp.create(operands=results))
+    entries = [_argument_attributes(*entry, (codes or {}).get(entry[0])) for entry in arguments]
+    for number, (name, _) in enumerate(arguments):
+        if dims is not None and name in dims:
+            entries[number] = DictionaryAttr({**entries[number].data, DIMS: dims[name]})
     function = FuncOp(
         "main",
         FunctionType.from_lists(block.arg_types, [result.type for result in results]),
         Region(block),
-        arg_attrs=ArrayAttr(
-            [_argument_attributes(*entry, (codes or {}).get(entry[0])) for entry in arguments]
-        ),
+        arg_attrs=ArrayAttr(entries),
         res_attrs=ArrayAttr(result_attributes),
     )
     return ModuleOp([function])

@@ -1,7 +1,7 @@
 """torch tensors as arguments and results of compiled programs, without a copy."""
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,12 @@ class TorchArrays:
     def contiguous(self, array: Any) -> Any:
         """Detached, contiguous, with lazy conjugation and negation carried out."""
         return array.detach().resolve_conj().resolve_neg().contiguous()
+
+    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+        """Detached, with lazy conjugation and negation carried out."""
+        made = torch.zeros(*shape, dtype=array.dtype)
+        made[tuple(map(slice, array.shape))] = array.detach()
+        return made
 
 
 def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:

@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
     # sizes of arguments
     "bind-sizes": "lamina.passes.sizes.bind_sizes:BindSizesPass",
+    "limit-sizes": "lamina.passes.sizes.limit_sizes:LimitSizesPass",
     # between layers
     "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
     "partition": "lamina.lowering.partition:PartitionPass",

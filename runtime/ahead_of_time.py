@@ -15,7 +15,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
-from lamina.runtime.compile import bind_constants, compiling, lower_to_scheduled
+from lamina.runtime.compile import bind_constants, compiling, constants_by_entry, lower_to_scheduled
 from lamina.runtime.entry import Entry, Slot, entry_of, function_named
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of
@@ -76,10 +76,11 @@ def object_programs(
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
     others = split_entries(module)
-    bound, elsewhere = bind_constants(module, others, constants or {}, {})
+    own, elsewhere = constants_by_entry(module, others, constants or {})
+    bound = bind_constants(module, own, {})
     made = [_object_program(module, target, prefix, bound, openmp, options)]
     for name, other in others.items():
-        bound = bind_constants(other, {}, elsewhere[name], {})[0]
+        bound = bind_constants(other, elsewhere[name], {})
         made.append(_object_program(other, target, f"{prefix}_{name}", bound, openmp, options))
     return made
 

@@ -48,6 +48,10 @@ class ArrayKind(Protocol):
         """The array itself if it is row-major contiguous, else a copy that is."""
         ...
 
+    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+        """A row-major copy with zeros behind its elements, of a shape that is no smaller."""
+        ...
+
 
 class Structure(Protocol):
     """How a call's arguments nest; see `FlatStructure` for the plain one.
@@ -201,12 +205,13 @@ def shape_error(position: int, slot: Slot, shape: Sequence[int]) -> ArgumentErro
     """The error for a wrong rank or a wrong size, naming the dimension."""
     where = describe(position, slot)
     got = "x".join(map(str, shape)) or "a scalar"
-    want = "x".join(map(str, slot.shape)) or "a scalar"
+    want = "x".join("?" if extent < 0 else str(extent) for extent in slot.shape) or "a scalar"
     if len(shape) != len(slot.shape):
         return ArgumentError(
             f"{where}: expected rank {len(slot.shape)} ({want}), got rank {len(shape)} ({got})"
         )
-    wrong = next(d for d, (a, b) in enumerate(zip(shape, slot.shape, strict=True)) if a != b)
+    pairs = enumerate(zip(shape, slot.shape, strict=True))
+    wrong = next(dim for dim, (given, wanted) in pairs if given != wanted and wanted >= 0)
     return ArgumentError(
         f"{where}: expected shape {want}, got {got} "
         f"(dimension {wrong} is {shape[wrong]}, not {slot.shape[wrong]})"
@@ -266,6 +271,12 @@ class NumpyArrays:
     def contiguous(self, array: Any) -> Any:
         """NumPy's own rule; also makes arrays of Python numbers."""
         return np.asarray(array, order="C")
+
+    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+        """In memory of its own."""
+        made = np.zeros(shape, array.dtype)
+        made[tuple(map(slice, array.shape))] = array
+        return made
 
 
 def _check_array(array: Any, slot: Slot, position: int) -> None:

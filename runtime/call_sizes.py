@@ -9,27 +9,57 @@ from xdsl.dialects.func import FuncOp
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.passes.contracts.argument_sizes import shape_of, size_names
-from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.contracts.declared import Declared, arguments_of, results_of
+
+Shapes = Sequence[tuple[int, ...] | None]
+"""Of the arguments or results of a call; None for a number."""
 
 
-def sizes_of_call(
-    function: FuncOp, shapes: Sequence[tuple[int, ...] | None]
-) -> dict[SizeName, int]:
-    """The value of each named size, by the shapes of a call's arguments, which fit their types.
+class CallSizes:
+    """The sizes of a function's arguments, as calls give them."""
 
-    A shape is None for a number. Raises ArgumentError naming argument, dimension, range and value
-    where a size is out of its range, or where two dimensions contradict each other.
-    """
-    arguments = arguments_of(function)
-    names = size_names(arguments)
-    found: dict[SizeName, tuple[int, str]] = {}
-    for declared, shape in zip(arguments, shapes, strict=True):
-        if shape is None:
-            continue
-        for dim, (size, given) in enumerate(zip(shape_of(declared, names), shape, strict=True)):
-            if isinstance(size, Size):
-                _bind(size, given, f"dimension {dim} of argument '{declared.name}'", found)
-    return {name: value for name, (value, _) in found.items()}
+    def __init__(self, function: FuncOp, arguments: Sequence[Declared] | None = None) -> None:
+        arguments = arguments_of(function) if arguments is None else arguments
+        self.names = size_names(arguments_of(function))
+        self._results = results_of(function)
+        self._open: list[tuple[int, int, str, Size]] = []
+        self._shapes = [shape_of(declared, self.names) for declared in arguments]
+        for position, declared in enumerate(arguments):
+            for dim, size in enumerate(self._shapes[position]):
+                if isinstance(size, Size):
+                    place = f"dimension {dim} of argument '{declared.name}'"
+                    self._open.append((position, dim, place, size))
+
+    def of(self, shapes: Shapes) -> dict[SizeName, int]:
+        """The value of each named size, by shapes of arguments, which fit their types.
+
+        Raises ArgumentError naming argument, dimension, range and value where a size is out of its
+        range, or where two dimensions contradict each other.
+        """
+        found: dict[SizeName, tuple[int, str]] = {}
+        for position, dim, place, size in self._open:
+            shape = shapes[position]
+            if shape is not None:
+                _bind(size, shape[dim], place, found)
+        return {name: value for name, (value, _) in found.items()}
+
+    def shape(self, position: int, sizes: Mapping[SizeName, int]) -> tuple[Extent, ...]:
+        """The shape of an argument where its sizes have these values."""
+        shape = self._shapes[position]
+        return tuple(size.at(sizes) if isinstance(size, Size) else size for size in shape)
+
+    def check_results(self, shapes: Shapes, sizes: Mapping[SizeName, int]) -> None:
+        """Results have the sizes that `lamina.dims` says. Raises ExecutionError for another one."""
+        # The random state that a program gives back, the last result, is not among the shapes.
+        for declared, shape in zip(self._results, shapes, strict=False):
+            said = shape_of(declared, self.names)
+            for dim, (size, given) in enumerate(zip(said, shape or (), strict=shape is not None)):
+                wanted: Extent = size.at(sizes) if isinstance(size, Size) else given
+                if wanted != given:
+                    raise ExecutionError(
+                        f"dimension {dim} of result '{declared.name}' is {given}; it is {size}, "
+                        f"which is {wanted}"
+                    )
 
 
 def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, str]]) -> None:
@@ -54,23 +84,3 @@ def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, s
             f"{place} is {given}: it is {size}, '{name.text}' is {value} then, and not in "
             f"{name.range}"
         )
-
-
-def check_results(
-    function: FuncOp,
-    shapes: Sequence[tuple[int, ...] | None],
-    sizes: Mapping[SizeName, int],
-) -> None:
-    """Results have the sizes that `lamina.dims` says. Raises ExecutionError for another one."""
-    names = size_names(arguments_of(function))
-    # The random state that a program gives back, the last result, is not among the shapes.
-    for declared, shape in zip(results_of(function), shapes, strict=False):
-        if shape is None:
-            continue
-        for dim, (said, given) in enumerate(zip(shape_of(declared, names), shape, strict=True)):
-            wanted: Extent = said.at(sizes) if isinstance(said, Size) else given
-            if wanted != given:
-                raise ExecutionError(
-                    f"dimension {dim} of result '{declared.name}' is {given}; it is {said}, which "
-                    f"is {wanted}"
-                )

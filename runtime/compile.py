@@ -1,11 +1,14 @@
 """From a module at any layer to a `Compiled` object, through the disk cache."""
 
+from __future__ import annotations
+
 import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -19,8 +22,11 @@ from lamina.dialects.logs import topic
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
 from lamina.lowering.custom_pipeline import Pipeline
+from lamina.passes.contracts.argument_sizes import has_open_sizes
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
+from lamina.runtime.compile_count import count_program
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
 from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
@@ -36,6 +42,10 @@ from lamina.runtime.program_entries import split_entries
 from lamina.runtime.random_state import SeedSource
 from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe, SharedConstants
+from lamina.runtime.size_versions import VERSION_POLICIES
+
+if TYPE_CHECKING:
+    from lamina.runtime.sized import CompileVersion
 
 
 def compile_module(
@@ -51,6 +61,7 @@ def compile_module(
     tune: float = 0,
     pipeline: Pipeline = DEFAULT,
     shared: SharedConstants | None = None,
+    versions: str = "auto",
 ) -> Compiled:
     """Compiles `module`, which this function may change; see `lamina.compile` for the rest.
 
@@ -64,86 +75,132 @@ def compile_module(
         raise InputError("there is no function @main to compile")
     verify_entries(module, layer_of(module))
     others = split_entries(module)
-    bound, bound_elsewhere = bind_constants(module, others, constants or {}, shared.literals)
-    main = _function(module, "main")
-    names = [slot.name for slot in argument_slots(main) if slot.kind == "input"]
+    if versions not in VERSION_POLICIES:
+        raise InputError(f"versions = '{versions}': one of {', '.join(VERSION_POLICIES)}")
     if not tune >= 0:  # nor NaN
         raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
+    again = partial(
+        compile_module,
+        target=machine,
+        cache=cache,
+        rounding=rounding,
+        seeds=seeds,
+        tune=tune,
+        pipeline=pipeline,
+        shared=shared,
+    )
+    own, elsewhere = constants_by_entry(module, others, constants or {})
+    if has_open_sizes(_function(module, "main")):
+        compile_version = partial(again, constants=own, schedules=schedules)
+        shown = partial(render, target=machine, rounding=rounding, passes=pipeline)
+        made = _sized(module, own, structure, compile_version, shown, versions)
+    else:
+        options = LoweringOptions(rounding, dict(schedules or {}), pipeline)
+        entry = _Entry(module, own, structure, machine, cache, seeds, shared)
+        made = entry.compiled(options)
+        if tune:
+            from lamina.runtime.tuning import tuned_schedules
 
-    def compiled(given: Mapping[str, str]) -> Compiled:
-        with compiling():
-            if machine.runs_here():
-                begin_native_calls()
-            options = LoweringOptions(rounding, given, pipeline)
-            program = native_program(module, machine, cache=cache, options=options)
-        return Compiled(
-            program,
-            bound,
-            structure or FlatStructure(names),
-            kept_scopes(
-                partial(
-                    render,
-                    module,
-                    target=machine,
-                    rounding=rounding,
-                    schedules=given,
-                    passes=pipeline,
-                )
-            ),
-            seeds,
-            shared,
-        )
-
-    given = dict(schedules or {})
-    made = compiled(given)
-    if tune:
-        from lamina.runtime.tuning import tuned_schedules
-
-        options = LoweringOptions(rounding, given, pipeline)
-        found = tuned_schedules(module, made, machine, tune, cache=cache, options=options)
-        made = compiled({**given, **found}) if found else made
+            found = tuned_schedules(module, made, machine, tune, cache=cache, options=options)
+            given = {**options.schedules, **found}
+            made = entry.compiled(replace(options, schedules=given)) if found else made
     for name, other in others.items():
-        made.others[name] = compile_module(
-            other,
-            target=machine,
-            constants=bound_elsewhere[name],
-            cache=cache,
-            rounding=rounding,
-            seeds=seeds,
-            tune=tune,
-            pipeline=pipeline,
-            shared=shared,
-        )
+        made.others[name] = again(other, constants=elsewhere[name], versions=versions)
     return made
 
 
-def bind_constants(
-    module: ModuleOp,
-    others: Mapping[str, ModuleOp],
-    constants: Mapping[str, Any],
-    literals: Literals,
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """What is bound to the arguments of `@main`, its literals too, and to those of other entries.
+class _Entry:
+    """One entry of a program, of known sizes, with what is bound to it."""
 
-    Equal literals are one array of `literals`. Arguments of `@main` that nothing is bound to become
-    inputs. Raises ArgumentError for names that no entry has, and for arrays that do not fit.
+    def __init__(
+        self,
+        module: ModuleOp,
+        constants: Mapping[str, Any],
+        structure: Structure | None,
+        machine: Target,
+        cache: bool,
+        seeds: SeedSource | None,
+        shared: SharedConstants,
+    ) -> None:
+        self.module, self.machine, self.cache = module, machine, cache
+        self.seeds, self.shared = seeds, shared
+        self.bound = bind_constants(module, constants, shared.literals)
+        slots = argument_slots(_function(module, "main"))
+        names = [slot.name for slot in slots if slot.kind == "input"]
+        self.structure = structure or FlatStructure(names)
+
+    def compiled(self, options: LoweringOptions) -> Compiled:
+        with compiling():
+            if self.machine.runs_here():
+                begin_native_calls()
+            program = native_program(self.module, self.machine, cache=self.cache, options=options)
+        shown = partial(
+            render,
+            self.module,
+            target=self.machine,
+            rounding=options.rounding,
+            schedules=options.schedules,
+            passes=options.passes,
+        )
+        return Compiled(
+            program, self.bound, self.structure, kept_scopes(shown), self.seeds, self.shared
+        )
+
+
+def _sized(
+    module: ModuleOp,
+    constants: Mapping[str, Any],
+    structure: Structure | None,
+    compile_version: CompileVersion,
+    shown: Callable[..., str],
+    policy: str,
+) -> Compiled:
+    """The program of an entry that leaves sizes of its arguments open."""
+    from lamina.runtime.sized import SizedCompiled, passed_arguments
+
+    names = [declared.name for declared in passed_arguments(_function(module, "main"), constants)]
+    nested = structure or FlatStructure(names)
+    render_it = kept_scopes(partial(shown, module))
+    return SizedCompiled(module, nested, constants, kept_scopes(compile_version), render_it, policy)
+
+
+def constants_by_entry(
+    module: ModuleOp, others: Mapping[str, ModuleOp], constants: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What is bound to arguments of `@main`, and to those of other entries.
+
+    Names that no entry has are among the first.
+    """
+    elsewhere = {name: _bound_in(other, constants) for name, other in others.items()}
+    taken = set[str]().union(*elsewhere.values())
+    names = _argument_names(module)
+    return {n: v for n, v in constants.items() if n in names or n not in taken}, elsewhere
+
+
+def bind_constants(
+    module: ModuleOp, constants: Mapping[str, Any], literals: Literals
+) -> dict[str, Any]:
+    """What is bound to the arguments of `@main`, its literals too.
+
+    Equal literals are one array of `literals`. Arguments that nothing is bound to become inputs.
+    Raises ArgumentError for names that it has not, and for arrays that do not fit.
     """
     main = _function(module, "main")
     slots = argument_slots(main)
-    bound_elsewhere = {name: _bound_in(other, constants) for name, other in others.items()}
-    elsewhere = set[str]().union(*bound_elsewhere.values())
-    slot_names = {slot.name for slot in slots}
-    bound = {n: v for n, v in constants.items() if n in slot_names or n not in elsewhere}
-    _check_constants(slots, bound)
-    bound = {**bound_literals(module, literals), **bound}
+    _check_constants(slots, constants)
+    bound = {**bound_literals(module, literals), **constants}
     open_unbound_arguments(main, slots, bound)
-    return bound, bound_elsewhere
+    return bound
 
 
-def _bound_in(module: ModuleOp, bound: Mapping[str, Any]) -> dict[str, Any]:
+def _bound_in(module: ModuleOp, constants: Mapping[str, Any]) -> dict[str, Any]:
     """The constants that an entry takes."""
-    names = {slot.name for slot in argument_slots(_function(module, "main"))}
-    return {name: value for name, value in bound.items() if name in names}
+    names = _argument_names(module)
+    return {name: value for name, value in constants.items() if name in names}
+
+
+def _argument_names(module: ModuleOp) -> set[str]:
+    return {declared.name for declared in arguments_of(_function(module, "main"))}
 
 
 def native_program(
@@ -158,6 +215,7 @@ def native_program(
     It comes from the disk cache if it is there. Constants are no part of it, so that programs
     which differ in their weights only are the same.
     """
+    count_program()
     make = _cached if cache else _compile
     code, metadata = make(module, target, options)
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}

@@ -6,9 +6,8 @@ from typing import Any, NoReturn, SupportsIndex
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, ExecutionError
-from lamina.runtime.arguments import (
-    Structure,
-)
+from lamina.passes.contracts.argument_sizes import refuse_unknown_names
+from lamina.runtime.arguments import Structure
 from lamina.runtime.bind import bind
 from lamina.runtime.checked_call import CheckedCall
 from lamina.runtime.dispatch.binding import BoundProgram
@@ -19,6 +18,7 @@ from lamina.runtime.native_entry import NativeEntry
 from lamina.runtime.program import MachineCode, Program
 from lamina.runtime.random_state import DrawnState, SeedSource, make_state
 from lamina.runtime.shared_constants import SharedConstants
+from lamina.runtime.size_versions import Sizes
 
 
 class Compiled:
@@ -107,6 +107,19 @@ class Compiled:
         return self._outputs
 
     @property
+    def sizes(self) -> Sizes:
+        """Sizes of its arguments that it leaves open, with the versions for them; none here."""
+        return Sizes()
+
+    def version(self, **sizes: int) -> "Compiled":
+        """The program for exactly these values of its open sizes, by name; itself if it has none.
+
+        Raises InputError for sizes that it has not, that are missing or out of their ranges.
+        """
+        refuse_unknown_names(sizes, ())
+        return self
+
+    @property
     def native(self) -> NativeEntry:
         """The program as a C function on pointers, for callers that do without Python's call.
 
@@ -156,7 +169,10 @@ class Compiled:
         Without it, programs share one sequence: see `lamina.manual_seed`. Nothing happens in a
         program that draws no random numbers. Raises ArgumentError for what is no integer.
         """
-        state = make_state(number)
+        self.take_state(make_state(number))
+
+    def take_state(self, state: Any) -> None:
+        """Draws random numbers from a state, which other programs may share; see `seed`."""
         if self.program.code is None:
             _refuse()
         if self._drawn is not None:

@@ -126,7 +126,7 @@ class Slot:
     def type_text(self) -> str:
         """The type as messages print it, for example `tensor<2x3xf32>`."""
         shape = [
-            "?" if self.sizes is not None and self.sizes[dim] >= 0 else str(extent)
+            "?" if extent < 0 or (self.sizes is not None and self.sizes[dim] >= 0) else str(extent)
             for dim, extent in enumerate(self.shape)
         ]
         return "tensor<" + "x".join([*shape, self.codes or self.dtype]) + ">"

@@ -28,6 +28,7 @@ ABOUT: dict[str, str] = {
     "prims": "Torch's primitives, and extension ops of ours (tag `ext`) where torch leaves a hole.",
     "loop": "Loop nests on tensors, the kernels they form, and what scheduled loops need besides.",
     "control": "Branches and loops over whole tensors, around ops of any layer of tensors.",
+    "lamina": "Attributes that stand at any layer: names of sizes.",
     "stablehlo": "StableHLO, as JAX prints it: a source layer that joins `prims`.",
     "chlo": "Ops of CHLO that JAX leaves in programs of StableHLO.",
     "mhlo": "Ops of MHLO that JAX leaves in programs of StableHLO.",

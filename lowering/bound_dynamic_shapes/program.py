@@ -20,6 +20,7 @@ from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
+from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.table import Result, bounding_of
@@ -32,7 +33,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
 )
 from lamina.lowering.core_aten_to_prims.table import limitations
 from lamina.lowering.tensor_types import element_of, is_bool
-from lamina.passes.contracts.argument_sizes import NUMBERS
+from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
 from lamina.passes.refusal import unsupported
 
 _ASSERTIONS = frozenset(
@@ -58,17 +59,13 @@ def bound_function(function: FuncOp) -> None:
     """
     block = function.body.block
     concerned = _concerned(function)
-    if not concerned:
+    if not concerned and not has_open_sizes(function):
         return
-    for argument in block.args:
-        if is_dynamic(argument.type):
-            raise unsupported(
-                function,
-                f"argument {argument.index} of type {argument.type} has a dynamic dimension",
-                NUMBERS,
-            )
     state = State(limits=limits_of(block), concerned=concerned)
+    bound_arguments(function, state)
     _bound_block(block, state, lambda op: _return(function, op, state))
+    for argument in [argument for argument in block.args if is_dynamic(argument.type)]:
+        block.erase_arg(argument)
     function.update_function_type()
 
 
@@ -229,6 +226,7 @@ def _return(function: FuncOp, op: Operation, state: State) -> None:
             continue
         tensor = b.tensor(operand)
         values.append(tensor.value)
+        entry.pop(DIMS, None)
         if tensor.is_static:
             continue
         if entry.get("lamina.kind") == StringAttr("mutation"):

@@ -11,6 +11,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
 from lamina.lowering.tensor_types import normalized, normalized_dims
@@ -116,7 +117,8 @@ def reshaped_to(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
     """The tensor with these sizes.
 
     A dimension with padding keeps its place between the same sizes before and after it, or it is
-    the outermost one, whose elements come before all padding: then it may be joined and split.
+    the outermost one, whose elements come before all padding: then it may be joined and split in
+    place. Elsewhere elements are moved.
     """
     sizes = [size if size.constant is not None else as_size(size, b) for size in sizes]
     dynamic = [n for n, size in enumerate(sizes) if size.constant is None]
@@ -126,7 +128,7 @@ def reshaped_to(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
         return Bounded(b.reshape(tensor.value, shape), (None,) * len(shape))
     if own == [0] and all(n == 0 for n in dynamic) and sizes:
         return _outermost(tensor, sizes, b)
-    return _kept_apart(tensor, sizes, b)
+    return _kept_apart(tensor, sizes, b) or _regrouped(tensor, sizes, b)
 
 
 def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
@@ -172,8 +174,8 @@ def _factors(number: Number) -> tuple[int, frozenset[tuple[SSAValue, int]]]:
     return constant, frozenset(counts.items())
 
 
-def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
-    """Each padded dimension is one of the result, between as many elements as before."""
+def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded | None:
+    """Each padded dimension is one of the result, between as many elements as before; or None."""
     shape = [size.constant if size.constant is not None else -1 for size in sizes]
     counts: list[Count] = [None] * len(sizes)
     for dim in tensor.dynamic_dims:
@@ -182,10 +184,7 @@ def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
             (n for n, s in enumerate(sizes) if s.value is count and counts[n] is None), None
         )
         if place is None:
-            raise b.refuse(
-                f"dimension {dim}, whose size depends on data, is joined or split",
-                "only the outermost dimension can be, if it is the only such one",
-            )
+            return None
         shape[place] = tensor.shape[dim]
         counts[place] = count
     ok = -1 not in shape and prod(shape) == prod(tensor.shape)
@@ -193,9 +192,20 @@ def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
         if count is not None and ok:
             dim = tensor.sizes.index(count)
             ok = prod(shape[:place]) == prod(tensor.shape[:dim])
-    if not ok:
+    return Bounded(b.reshape(tensor.value, shape), tuple(counts)) if ok else None
+
+
+def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
+    """Padded dimensions joined or split; an open size without a bound refuses it."""
+    total = b.elements(tensor)
+    given = known(1)
+    for size in sizes:
+        given = b.product(given, size)
+    if given.most is None:
         raise b.refuse("sizes that depend on data are joined or split in this shape")
-    return Bounded(b.reshape(tensor.value, shape), tuple(counts))
+    if not _same(total, given) and not _is_same_product(total, given):
+        b.require_equal(total, given, "the shape has another number of elements")
+    return regrouped(tensor, sizes, b)
 
 
 def _moved(tensor: Bounded, order: list[int], b: BoundBuilder) -> Bounded:

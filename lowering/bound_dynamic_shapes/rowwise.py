@@ -43,6 +43,14 @@ def _row_sizes(tensor: Bounded, inner: int) -> tuple[Any, ...]:
     return (*tensor.sizes[: tensor.rank - inner], *([None] * inner))
 
 
+@bounds("tril", "triu")
+def triangle(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """What stays depends on places alone, which padding has too."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
+
+
 @bounds("one_hot")
 def one_hot(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """A row for each number; padding is made 0 so that it is a class."""

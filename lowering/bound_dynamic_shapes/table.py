@@ -15,6 +15,8 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
 
 FAMILIES = (
     "along",
+    "attention",
+    "batches",
     "creation",
     "indexing",
     "joining",

@@ -6,12 +6,14 @@ whole function. An argument's `?` without `lamina.dims` is a size of its own, of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType
 from xdsl.dialects.func import FuncOp
 
+from lamina.dialects.errors import InputError
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
+from lamina.dialects.source import nearest
 from lamina.passes.contracts.declared import RESULT, Declared
 
 DIMS = "lamina.dims"
@@ -92,7 +94,7 @@ def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
     """The sizes that arguments of a verified function define, by name, with their ranges."""
     ranges: dict[str, Range] = {}
     for declared in arguments:
-        for said in _texts(declared):
+        for said in texts_of(declared):
             held = said.range or ranges.get(said.name) or Range()
             ranges[said.name] = held
     return {name: SizeName(name, held) for name, held in ranges.items()}
@@ -107,17 +109,26 @@ def shape_of(declared: Declared, names: Mapping[str, SizeName]) -> tuple[Extent,
     shape: list[Extent] = (
         list(kind.get_shape()) if isinstance(kind, TensorType | MemRefType) else []
     )
-    for dim, said in zip(open_dims_of(declared), _texts(declared), strict=False):
+    for dim, said in zip(open_dims_of(declared), texts_of(declared), strict=False):
         shape[dim] = Size.of(names[said.name]) * said.factor + said.offset
     return tuple(shape)
 
 
-def _texts(declared: Declared) -> list[SizeText]:
-    """What `lamina.dims` says, or names for what it leaves out."""
+def texts_of(declared: Declared) -> list[SizeText]:
+    """What `lamina.dims` says of each open dimension, or names for what it leaves out."""
     said = _said(declared)
     if said or declared.place == RESULT:
         return said
     return [SizeText(f"{declared.name}.shape[{dim}]") for dim in open_dims_of(declared)]
+
+
+def refuse_unknown_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Raises InputError for a name that is not among those of sizes."""
+    for name in given:
+        if name not in known:
+            near = nearest(name, known) or sorted(known)
+            hint = f"; nearest: {', '.join(near)}" if near else "; all its sizes are known"
+            raise InputError(f"no argument of the program has a size '{name}'{hint}")
 
 
 def has_open_sizes(function: FuncOp) -> bool:

@@ -26,11 +26,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName
-from lamina.dialects.source import nearest
 from lamina.passes.contracts.argument_sizes import (
     DIMS,
     has_open_sizes,
     open_dims_of,
+    refuse_unknown_names,
     shape_of,
     size_names,
 )
@@ -53,13 +53,14 @@ class BindSizesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "fused")
-        bind_sizes(op, dict(map(_named, self.sizes)))
+        bind_sizes(op, dict(map(named_number, self.sizes)))
 
 
-def _named(text: str) -> tuple[str, int]:
+def named_number(text: str) -> tuple[str, int]:
+    """What `NAME=NUMBER` says. Raises InputError for other texts."""
     name, _, number = text.partition("=")
     if not name or not number.isdecimal():
-        raise InputError(f"bind-sizes: {text}: a size is given as NAME=NUMBER")
+        raise InputError(f"{text}: a size is given as NAME=NUMBER")
     return name, int(number)
 
 
@@ -80,11 +81,7 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
                 raise InputError(f"size '{name.text}' is in {name.range}, and cannot be {value}")
         if values:
             _Binding(function, values).apply()
-    for name in given:
-        if name not in known:
-            near = nearest(name, known) or sorted(known)
-            hint = f"; nearest: {', '.join(near)}" if near else "; all its sizes are known"
-            raise InputError(f"no argument of the program has a size '{name}'{hint}")
+    refuse_unknown_names(given, known)
 
 
 class _Binding:

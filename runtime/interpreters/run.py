@@ -18,7 +18,7 @@ from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import verify_entries
-from lamina.runtime.call_sizes import check_results, sizes_of_call
+from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import as_codes, as_numbers, result_slots
 from lamina.runtime.interpreters.philox import stream
@@ -88,11 +88,12 @@ def run_module(
             values.append(as_type(as_codes(value), declared))
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
-    sizes = sizes_of_call(function, _shapes(values)) if has_open_sizes(function) else None
+    open_sizes = CallSizes(function) if has_open_sizes(function) else None
+    sizes = open_sizes.of(_shapes(values)) if open_sizes is not None else {}
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
-    if sizes is not None:
-        check_results(function, _shapes(results), sizes)
+    if open_sizes is not None:
+        open_sizes.check_results(_shapes(results), sizes)
     return _as_given(function, results)
 
 

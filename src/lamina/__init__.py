@@ -8,6 +8,7 @@
 The parts can be used alone, and every pass is a plain xDSL `ModulePass`:
 
 - `compile` makes a `Compiled` of a program; `load` reads one that `Compiled.save` wrote.
+- `compile_count` says how many programs were compiled so far.
 - `Compiled` has its `Kernel`s, `Slot`s that say what it takes and gives, and a `NativeEntry` for
   callers in C. `Target` is the CPU that it is for, `manual_seed` begins its random numbers.
 - `parse` reads textual IR with the dialects of a `Context`, `import_exported_program` a program of
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from lamina.frontends.exported_program import import_exported_program
     from lamina.frontends.load import load
     from lamina.lowering.custom_pipeline import Pipeline
+    from lamina.runtime.compile_count import compile_count
     from lamina.runtime.compiled import Compiled
     from lamina.runtime.entry import Slot
     from lamina.runtime.extension import Extension, extend
@@ -69,6 +71,7 @@ _EXPORTS: dict[str, str] = {
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
     "compile": "lamina.frontends.compile",
+    "compile_count": "lamina.runtime.compile_count",
     "extend": "lamina.runtime.extension",
     "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
@@ -98,6 +101,7 @@ __all__ = [
     "Target",
     "UnsupportedError",
     "compile",
+    "compile_count",
     "extend",
     "extern_kernel",
     "import_exported_program",

@@ -48,8 +48,8 @@ def test_silence_is_the_default(tmp_path: Path) -> None:
 
 
 def test_an_unknown_topic_is_told_once(tmp_path: Path) -> None:
-    said = run(compiling(PROGRAM), tmp_path, LAMINA_LOG="pases").stderr
-    assert said == "lamina: LAMINA_LOG: there is no topic 'pases'; nearest: passes\n"
+    said = run(compiling(PROGRAM), tmp_path, LAMINA_LOG="passe").stderr
+    assert said == "lamina: LAMINA_LOG: there is no topic 'passe'; nearest: passes\n"
 
 
 def test_loggers_are_those_of_python(caplog: pytest.LogCaptureFixture) -> None:

@@ -66,6 +66,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "control.md",
         "core_aten.md",
         "index.md",
+        "lamina.md",
         "loop.md",
         "mhlo.md",
         "passes.md",

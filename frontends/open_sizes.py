@@ -1,0 +1,52 @@
+"""Sizes that torch leaves open, as `lamina.dims` says them: symbols, their ranges and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from xdsl.dialects.builtin import ArrayAttr
+
+from lamina.dialects.sizes import Range, SizeAttr, SizeText
+
+_HUGE = 1 << 40
+"""No tensor has so many elements: such a bound is the range of a type."""
+
+
+def open_sizes(name: str, value: torch.Tensor, ranges: Mapping[Any, Any]) -> ArrayAttr | None:
+    """`lamina.dims` of an argument; None if torch knows all its sizes.
+
+    `ranges` are those that a program states of its symbols; others are asked of torch. What is no
+    multiple of one symbol with an offset is a size of its own.
+    """
+    found = [
+        SizeAttr(_text(f"{name}.shape[{dim}]", size, ranges))
+        for dim, size in enumerate(value.shape)
+        if isinstance(size, torch.SymInt)
+    ]
+    return ArrayAttr(found) if found else None
+
+
+def _text(place: str, size: torch.SymInt, ranges: Mapping[Any, Any]) -> SizeText:
+    node: Any = size.node
+    expr = node.expr
+    symbols = list(expr.free_symbols)
+    if len(symbols) == 1:
+        symbol = symbols[0]
+        factor, offset = expr.coeff(symbol, 1), expr.coeff(symbol, 0)
+        is_affine = factor * symbol + offset == expr and factor.is_Integer and offset.is_Integer
+        if is_affine and factor >= 1:
+            said = SizeText(str(symbol), int(factor), int(offset))
+            held = _range(symbol, node, ranges) if said.is_name else None
+            return SizeText(said.name, said.factor, said.offset, held)
+    return SizeText(place, range=_range(expr, node, ranges))
+
+
+def _range(expr: Any, node: Any, ranges: Mapping[Any, Any]) -> Range:
+    held = ranges.get(expr)
+    if held is None:
+        held = node.shape_env.bound_sympy(expr)
+    least = int(held.lower) if held.lower.is_Integer else 0
+    most = int(held.upper) if held.upper.is_Integer and held.upper < _HUGE else None
+    return Range(max(least, 0), most)

@@ -1,0 +1,88 @@
+"""Arguments whose sizes are not known: padded up to the most that their ranges allow."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from lamina.dialects.sizes import Extent, Size, SizeName
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, State, is_dynamic
+from lamina.passes.contracts.argument_sizes import DIMS, NUMBERS, shape_of, size_names
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.refusal import unsupported
+
+
+def bound_arguments(function: FuncOp, state: State) -> None:
+    """Give arguments of open sizes static types, and the function an argument for each size.
+
+    A `tensor<?x8xf32>` of a size `batch` in [1, 128] becomes a `tensor<128x8xf32>`, and `batch` an
+    argument of kind `size`, a 0-d tensor of i64, behind all others. Raises UnsupportedError for
+    sizes without a bound.
+    """
+    block = function.body.block
+    if not any(is_dynamic(argument.type) for argument in block.args):
+        return
+    arguments = arguments_of(function)
+    names = size_names(arguments)
+    first = block.first_op
+    assert first is not None
+    b = BoundBuilder(first, state)
+    counts: dict[SizeName, SSAValue] = {}
+    attributes = [dict(declared.entries) for declared in arguments]
+    for argument, declared, entries in zip(list(block.args), arguments, attributes, strict=True):
+        if not is_dynamic(argument.type):
+            continue
+        entries.pop(DIMS, None)
+        kind = argument.type
+        assert isinstance(kind, TensorType)
+        shape = shape_of(declared, names)
+        most = [_most(extent) for extent in shape]
+        for extent, bound in zip(shape, most, strict=True):
+            if bound is None:
+                raise unsupported(
+                    function,
+                    f"argument {argument.index}: the size {extent} has no upper bound",
+                    NUMBERS,
+                )
+        sizes = [_count(extent, function, counts, b) for extent in shape]
+        static = TensorType(kind.element_type, [bound or 0 for bound in most])
+        padded = block.insert_arg(static, argument.index)
+        padded.name_hint = argument.name_hint
+        state.tensors[argument] = Bounded(padded, tuple(sizes))
+    entries = [*attributes]
+    for name in counts:
+        held = {"lamina.kind": "input", "lamina.name": count_name(name.text)}
+        entries.append({key: StringAttr(text) for key, text in held.items()})
+    function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
+
+
+def count_name(size: str) -> str:
+    """The name of the input that holds a size."""
+    return f"size({size})"
+
+
+def _most(extent: Extent) -> int | None:
+    if isinstance(extent, int):
+        return extent
+    most = extent.range[1]
+    return None if most == float("inf") else int(most)
+
+
+def _count(
+    extent: Extent, function: FuncOp, counts: dict[SizeName, SSAValue], b: BoundBuilder
+) -> Count:
+    if isinstance(extent, int):
+        return None
+    (name,) = extent.names
+    if name not in counts:
+        block = function.body.block
+        counts[name] = block.insert_arg(TensorType(i64, []), len(block.args))
+        counts[name].name_hint = "size"
+    if extent == Size.of(name):
+        return counts[name]
+    terms = dict(extent.terms)
+    made = b("mul.Scalar", counts[name], terms[(name,)])
+    offset = terms.get((), 0)
+    return b("add.Scalar", made, offset) if offset else made

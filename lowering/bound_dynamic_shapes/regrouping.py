@@ -1,0 +1,72 @@
+"""Padded dimensions joined and split: elements are read from where they stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+from math import prod
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+
+
+def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Bounded:
+    """The tensor with these bounded sizes, whose product is the number of its elements.
+
+    Row-major order counts elements only, so that those behind padding move. Trailing dimensions
+    that stay and have no padding are read as they are.
+    """
+    own = [b.size(tensor, dim) for dim in range(tensor.rank)]
+    kept = _kept_behind(own, sizes)
+    before, after = own[: len(own) - kept], list(sizes[: len(sizes) - kept])
+    extents = [size.constant if size.constant is not None else size.most or 0 for size in after]
+    place = _source(_ordinal(after, extents, b), before, tensor.shape, b)
+    inner = tensor.shape[len(before) :]
+    rows = b.reshape(tensor.value, [prod(tensor.shape[: len(before)]), *inner])
+    made = b("index_select.default", rows, 0, b.reshape(place, [prod(extents)]))
+    return b.bounded(b.reshape(made, [*extents, *inner]), sizes)
+
+
+def _kept_behind(own: Sequence[Number], sizes: Sequence[Number]) -> int:
+    """How many trailing dimensions are known and equal."""
+    pairs = zip(reversed(own), reversed(sizes), strict=False)
+    same = takewhile(lambda p: p[0].constant is not None and p[0].constant == p[1].constant, pairs)
+    return len(list(same))
+
+
+def _ordinal(sizes: Sequence[Number], extents: Sequence[int], b: BoundBuilder) -> SSAValue:
+    """Of each position of the result, how many elements stand in front of it."""
+    found = b.full([1] * len(extents), 0, i64)
+    for dim, extent in enumerate(extents):
+        shape = [extent if other == dim else 1 for other in range(len(extents))]
+        coordinate = b.reshape(b.iota(extent), shape)
+        step = b.as_tensor(_product(sizes[dim + 1 :], b))
+        found = b("add.Tensor", found, b("mul.Tensor", coordinate, step))
+    return b.expand(found, extents)
+
+
+def _source(
+    ordinal: SSAValue, sizes: Sequence[Number], shape: Sequence[int], b: BoundBuilder
+) -> SSAValue:
+    """Where an element stands among the padded ones; in bounds for positions of padding too."""
+    place: SSAValue | None = None
+    for dim, size in enumerate(sizes):
+        step = b.as_tensor(_product(sizes[dim + 1 :], b))
+        coordinate = b("floor_divide.default", ordinal, b("clamp.default", step, min=1))
+        if dim:
+            count = b("clamp.default", b.as_tensor(size), min=1)
+            coordinate = b("remainder.Tensor", coordinate, count)
+        padded = b("mul.Scalar", coordinate, prod(shape[dim + 1 : len(sizes)]))
+        place = padded if place is None else b("add.Tensor", place, padded)
+    assert place is not None
+    return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))
+
+
+def _product(sizes: Sequence[Number], b: BoundBuilder) -> Number:
+    found = known(1)
+    for size in sizes:
+        found = b.product(found, size)
+    return found

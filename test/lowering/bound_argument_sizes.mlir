@@ -1,0 +1,80 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics -p bound-dynamic-shapes | filecheck %s
+
+// An argument is padded to the most that its range allows; each name is one more input.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<128x8xf32>, %y: tensor<257x8xf32>, %w: tensor<8x3xf32>
+// CHECK-SAME:    [[N:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(batch)"}
+// CHECK-SAME:    -> (tensor<128x8xf32> {lamina.sizes = [0 : i64, -1 : i64]}
+// CHECK-SAME:        tensor<257x3xf32> {lamina.sizes = [1 : i64, -1 : i64]}
+// CHECK:         [[TWICE:%\S+]] = aten.mul.Scalar([[N]], other = 2)
+// CHECK:         [[MORE:%\S+]] = aten.add.Scalar([[TWICE]], other = 1)
+// CHECK:         [[EXP:%\S+]] = aten.exp.default(%x)
+// CHECK:         [[MM:%\S+]] = aten.matmul.default(%y, %w)
+// CHECK:         func.return [[EXP]], [[MM]], [[N]], [[MORE]]
+func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [1, 128]>]},
+                %y: tensor<?x8xf32> {lamina.dims = [#lamina.size<2 * batch + 1>]}, %w: tensor<8x3xf32>)
+    -> (tensor<?x8xf32> {lamina.dims = [#lamina.size<batch>]}, tensor<?x3xf32>) {
+  %e = aten.exp.default(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %m = aten.mm.default(%y, %w) : (tensor<?x8xf32>, tensor<8x3xf32>) -> tensor<?x3xf32>
+  func.return %e, %m : tensor<?x8xf32>, tensor<?x3xf32>
+}
+
+// -----
+
+// Padding among the keys is masked; behind a causal mask there is none to be seen, but its values
+// become 0: a weight of 0 times what is not finite is no 0.
+
+// CHECK-LABEL: @main
+// CHECK:         [[KEY:%\S+]] = aten.where.self({{%\S+}}, %k, {{%\S+}})
+// CHECK:         [[SEEN:%\S+]] = aten.reshape.default({{%\S+}}, shape = [1, 64])
+// CHECK:         aten.scaled_dot_product_attention.default(%q, [[KEY]], {{%\S+}}, [[SEEN]])
+// CHECK:         [[VALUE:%\S+]] = aten.where.self({{%\S+}}, %v, {{%\S+}})
+// CHECK-NOT:     aten.logical_and
+// CHECK:         aten.scaled_dot_product_attention.default({{%\S+}}, {{%\S+}}, [[VALUE]], is_causal = true)
+func.func @main(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x?x8xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]},
+                %v: tensor<2x4x?x8xf32> {lamina.dims = [#lamina.size<n>]})
+    -> (tensor<2x4x5x8xf32>, tensor<2x4x?x8xf32>) {
+  %0 = aten.scaled_dot_product_attention.default(%q, %k, %v) : (tensor<2x4x5x8xf32>, tensor<2x4x?x8xf32>, tensor<2x4x?x8xf32>) -> tensor<2x4x5x8xf32>
+  %1 = aten.scaled_dot_product_attention.default(%k, %k, %v, is_causal = true) : (tensor<2x4x?x8xf32>, tensor<2x4x?x8xf32>, tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf32>
+  func.return %0, %1 : tensor<2x4x5x8xf32>, tensor<2x4x?x8xf32>
+}
+
+// -----
+
+// Samples of a batch are computed alone.
+
+// CHECK-LABEL: @main
+// CHECK:         aten.conv2d.default(%x, %w) : (tensor<16x3x8x8xf32>, tensor<5x3x3x3xf32>) -> tensor<16x5x6x6xf32>
+func.func @main(%x: tensor<?x3x8x8xf32> {lamina.dims = [#lamina.size<n in [1, 16]>]}, %w: tensor<5x3x3x3xf32>) -> tensor<?x5x6x6xf32> {
+  %0 = aten.conv2d.default(%x, %w) : (tensor<?x3x8x8xf32>, tensor<5x3x3x3xf32>) -> tensor<?x5x6x6xf32>
+  func.return %0 : tensor<?x5x6x6xf32>
+}
+
+// -----
+
+// Dimensions that are joined are read from where they stand: rows stay whole.
+
+// CHECK-LABEL: @main
+// CHECK:         [[ROWS:%\S+]] = aten.reshape.default(%x, shape = [24, 8])
+// CHECK:         aten.index_select.default([[ROWS]], dim = 0, index = {{%\S+}}) : (tensor<24x8xf32>, tensor<24xi64>) -> tensor<24x8xf32>
+func.func @main(%x: tensor<4x?x8xf32> {lamina.dims = [#lamina.size<n in [1, 6]>]}) -> tensor<?x8xf32> {
+  %0 = aten.view.default(%x, [-1, 8]) : (tensor<4x?x8xf32>) -> tensor<?x8xf32>
+  func.return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// CHECK: argument 0: the size n has no upper bound
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %0 = aten.exp.default(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+
+// -----
+
+// CHECK: aten.conv2d.default: sizes of samples that depend on data
+func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}, %w: tensor<5x3x3x3xf32>) -> tensor<1x5x?x6xf32> {
+  %0 = aten.conv2d.default(%x, %w) : (tensor<1x3x?x8xf32>, tensor<5x3x3x3xf32>) -> tensor<1x5x?x6xf32>
+  func.return %0 : tensor<1x5x?x6xf32>
+}
