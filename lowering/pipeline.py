@@ -76,7 +76,10 @@ STAGES: tuple[Stage, ...] = (
         "core_aten",
         ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ),
-    Stage("prims", ("widen-half-floats", "convert-core-aten-to-prims", "verify-prims")),
+    Stage(
+        "prims",
+        ("widen-half-floats", "fold-batch-norm", "convert-core-aten-to-prims", "verify-prims"),
+    ),
     Stage(
         "loop",
         (

@@ -31,6 +31,7 @@ PASSES: dict[str, str] = {
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",
+    "fold-batch-norm": "lamina.passes.numerics.fold_batch_norm:FoldBatchNormPass",
     "convert-stablehlo-to-prims": (
         "lamina.lowering.stablehlo_to_prims:ConvertStableHLOToPrimsPass"
     ),

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.extern import signature_fault
 from lamina.dialects.narrow_types import CODES, NARROW_TYPES
@@ -104,6 +104,17 @@ SETUP_MEMORY = (*CONSTANT_KINDS, "prepared", "arena", "extern")
 
 _MADE = frozenset({"output", "size", "check", "mutation"})
 """Kinds of what a program makes; all others name something that it takes."""
+
+
+def constants_of(function: FuncOp) -> list[SSAValue]:
+    """The arguments that are bound at compile time, less those that the program writes back to."""
+    results = function.res_attrs.data if function.res_attrs else ()
+    written = {text_of(entry.data.get("lamina.target")) for entry in results}
+    return [
+        function.body.block.args[one.number]
+        for one in arguments_of(function)
+        if one.kind in CONSTANT_KINDS and one.name not in written
+    ]
 
 
 def verify_entries(module: ModuleOp, layer: str) -> None:

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, constants_of
 from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
@@ -97,12 +97,7 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
 def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
     """The ops to hoist, in order, and every value that is known before the first call."""
     entry = main.body.block
-    mutated, arguments = _mutated(main), arguments_of(main)
-    known: set[SSAValue] = {
-        a
-        for a in entry.args
-        if arguments[a.index].kind in CONSTANT_KINDS and arguments[a.index].name not in mutated
-    }
+    known = set(constants_of(main))
     kept = set(known)  # what a program holds; the rest of what is known is computed anywhere
     hoisted: dict[Operation, None] = {}
     for op in entry.ops:
@@ -141,13 +136,6 @@ def _makers(hoisted: Iterable[Operation]) -> dict[Operation, None]:
                 waiting.append(maker)
     block = next(iter(needed)).parent_block() if needed else None
     return {} if block is None else {op: None for op in block.ops if op in needed}
-
-
-def _mutated(main: func.FuncOp) -> set[str]:
-    """Names of the arguments that the program writes back to."""
-    results = main.res_attrs.data if main.res_attrs else ()
-    targets = (r.data.get("lamina.target") for r in results)
-    return {target.data for target in targets if isinstance(target, StringAttr)}
 
 
 def _expands(op: Operation) -> bool:
