@@ -5,7 +5,6 @@ as a whole; what cannot be compiled is an error, never run by torch instead. tor
 through the package's entry point, so nobody has to import lamina.
 """
 
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,31 +15,31 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.exc import SkipFrame, exceptions_allowed_to_be_fallback
 from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
+from xdsl.dialects.builtin import ModuleOp
 
-from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
 from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
-from lamina.frontends.dynamo_graph import import_dynamo_graph
-from lamina.frontends.dynamo_options import (
-    read_options,
-    refuse_layouts,
-)
+from lamina.frontends.dynamo_graph import DynamoGraph, import_dynamo_graph
+from lamina.frontends.dynamo_options import DynamoOptions, read_options, refuse_layouts
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
+from lamina.frontends.dynamo_sizes import SizedDynamoCall, refuse_other_sizes, symbols_of
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
+from lamina.passes.contracts.declared import arguments_of
+from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.compile import (
     compiling,
     native_program,
     open_unbound_arguments,
 )
 from lamina.runtime.entry import argument_slots, function_named
-from lamina.runtime.lowering_options import LoweringOptions
 from lamina.runtime.program import Program
+from lamina.runtime.sized import padded_program
 
 
 def lamina_backend(
@@ -60,22 +59,28 @@ def lamina_backend(
       counter, through `.data` or a NumPy view, are seen if they change that number, as writes to
       all of a tensor do. "passed" reads all weights in each call. "frozen" keeps what each
       module had at its first call: packed, or as a copy.
-    - `target`, `cache`, `rounding`, `pipeline`: as in `lamina.compile`; the target must be able
-      to run here.
+    - `target`, `cache`, `rounding`, `pipeline`, `versions`: as in `lamina.compile`; the target
+      must be able to run here.
 
     All of torch's modes are taken, and mean the same: costs choose schedules, nothing is timed.
 
-    Every size is static: another shape is another graph. Raises UnsupportedError for graphs that
-    need gradients, for ops that cannot be compiled and for ops that read some of what they write,
-    ArgumentError for unknown options; Dynamo hands either on as `BackendCompilerFailed`.
+    Symbolic sizes stay: other sizes are other versions of the graph, not other graphs. Raises
+    UnsupportedError for graphs that need gradients, for ops that cannot be compiled and for ops
+    that read some of what they write, ArgumentError for unknown options; Dynamo hands either on as
+    `BackendCompilerFailed`.
     """
-    weights, target, cache, lowering = read_options(mode, options)
+    chosen = read_options(mode, options)
+    policy = chosen.versions
+    if policy == "auto" and torch._dynamo.config.assume_static_by_default:
+        policy = "varying"  # symbols are those that have changed already
     refuse_layouts(example_inputs)
-    _make_static(example_inputs)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         _refuse_lazy(inputs)
-        return _compile_graph(graph, weights, target, cache, lowering)
+        compiler = _GraphCompiler(chosen)
+        if not symbols_of(graph):
+            return compiler.static(graph)
+        return SizedDynamoCall(graph, compiler.static, compiler.padded, policy)
 
     backend: Any = aot_autograd(
         fw_compiler=_refuse_training,
@@ -104,20 +109,6 @@ def _place_of(error: BaseException) -> str | None:
     return ":".join(found[-1]) if found else None
 
 
-def _make_static(example_inputs: Sequence[Any]) -> None:
-    """Fixes symbolic sizes to what they are now, which becomes a guard of the compiled code.
-
-    Dynamo tries a symbolic size when it sees a second one; here the second is compiled like the
-    first.
-    """
-    for example in example_inputs:
-        if isinstance(example, torch.SymInt):
-            operator.index(example)
-        elif isinstance(example, torch.Tensor):
-            for size in (*example.shape, *example.stride(), example.storage_offset()):
-                operator.index(size)
-
-
 def _refuse_lazy(example_inputs: Sequence[Any]) -> None:
     """Dynamo guards the lazy bits of tensors, so that calls need not look at them."""
     for example in example_inputs:
@@ -137,30 +128,67 @@ def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Ca
     )
 
 
-def _compile_graph(
-    graph: fx.GraphModule, weights: str, target: Target, cache: bool, lowering: LoweringOptions
-) -> Callable[[list[Any]], list[Any]]:
-    context = TracingContext.try_get()
-    metadata = context.fw_metadata if context is not None else None
-    static = set(metadata.static_input_indices) if metadata is not None else set()
-    bindable = static if weights != "passed" else set[int]()
-    topic("torch").info("a graph of %d nodes", len(graph.graph.nodes))
-    with compiling():
-        imported = import_dynamo_graph(graph, bindable, _regenerated(graph, metadata))
-        program = native_program(imported.module, target, cache=cache, options=lowering)
-    if program.code is None:
-        raise ArgumentError(f"target {target.name}: code for it cannot run on this machine")
+class _GraphCompiler:
+    """Compiles graphs that differ in their sizes only, now or when calls bring others."""
 
-    def reading() -> Program:
-        opened = imported.module.clone()
-        main = function_named(opened, "main")
-        assert main is not None
-        kept = {slot.name: None for slot in argument_slots(main) if slot.kind == "constant"}
-        open_unbound_arguments(main, argument_slots(main), kept)
+    def __init__(self, options: DynamoOptions) -> None:
+        context = TracingContext.try_get()
+        self._metadata: Any = context.fw_metadata if context is not None else None
+        known = self._metadata.static_input_indices if self._metadata is not None else ()
+        self._bindable = set[int]() if options.weights == "passed" else set[int](known)
+        self._options = options
+        self.static = kept_scopes(self._static)
+        self.padded = kept_scopes(self._padded)
+
+    def _static(self, graph: fx.GraphModule) -> DynamoCall:
         with compiling():
-            return native_program(opened, target, cache=cache, options=lowering)
+            return self._call(self._imported(graph))
 
-    return DynamoCall(imported, program, frozen=weights == "frozen", reading=kept_scopes(reading))
+    def _padded(
+        self, graph: fx.GraphModule, bounds: Mapping[str, int], aliases: Mapping[str, str]
+    ) -> tuple[DynamoCall, CallSizes, list[int]]:
+        """A call for sizes up to `bounds`, which takes them behind its arguments."""
+        count = sum(node.op == "placeholder" for node in graph.graph.nodes)
+        with compiling():
+            imported = self._imported(graph, aliases)
+            main = function_named(imported.module, "main")
+            assert main is not None
+            sizes = CallSizes(main, [d for d in arguments_of(main) if d.kind == "input"])
+            refuse_other_sizes(sizes, bounds)
+            places = list(imported.inputs)
+            own = {text: bounds[text] for text in sizes.names}
+            imported.module = padded_program(imported.module, own)
+            imported.inputs += range(count, count + len(sizes.names))
+            return self._call(imported), sizes, places
+
+    def _imported(
+        self, graph: fx.GraphModule, aliases: Mapping[str, str] | None = None
+    ) -> DynamoGraph:
+        topic("torch").info("a graph of %d nodes", len(graph.graph.nodes))
+        regenerated = _regenerated(graph, self._metadata)
+        return import_dynamo_graph(graph, self._bindable, regenerated, aliases or {})
+
+    def _call(self, imported: DynamoGraph) -> DynamoCall:
+        program = self._program(imported.module)
+        if program.code is None:
+            name = self._options.target.name
+            raise ArgumentError(f"target {name}: code for it cannot run on this machine")
+
+        def reading() -> Program:
+            opened = imported.module.clone()
+            main = function_named(opened, "main")
+            assert main is not None
+            kept = {slot.name: None for slot in argument_slots(main) if slot.kind == "constant"}
+            open_unbound_arguments(main, argument_slots(main), kept)
+            with compiling():
+                return self._program(opened)
+
+        frozen = self._options.weights == "frozen"
+        return DynamoCall(imported, program, frozen=frozen, reading=kept_scopes(reading))
+
+    def _program(self, module: ModuleOp) -> Program:
+        chosen = self._options
+        return native_program(module, chosen.target, cache=chosen.cache, options=chosen.lowering)
 
 
 def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:

@@ -1,15 +1,16 @@
 """Import of the functional ATen graphs that AOTAutograd makes, as `aten` modules."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
 
+from lamina.dialects import aten
 from lamina.frontends.dynamo_numbers import round_as_tensors
 from lamina.frontends.dynamo_results import Finish, shared_results
 from lamina.frontends.dynamo_rewrites import undo_specializations
@@ -17,6 +18,7 @@ from lamina.frontends.dynamo_views import read_in_memory_order, wrong_write
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
+from lamina.frontends.open_sizes import open_sizes
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
 
@@ -45,12 +47,16 @@ class DynamoGraph:
 
 
 def import_dynamo_graph(
-    graph_module: fx.GraphModule, bindable: Collection[int], regenerated: Collection[int] = ()
+    graph_module: fx.GraphModule,
+    bindable: Collection[int],
+    regenerated: Collection[int] = (),
+    aliases: Mapping[str, str] | None = None,
 ) -> DynamoGraph:
     """Imports a graph whose inputs are all placeholders, and which it changes.
 
     Inputs at the positions `bindable` become parameters of the module unless the graph writes to
-    them. Results at the positions `regenerated` are made anew of inputs by AOTAutograd. Raises
+    them. Results at the positions `regenerated` are made anew of inputs by AOTAutograd. `aliases`
+    has symbols that are to stand for others. Raises
     UnsupportedError, with the source line, for what is no ATen op on CPU tensors.
     """
     imported = DynamoGraph(ModuleOp([]))
@@ -75,11 +81,20 @@ def import_dynamo_graph(
             imported.constants[plain] = tensor.detach()
         return add(plain, "constant", tensor)
 
+    dims: dict[str, ArrayAttr] = {}
+    symbols: dict[int, fx.Node] = {}
     for position, node in enumerate(placeholders):
         example = node.meta.get("val")
+        if isinstance(example, torch.SymInt):
+            symbols[position] = node
+            values.append(None)
+            continue
         if not isinstance(example, torch.Tensor):
             values.append(_fixed(example))
             continue
+        sizes = open_sizes(node.name, example, aliases=aliases)
+        if sizes is not None:
+            dims[node.name] = sizes
         if position in bindable and node not in written:
             imported.bound[position] = node.name
             if not example.is_contiguous():
@@ -94,12 +109,19 @@ def import_dynamo_graph(
             imported.mutated.append(position)
         if node in begins:
             imported.begins[position] = begins[node]
+    for position, node in symbols.items():
+        size = _size_of_another(node, placeholders, values, block)
+        if size is None:
+            imported.inputs.append(position)
+            size = block.insert_arg(i64, len(block.args))
+            arguments.append((node.name, "input"))
+        values[position] = size
     results = importer.run(graph_module, values)
     kept = [result for result in results if isinstance(result, SSAValue)]
     numbers = iter(range(len(kept)))
     imported.outputs = [next(numbers) if isinstance(r, SSAValue) else None for r in results]
     attributes = [output_attributes() for _ in kept]
-    imported.module = main_module(block, arguments, kept, attributes)
+    imported.module = main_module(block, arguments, kept, attributes, dims=dims)
     return imported
 
 
@@ -114,11 +136,27 @@ def _prepare(graph_module: fx.GraphModule, importer: GraphImporter) -> dict[fx.N
 
 
 def _fixed(example: Any) -> object:
-    """A number: sizes are static by now, and guards hold it to its value."""
-    if example is None:
-        return None
-    scalar_type(example)  # refuses what is no number
-    return int(example) if isinstance(example, torch.SymInt) else example
+    """A number that guards hold to its value."""
+    if example is not None:
+        scalar_type(example)  # refuses what is no number
+    return example
+
+
+def _size_of_another(
+    symbol: fx.Node, placeholders: Sequence[fx.Node], values: Sequence[Any], block: Block
+) -> SSAValue | None:
+    """The size of a tensor that is passed, if that is what a symbol stands for."""
+    wanted = symbol.meta["val"].node.expr
+    for node, value in zip(placeholders, values, strict=True):
+        example = node.meta.get("val")
+        if not isinstance(example, torch.Tensor) or value is None:
+            continue
+        for dim, size in enumerate(example.shape):
+            if isinstance(size, torch.SymInt) and size.node.expr == wanted:
+                made: Any = aten.op("sym_size.int")(value, dim, result_types=[i64])
+                block.add_op(made)
+                return made.results[0]
+    return None
 
 
 def _written(graph_module: fx.GraphModule) -> set[fx.Node]:

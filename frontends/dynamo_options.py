@@ -1,6 +1,7 @@
 """Options and modes of `torch.compile(f, backend="lamina")`, and arguments that it refuses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,20 +14,27 @@ from lamina.lowering.pipeline import ROUNDINGS
 from lamina.runtime.compile import as_target
 from lamina.runtime.layers import DEFAULT
 from lamina.runtime.lowering_options import LoweringOptions
+from lamina.runtime.size_versions import VERSION_POLICIES
 
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """torch's modes, which all mean the same here: costs choose schedules, and nothing is timed."""
 
-_OPTIONS = ("weights", "target", "cache", "rounding", "pipeline")
+_OPTIONS = ("weights", "target", "cache", "rounding", "pipeline", "versions")
 
 
-def read_options(
-    mode: str | None, options: Mapping[str, Any] | None
-) -> tuple[str, Target, bool, LoweringOptions]:
-    """How weights are read, the target, whether to cache, and how to lower.
+@dataclass(frozen=True)
+class DynamoOptions:
+    """How weights are read, the target, whether to cache, how to lower, and what of sizes."""
 
-    Raises ArgumentError for what there is not.
-    """
+    weights: str
+    target: Target
+    cache: bool
+    lowering: LoweringOptions
+    versions: str
+
+
+def read_options(mode: str | None, options: Mapping[str, Any] | None) -> DynamoOptions:
+    """The options of a call of torch.compile. Raises ArgumentError for what there is not."""
     chosen = dict(options or {})
     if mode not in MODES:
         known = ", ".join(str(name) for name in MODES if name is not None)
@@ -43,8 +51,16 @@ def read_options(
     passes = chosen.get("pipeline", DEFAULT)
     if not isinstance(passes, Pipeline):
         raise ArgumentError(f"pipeline={passes!r}: it takes a lamina.Pipeline")
-    lowering = LoweringOptions(rounding, passes=passes)
-    return weights, as_target(chosen.get("target")), bool(chosen.get("cache", True)), lowering
+    versions = chosen.get("versions", VERSION_POLICIES[0])
+    if versions not in VERSION_POLICIES:
+        raise ArgumentError(f"versions={versions!r}: one of {', '.join(VERSION_POLICIES)}")
+    return DynamoOptions(
+        weights,
+        as_target(chosen.get("target")),
+        bool(chosen.get("cache", True)),
+        LoweringOptions(rounding, passes=passes),
+        versions,
+    )
 
 
 def refuse_layouts(example_inputs: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, guarding_hint_or_throw
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
@@ -68,15 +68,20 @@ def _alike(examples: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for example in examples:
         if not isinstance(example, torch.Tensor):
-            found.append(int(example) if isinstance(example, torch.SymInt) else example)
+            found.append(_hint(example) if isinstance(example, torch.SymInt) else example)
             continue
         storage = example.untyped_storage()
         if storage._cdata not in wholes:
-            wholes[storage._cdata] = torch.empty(int(storage.nbytes()), dtype=torch.uint8)
+            wholes[storage._cdata] = torch.empty(_hint(storage.nbytes()), dtype=torch.uint8)
         whole = wholes[storage._cdata].view(example.dtype)
-        size, stride = map(int, example.size()), map(int, example.stride())
-        found.append(whole.as_strided(list(size), list(stride), int(example.storage_offset())))
+        size, stride = map(_hint, example.size()), map(_hint, example.stride())
+        found.append(whole.as_strided(list(size), list(stride), _hint(example.storage_offset())))
     return found
+
+
+def _hint(size: Any) -> int:
+    """What a size is in this call; to ask a symbolic one for its number would fix it."""
+    return guarding_hint_or_throw(size)
 
 
 class _Walk(fx.Interpreter):

@@ -14,21 +14,29 @@ _HUGE = 1 << 40
 """No tensor has so many elements: such a bound is the range of a type."""
 
 
-def open_sizes(name: str, value: torch.Tensor, ranges: Mapping[Any, Any]) -> ArrayAttr | None:
+def open_sizes(
+    name: str,
+    value: torch.Tensor,
+    ranges: Mapping[Any, Any] | None = None,
+    aliases: Mapping[str, str] | None = None,
+) -> ArrayAttr | None:
     """`lamina.dims` of an argument; None if torch knows all its sizes.
 
-    `ranges` are those that a program states of its symbols; others are asked of torch. What is no
-    multiple of one symbol with an offset is a size of its own.
+    `ranges` are those that a program states of its symbols; others are asked of torch. `aliases`
+    has symbols that are to stand for others. What is no multiple of one symbol with an offset is a
+    size of its own.
     """
     found = [
-        SizeAttr(_text(f"{name}.shape[{dim}]", size, ranges))
+        SizeAttr(_text(f"{name}.shape[{dim}]", size, ranges or {}, aliases or {}))
         for dim, size in enumerate(value.shape)
         if isinstance(size, torch.SymInt)
     ]
     return ArrayAttr(found) if found else None
 
 
-def _text(place: str, size: torch.SymInt, ranges: Mapping[Any, Any]) -> SizeText:
+def _text(
+    place: str, size: torch.SymInt, ranges: Mapping[Any, Any], aliases: Mapping[str, str]
+) -> SizeText:
     node: Any = size.node
     expr = node.expr
     symbols = list(expr.free_symbols)
@@ -37,14 +45,17 @@ def _text(place: str, size: torch.SymInt, ranges: Mapping[Any, Any]) -> SizeText
         factor, offset = expr.coeff(symbol, 1), expr.coeff(symbol, 0)
         is_affine = factor * symbol + offset == expr and factor.is_Integer and offset.is_Integer
         if is_affine and factor >= 1:
-            said = SizeText(str(symbol), int(factor), int(offset))
-            held = _range(symbol, node, ranges) if said.is_name else None
+            text = aliases.get(str(symbol), str(symbol))
+            said = SizeText(text, int(factor), int(offset))
+            is_named = said.is_name and text == str(symbol)  # else its range stands there
+            held = range_of(symbol, node, ranges) if is_named else None
             return SizeText(said.name, said.factor, said.offset, held)
-    return SizeText(place, range=_range(expr, node, ranges))
+    return SizeText(place, range=range_of(expr, node, ranges))
 
 
-def _range(expr: Any, node: Any, ranges: Mapping[Any, Any]) -> Range:
-    held = ranges.get(expr)
+def range_of(expr: Any, node: Any, ranges: Mapping[Any, Any] | None = None) -> Range:
+    """What an expression of a symbolic size may be, by `ranges` or as torch knows it."""
+    held = (ranges or {}).get(expr)
     if held is None:
         held = node.shape_env.bound_sympy(expr)
     least = int(held.lower) if held.lower.is_Integer else 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import Any
 
+from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.logs import topic
 from lamina.dialects.sizes import SizeName
-
-if TYPE_CHECKING:
-    from lamina.runtime.compiled import Compiled
 
 VERSION_POLICIES = ("auto", "exact", "padded")
 """What `lamina.compile(..., versions=...)` takes: see there."""
@@ -31,18 +31,22 @@ def bound_of(value: int, name: SizeName) -> int:
 class Version:
     """Code for some sizes: for exactly these, or for all up to them.
 
-    `calls` counts its calls.
+    `compiled` runs it, `calls` counts its calls.
     """
 
-    compiled: Compiled
+    compiled: Any
     sizes: Mapping[str, int]
     is_exact: bool
     calls: int = 0
 
     def __str__(self) -> str:
+        return f"{self.of}: {self.calls} calls"
+
+    @property
+    def of(self) -> str:
+        """The sizes that it is for."""
         sign = "=" if self.is_exact else "<="
-        sizes = ", ".join(f"{name} {sign} {size}" for name, size in self.sizes.items())
-        return f"{sizes}: {self.calls} calls"
+        return ", ".join(f"{name} {sign} {size}" for name, size in self.sizes.items())
 
 
 @dataclass
@@ -74,3 +78,80 @@ class Sizes(Sequence[Version]):
         if self.reason is not None:
             lines.append(f"  each set of sizes is compiled: {self.reason}")
         return "\n".join(lines)
+
+
+Make = Callable[[Mapping[str, int]], Any]
+"""Compiles a version for sizes by their names."""
+
+
+class Versions:
+    """Chooses the version for the sizes of a call, and has it made if it is not there.
+
+    `exact` makes code for one set of sizes, `padded` for all up to some; the latter raises
+    UnsupportedError for a program that cannot be padded. `policy` is one of `VERSION_POLICIES`, or
+    "varying": as "auto", but that no code is for the first sizes alone. Numbers that are no sizes
+    of an argument may stand among the sizes of a set: they have no name in `names`.
+    """
+
+    def __init__(
+        self, names: Mapping[str, SizeName], exact: Make, padded: Make, policy: str
+    ) -> None:
+        self.names, self.policy = names, policy
+        self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
+        self._make_exact, self._make_padded = exact, padded
+        self._found: dict[tuple[int, ...], Version] = {}
+        self._padded: dict[tuple[int, ...], Version] = {}
+        self._lock = RLock()
+
+    def find(self, sizes: Mapping[str, int]) -> Version:
+        """The version for a call; the order of names is the same in all calls."""
+        key = tuple(sizes.values())
+        found = self._found.get(key)
+        if found is None:
+            with self._lock:
+                found = self._found[key] = self._chosen(sizes)
+        return found
+
+    def exact(self, sizes: Mapping[str, int]) -> Version:
+        """The version for exactly these sizes."""
+        key = tuple(sizes.values())
+        with self._lock:
+            found = self._found.get(key)
+            if found is None or not found.is_exact:
+                found = self._add(self._make_exact(sizes), sizes, is_exact=True)
+                self._forget()
+                self._found[key] = found
+            return found
+
+    def _chosen(self, sizes: Mapping[str, int]) -> Version:
+        is_first = self.policy == "auto" and not len(self.sizes)
+        if is_first or self.policy == "exact" or self.sizes.reason is not None:
+            return self.exact(sizes)
+        bounds = {text: bound_of(sizes[text], name) for text, name in self.names.items()}
+        key = tuple(bounds.values())
+        if key in self._padded:
+            return self._padded[key]
+        try:
+            made = self._make_padded(bounds)
+        except UnsupportedError as error:
+            if self.policy == "padded":
+                raise
+            self.sizes.reason = str(error).partition("\n")[0]
+            topic("sizes").info("each set of sizes is compiled: %s", self.sizes.reason)
+            return self.exact(sizes)
+        found = self._padded[key] = self._add(made, bounds, is_exact=False)
+        return found
+
+    def _add(self, made: Any, sizes: Mapping[str, int], *, is_exact: bool) -> Version:
+        version = Version(made, dict(sizes), is_exact)
+        self.sizes.versions.append(version)
+        topic("sizes").info("a version for %s", version.of)
+        return version
+
+    def _forget(self) -> None:
+        """Lets go of the oldest version for one set of sizes, where there are too many."""
+        kept = [version for version in self.sizes if version.is_exact]
+        if len(kept) > MOST_EXACT:
+            self.sizes.versions.remove(kept[0])
+        if len(kept) > MOST_EXACT or len(self._found) > MOST_SETS:
+            self._found = {k: v for k, v in self._found.items() if v.is_exact and v is not kept[0]}

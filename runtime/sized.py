@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from threading import RLock
 from typing import Any, NoReturn, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
@@ -12,8 +11,6 @@ from xdsl.dialects.func import FuncOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.logs import topic
-from lamina.dialects.sizes import SizeName
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
@@ -37,7 +34,7 @@ from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.memory_use import MemoryUse
 from lamina.runtime.random_state import make_state
-from lamina.runtime.size_versions import MOST_EXACT, MOST_SETS, Sizes, Version, bound_of
+from lamina.runtime.size_versions import Sizes, Versions
 
 
 class CompileVersion(Protocol):
@@ -70,17 +67,14 @@ class SizedCompiled(Compiled):
         self.structure = structure
         self._render = render
         self._module = module
-        self._compile, self._policy = compile_version, policy
+        self._compile = compile_version
         self._arguments = passed_arguments(main, bound)
         self._inputs = tuple(map(_slot, self._arguments))
         self._outputs = tuple(map(_slot, results_of(main)))
         self._call_sizes = CallSizes(main, self._arguments)
         self._names = self._call_sizes.names
-        self._sizes = Sizes({text: str(name.range) for text, name in self._names.items()})
-        self._found: dict[tuple[int, ...], Version] = {}
-        self._padded: dict[tuple[int, ...], Version] = {}
+        self._versions = Versions(self._names, self._exact, self._padded, policy)
         self._state: Any = None
-        self._lock = RLock()
         layer = layer_of(module)
         lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
 
@@ -93,15 +87,14 @@ class SizedCompiled(Compiled):
         Raises ArgumentError for sizes out of their ranges, or that contradict each other.
         """
         values = self.structure.flatten(args, kwargs)
-        sizes = self._call_sizes.of(self._shapes(values))
-        version = self._version_for(sizes)
+        version = self._versions.find(self._sizes_of(values))
         version.calls += 1
         return version.compiled(*args, **kwargs)
 
     @property
     def sizes(self) -> Sizes:
         """Its open sizes, and the versions that calls have made so far; prints as a table."""
-        return self._sizes
+        return self._versions.sizes
 
     def version(self, **sizes: int) -> Compiled:
         """The program for exactly these sizes, by name, compiled if it is not there yet.
@@ -112,8 +105,7 @@ class SizedCompiled(Compiled):
         for text, name in self._names.items():
             if text not in sizes:
                 raise InputError(f"the size '{text}' is missing, in {name.range}")
-        with self._lock:
-            return self._exact(sizes).compiled
+        return self._versions.exact({text: sizes[text] for text in self._names}).compiled
 
     # One version each
 
@@ -145,9 +137,8 @@ class SizedCompiled(Compiled):
     def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
         """Measures the version for exactly the sizes of these arguments; see `Compiled`."""
         values = self.structure.flatten(args, kwargs)
-        found = self._call_sizes.of(self._shapes(values))
-        sizes = {name.text: value for name, value in found.items()}
-        return self.version(**sizes).measure(*args, repeats=repeats, **kwargs)
+        version = self._versions.exact(self._sizes_of(values))
+        return version.compiled.measure(*args, repeats=repeats, **kwargs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """UnsupportedError: a version is saved."""
@@ -160,18 +151,18 @@ class SizedCompiled(Compiled):
     def seed(self, number: int) -> None:
         """As `Compiled.seed`, for all versions, which go on in one sequence."""
         self._state = make_state(number)
-        for version in self._sizes:
+        for version in self.sizes:
             version.compiled.take_state(self._state)
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self._inputs)
         gives = ", ".join(slot.type_text for slot in self._outputs)
-        return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self._sizes)} versions>"
+        return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.sizes)} versions>"
 
     def _last(self, what: str) -> Compiled:
-        if not len(self._sizes):
+        if not len(self.sizes):
             raise self._refuse(what)
-        return self._sizes[-1].compiled
+        return self.sizes[-1].compiled
 
     def _refuse(self, what: str) -> UnsupportedError:
         names = ", ".join(f"{name}=..." for name in self._names)
@@ -182,68 +173,25 @@ class SizedCompiled(Compiled):
 
     # Versions
 
-    def _version_for(self, sizes: Mapping[SizeName, int]) -> Version:
-        key = tuple(sizes.values())
-        found = self._found.get(key)
-        if found is None:
-            with self._lock:
-                found = self._made_for(sizes)
-                self._found[key] = found
-        return found
+    def _exact(self, sizes: Mapping[str, int]) -> Compiled:
+        module = self._module.clone()
+        bind_sizes(module, sizes)
+        return self._compiled(module, self.structure)
 
-    def _made_for(self, sizes: Mapping[SizeName, int]) -> Version:
-        exact = {name.text: value for name, value in sizes.items()}
-        is_first = self._policy == "auto" and not len(self._sizes)
-        if is_first or self._policy == "exact" or self._sizes.reason is not None:
-            return self._exact(exact)
-        bounds = {name.text: bound_of(value, name) for name, value in sizes.items()}
-        key = tuple(bounds.values())
-        if key in self._padded:
-            return self._padded[key]
-        try:
-            made = self._padded[key] = self._add(bounds, is_exact=False)
-        except UnsupportedError as error:
-            if self._policy == "padded":
-                raise
-            self._sizes.reason = str(error).partition("\n")[0]
-            topic("sizes").info("each set of sizes is compiled: %s", self._sizes.reason)
-            return self._exact(exact)
+    def _padded(self, bounds: Mapping[str, int]) -> Compiled:
+        return self._compiled(padded_program(self._module, bounds), _Padding(self, bounds))
+
+    def _compiled(self, module: ModuleOp, structure: Structure) -> Compiled:
+        made = self._compile(module, structure=structure)
+        if self._state is not None:
+            made.take_state(self._state)
         return made
 
-    def _exact(self, sizes: Mapping[str, int]) -> Version:
-        key = tuple(sizes[name] for name in self._names)
-        found = self._found.get(key)
-        if found is None or not found.is_exact:
-            found = self._add(sizes, is_exact=True)
-            self._forget()
-            self._found[key] = found
-        return found
-
-    def _forget(self) -> None:
-        """Lets go of the oldest version for one set of sizes, where there are too many."""
-        kept = [version for version in self._sizes if version.is_exact]
-        if len(kept) > MOST_EXACT:
-            self._sizes.versions.remove(kept[0])
-        if len(kept) > MOST_EXACT or len(self._found) > MOST_SETS:
-            self._found = {k: v for k, v in self._found.items() if v.is_exact and v is not kept[0]}
-
-    def _add(self, sizes: Mapping[str, int], *, is_exact: bool) -> Version:
-        module = self._module.clone()
-        if is_exact:
-            bind_sizes(module, sizes)
-            structure = self.structure
-        else:
-            limit_sizes(module, sizes)
-            _pad(module)
-            structure = _Padding(self, sizes)
-        version = Version(self._compile(module, structure=structure), dict(sizes), is_exact)
-        if self._state is not None:
-            version.compiled.take_state(self._state)
-        self._sizes.versions.append(version)
-        topic("sizes").info("a version for %s", str(version).partition(":")[0])
-        return version
-
     # Arguments
+
+    def _sizes_of(self, values: Sequence[Any]) -> dict[str, int]:
+        found = self._call_sizes.of(self._shapes(values))
+        return {name.text: value for name, value in found.items()}
 
     def _shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
         """Shapes of a call's arrays, which fit their types. Raises ArgumentError for others."""
@@ -298,14 +246,20 @@ class _Padding:
         return "its arguments are padded in this process"
 
 
-def _pad(module: ModuleOp) -> None:
-    """Takes a program of limited sizes to one whose arguments are padded, and have counts."""
+def padded_program(module: ModuleOp, bounds: Mapping[str, int]) -> ModuleOp:
+    """The program for sizes up to `bounds`, whose arguments are padded, with an input for each.
+
+    Raises UnsupportedError for a program that is not at `aten`, or has ops that take no padding.
+    """
     layer = layer_of(module)
     if layer != "aten":
         raise UnsupportedError(
             f"a program at {layer}", "sizes are padded at aten only", nearest="versions='exact'"
         )
+    module = module.clone()
+    limit_sizes(module, bounds)
     lower(module, "aten", "functional", Target.host())
+    return module
 
 
 def passed_arguments(main: FuncOp, bound: Collection[str]) -> list[Declared]:

@@ -196,14 +196,14 @@ def test_transposed_input() -> None:
     check(lambda x: x.sin() + 1, torch.randn(4, 3).t())
 
 
-def test_other_shapes_are_compiled_anew() -> None:
+def test_other_shapes_are_another_graph_once() -> None:
     counter = CompileCounterWithBackend("lamina")
     module = mlp()
     function = torch.compile(module, backend=counter)
     for rows in (2, 3, 5, 3, 2):
         x = torch.randn(rows, 8)
         torch.testing.assert_close(function(x), module(x), rtol=1e-4, atol=1e-5)
-    assert counter.frame_count == 3
+    assert counter.frame_count == 2  # the second is for all sizes
 
 
 def _step(module: nn.Module) -> None:

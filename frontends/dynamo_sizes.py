@@ -1,0 +1,213 @@
+"""Graphs that Dynamo captured with symbolic sizes: a version for the sizes of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.fx import traceback
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import guarding_hint_or_throw
+
+from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
+from lamina.dialects.sizes import SizeName
+from lamina.frontends.open_sizes import range_of
+from lamina.runtime.arguments import array_kind
+from lamina.runtime.call_sizes import CallSizes
+from lamina.runtime.size_versions import Sizes, Versions
+
+Call = Callable[[list[Any]], list[Any]]
+"""A compiled graph, called with the list of its arguments, which it empties."""
+
+CompileStatic = Callable[[fx.GraphModule], Call]
+CompilePadded = Callable[
+    [fx.GraphModule, Mapping[str, int], Mapping[str, str]], tuple[Call, CallSizes, list[int]]
+]
+
+
+class SizedDynamoCall:
+    """A graph with symbolic sizes, called with the list of its arguments; it empties the list.
+
+    The sizes at hand are compiled at once; see `runtime.size_versions` for others.
+    `static` compiles a graph of known sizes. `padded` compiles one for sizes up to bounds, in which
+    some symbols stand for others: it gives the call, what tells the sizes of the arguments, and the
+    positions of these.
+    """
+
+    _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
+
+    def __init__(
+        self, graph: fx.GraphModule, static: CompileStatic, padded: CompilePadded, policy: str
+    ) -> None:
+        self._graph, self._static, self._compile_padded = graph, static, padded
+        self._symbols = symbols_of(graph)
+        sized = _sized_symbols(graph)
+        names = {
+            str(size.node.expr): SizeName(str(size.node.expr), range_of(size.node.expr, size.node))
+            for size in self._symbols.values()
+            if size.node.expr in sized
+        }
+        self._versions = Versions(names, self._exact, self._padded, policy)
+        self._hints = {
+            str(size.node.expr): int(guarding_hint_or_throw(size))
+            for size in self._symbols.values()
+        }
+        self._versions.find(self._hints)
+
+    @property
+    def sizes(self) -> Sizes:
+        """The symbols, and the versions that calls have made."""
+        return self._versions.sizes
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        """Runs the version for the symbols among the arguments."""
+        found = {str(s.node.expr): int(args[place]) for place, s in self._symbols.items()}
+        version = self._versions.find(found)
+        try:
+            results = version.compiled(args)
+        except _OtherSizesError:
+            version = self._versions.exact(found)
+            results = version.compiled(args)
+        version.calls += 1
+        return results
+
+    def _exact(self, sizes: Mapping[str, int]) -> Call:
+        with unset_fake_temporarily():  # tensors without data are of another mode
+            graph = specialized(self._graph, sizes)
+            return _with_numbers(self._static(graph), graph)
+
+    def _padded(self, bounds: Mapping[str, int]) -> Call:
+        """Torch does not say which symbols an op needs to be equal, but compiles for such as are
+        equal at the time: where the graph needs it, these are one size here, too."""
+        graph = self._copied()
+        try:
+            made = self._compile_padded(graph, bounds, {})
+        except InputError:
+            graph = self._copied()
+            try:
+                made = self._compile_padded(graph, bounds, _first_alike(self._hints))
+            except InputError as error:
+                reason = str(error).partition("\n")[0]
+                raise UnsupportedError("torch.compile(backend='lamina')", reason) from error
+        return _with_numbers(_padding(*made, bounds), graph)
+
+    def _copied(self) -> fx.GraphModule:
+        copied = fx.Graph()
+        copied.output(copied.graph_copy(self._graph.graph, {}))
+        return fx.GraphModule(self._graph, copied)
+
+
+class _OtherSizesError(Exception):
+    """The arguments have sizes that a version is not for."""
+
+
+def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
+    """For each symbol the first that is equal at the time."""
+    first: dict[int, str] = {}
+    return {text: first.setdefault(hint, text) for text, hint in hints.items()}
+
+
+def symbols_of(graph: fx.GraphModule) -> dict[int, torch.SymInt]:
+    """The symbols among the placeholders of a graph, by position."""
+    values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
+    return {place: value for place, value in enumerate(values) if isinstance(value, torch.SymInt)}
+
+
+def _sized_symbols(graph: fx.GraphModule) -> set[Any]:
+    """Expressions that are sizes of placeholders."""
+    values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
+    return {
+        size.node.expr
+        for value in values
+        if isinstance(value, torch.Tensor)
+        for size in value.shape
+        if isinstance(size, torch.SymInt)
+    }
+
+
+def specialized(graph: fx.GraphModule, sizes: Mapping[str, int]) -> fx.GraphModule:
+    """The graph for these values of its symbols: traced again, on tensors without data."""
+    values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
+    with FakeTensorMode(allow_non_fake_inputs=True), traceback.preserve_node_meta():
+        examples = [_example(value, sizes) for value in values]
+        return make_fx(fx.Interpreter(graph).run)(*examples)
+
+
+def _example(value: Any, sizes: Mapping[str, int]) -> Any:
+    if isinstance(value, torch.SymInt):
+        return number_at(value, sizes)
+    if not isinstance(value, torch.Tensor):
+        return value
+    shape = [number_at(size, sizes) for size in value.shape]
+    stride = [number_at(step, sizes) for step in value.stride()]
+    begin = number_at(value.storage_offset(), sizes)
+    reach = sum((e - 1) * s for e, s in zip(shape, stride, strict=True)) if 0 not in shape else -1
+    whole = torch.empty(begin + reach + 1, dtype=value.dtype)
+    return whole.as_strided(shape, stride, begin)
+
+
+def number_at(size: int | torch.SymInt, sizes: Mapping[str, int]) -> int:
+    """A size where the symbols have these values."""
+    if not isinstance(size, torch.SymInt):
+        return size
+    expr: Any = size.node.expr
+    return int(expr.xreplace({s: sizes[str(s)] for s in expr.free_symbols}))
+
+
+def _with_numbers(call: Call, graph: fx.GraphModule) -> Call:
+    """A call that gives the numbers that the graph has among its results."""
+    entries: Any = graph.graph.output_node().args[0]
+    numbers = {place: entry for place, entry in enumerate(entries) if isinstance(entry, int)}
+    if not numbers:
+        return call
+
+    def with_numbers(args: list[Any]) -> list[Any]:
+        results = list(call(args))
+        for place, number in numbers.items():
+            results[place] = number
+        return results
+
+    return with_numbers
+
+
+def _padding(
+    call: Call, sizes: CallSizes, places: Sequence[int], bounds: Mapping[str, int]
+) -> Call:
+    """A call that pads its arguments, and passes their sizes behind them."""
+    kind = array_kind("torch")
+
+    def padded(args: list[Any]) -> list[Any]:
+        values = [v if isinstance(v, torch.Tensor) else None for v in (args[p] for p in places)]
+        shapes = [None if value is None else tuple(value.shape) for value in values]
+        try:
+            found = sizes.of(shapes)
+        except ArgumentError as error:
+            raise _OtherSizesError from error
+        most = {name: bounds[name.text] for name in found}
+        made = list(args)
+        for number, (place, value) in enumerate(zip(places, values, strict=True)):
+            if value is None:
+                made[place] = torch.tensor(args[place])
+                continue
+            shape = [int(extent) for extent in sizes.shape(number, most) if type(extent) is int]
+            if shape != list(value.shape):
+                made[place] = kind.padded(value, shape)
+        made += [torch.tensor(size) for size in found.values()]
+        args.clear()
+        return call(made)
+
+    return padded
+
+
+def refuse_other_sizes(sizes: CallSizes, bounds: Mapping[str, int]) -> None:
+    """UnsupportedError for sizes that follow from symbols in a way that has no name."""
+    for text in sizes.names:
+        if text not in bounds:
+            raise UnsupportedError(
+                f"the size {text}",
+                "it is no multiple of one symbol with an offset",
+                nearest="sizes that are symbols, or multiples of them",
+            )

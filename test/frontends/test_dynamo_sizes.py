@@ -1,0 +1,134 @@
+"""torch.compile with sizes that change: graphs of Dynamo, and versions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import lamina
+
+torch: Any = pytest.importorskip("torch")
+nn = torch.nn
+CompileCounter = pytest.importorskip("torch._dynamo.testing").CompileCounterWithBackend
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def check(
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    graphs: int,
+    dynamic: bool | None = True,
+    **options: Any,
+) -> None:
+    counter = CompileCounter("lamina")
+    backend = counter if not options else "lamina"
+    compiled = torch.compile(function, backend=backend, dynamic=dynamic, options=options or None)
+    with torch.no_grad():
+        for args in calls:
+            own = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+            found, wanted = compiled(*args), function(*own)
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+            for given, written in zip(args, own, strict=True):
+                if isinstance(given, torch.Tensor):
+                    torch.testing.assert_close(given, written, rtol=1e-4, atol=1e-5)
+    if not options:
+        assert counter.frame_count == graphs
+
+
+def rows(*sizes: int, width: int = 8) -> list[tuple[Any, ...]]:
+    return [(torch.randn(size, width),) for size in sizes]
+
+
+def test_one_graph_for_all_batches() -> None:
+    module = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4), nn.Softmax(-1))
+    before = lamina.compile_count()
+    check(module, rows(5, 6, 7, 13, 5, 16, 33, 9), graphs=1)
+    assert lamina.compile_count() == before + 4  # 5; up to 8, 16 and 64
+
+
+@pytest.mark.parametrize("policy", ["auto", "exact", "padded"])
+def test_policies_compute_the_same(policy: str) -> None:
+    check(lambda x: (x.cumsum(0), x.mean(0)), rows(3, 4, 9), graphs=1, versions=policy)
+
+
+def test_sizes_that_torch_finds_to_change() -> None:
+    # One static graph, one for all other sizes; torch keeps 1 apart.
+    check(lambda x: x.softmax(0) @ x.T, rows(5, 6, 7, 20, 5), graphs=2, dynamic=None)
+
+
+def test_marked_dimensions() -> None:
+    x = torch.randn(6, 8)
+    torch._dynamo.mark_dynamic(x, 0, min=2, max=100)
+    check(lambda x: x.sum(1), [(x,), *rows(7, 50)], graphs=1, dynamic=None)
+
+
+def test_two_sizes_that_are_joined() -> None:
+    module = nn.Linear(8, 3)
+    calls = [(torch.randn(*shape, 8),) for shape in ((2, 5), (3, 4), (7, 2), (2, 17))]
+    check(lambda x: module(x).flatten(0, 1).cumsum(0), calls, graphs=1)
+
+
+def test_numbers_beside_sizes() -> None:
+    def scaled(x: Any, factor: int) -> Any:
+        return x * factor + x.shape[0], x.shape[0] * 2
+
+    calls = [(torch.randn(n, 3), k) for n, k in ((4, 5), (5, 7), (6, 5), (4, 9), (9, 2))]
+    check(scaled, calls, graphs=1)
+
+
+def test_what_is_written() -> None:
+    def step(x: Any, total: Any) -> Any:
+        total.add_(x.sum(0))
+        x.mul_(2)
+        return x.max(0).values
+
+    check(step, [(torch.randn(n, 4), torch.zeros(4)) for n in (3, 5, 6, 12)], graphs=1)
+
+
+def test_strided_arguments_and_views() -> None:
+    calls = [(torch.randn(8, n).t(),) for n in (3, 5, 6, 12)]
+    check(lambda x: (x.exp(), x.t(), x[1:]), calls, graphs=1)
+
+
+def test_ops_that_cannot_be_padded() -> None:
+    check(lambda x: x.unfold(0, 3, 2).sum(-1), rows(5, 6, 9, 13), graphs=1)
+
+
+class Cached(nn.Module):
+    """One step of attention, whose cache grows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+
+    def forward(self, x: Any, keys: Any, values: Any) -> Any:
+        q, k, v = self.qkv(x).view(1, 1, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+        made = nn.functional.scaled_dot_product_attention(q, keys, values)
+        return self.out(made.transpose(1, 2).reshape(1, 1, 16)), keys, values
+
+
+def test_a_cache_that_grows() -> None:
+    module = Cached().eval()
+    counter = CompileCounter("lamina")
+    compiled = torch.compile(module, backend=counter)
+    before = lamina.compile_count()
+    with torch.no_grad():
+        x = torch.randn(1, 1, 16)
+        keys, values = torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8)
+        other = keys, values
+        for _ in range(20):
+            found, keys, values = compiled(x, keys, values)
+            wanted, *other = module(x, *other)
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(keys, other[0], rtol=1e-4, atol=1e-5)
+    assert counter.frame_count == 2
+    assert lamina.compile_count() <= before + 4  # 5; up to 8, 16 and 32
