@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, IN_MEMORY, verify_entries
+from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, as_codes, function_named
@@ -28,6 +28,7 @@ from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import judged_slots
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.source_files import FILES, add_sizes_argument, read_source
+from lamina.tools.undefined_results import refuse_undefined
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
@@ -273,38 +274,9 @@ def _check(
     try:
         worst = largest_difference(judged, results, expected)
     except InputError as error:
-        refuse_unwritten(module, arguments, error)
+        refuse_undefined(module, arguments, error)
         raise
     print(f"check: equal to {said}, largest difference {worst:.2e}")
-
-
-def refuse_unwritten(
-    module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError
-) -> None:
-    """InputError, because of a `difference`, if results depend on memory that nothing has written.
-
-    The interpreter runs the program twice, with other bytes in new memory. Programs above buffers
-    have none.
-    """
-    from lamina.runtime.interpreters import run_module
-    from lamina.runtime.interpreters.loop_memory import new_memory_of
-
-    if layer_of(module) not in IN_MEMORY:
-        return
-    found: list[list[np.ndarray]] = []
-    for byte in (0, 255):
-        with new_memory_of(byte):
-            made = run_module(module, {name: array.copy() for name, array in arguments.items()})
-        found.append([np.asarray(value) for value in made])
-    for number, (one, other) in enumerate(zip(*found, strict=True)):
-        apart = np.argwhere(~np.isclose(one, other, rtol=0, atol=0, equal_nan=True))
-        if len(apart):
-            place = tuple(apart[0].tolist())
-            raise InputError(
-                f"check failed: result {number} depends on memory that nothing has written: "
-                f"{list(place)} is {one[place]} where new memory is all 0, and "
-                f"{other[place]} where all its bits are set"
-            ) from difference
 
 
 def largest_difference(

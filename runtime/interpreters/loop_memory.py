@@ -7,7 +7,7 @@ checked, not only run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
@@ -48,12 +48,16 @@ def new_memory_of(byte: int) -> Iterator[None]:
 def allocate(kind: Attribute) -> Any:
     """Memory of a memref type that nobody wrote yet: NaN in floats, all bits set in integers."""
     assert isinstance(kind, MemRefType)
-    dtype = numpy_dtype(kind.element_type)
+    return unwritten(kind.get_shape(), numpy_dtype(kind.element_type))
+
+
+def unwritten(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array that nobody wrote yet: NaN in floats, all bits set in integers."""
     byte = _NEW_BYTE.get()
     if dtype == np.bool_:
-        return np.full(kind.get_shape(), byte != 0, dtype)
-    size = prod(kind.get_shape()) * dtype.itemsize
-    return np.full(size, byte, np.uint8).view(dtype).reshape(kind.get_shape())
+        return np.full(shape, byte != 0, dtype)
+    size = prod(shape) * dtype.itemsize
+    return np.full(size, byte, np.uint8).view(dtype).reshape(shape)
 
 
 def flat_offset(op: Operation, memory: Any, indices: PythonValues) -> int:

@@ -25,6 +25,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.runtime.interpreters.loop_access import grids, indirect, read
 from lamina.runtime.interpreters.loop_body import evaluate
+from lamina.runtime.interpreters.loop_memory import unwritten
 from lamina.runtime.interpreters.values import numpy_dtype
 
 
@@ -187,7 +188,7 @@ def _is_table(value: SSAValue) -> bool:
 
 
 def _sort(op: SortOp, x: Any) -> list[Any]:
-    """Stable; NaN last, or first if descending."""
+    """Stable; NaN last, or first if descending. Working memory is left as nobody wrote it."""
     if x.dtype.kind not in "biuf":
         x = x.astype(np.float32)
     if op.descending is None:
@@ -197,9 +198,8 @@ def _sort(op: SortOp, x: Any) -> list[Any]:
         turned = np.argsort(np.flip(x, -1), axis=-1, kind="stable")
         order = x.shape[-1] - 1 - np.flip(turned, -1)
     values = np.take_along_axis(x, order, axis=-1)
-    if op.window is None:
-        return [values, order, values, order]
-    start, count = op.window
+    start, count = op.window or (0, x.shape[-1])
     made = [v[..., start : start + count] for v in (values, order)]
-    rest = [np.concatenate([v, v[..., :count]], axis=-1) for v in (values, order)]
-    return [*made, *rest]
+    rest = x.shape[-1] if op.window is None else x.shape[-1] + count
+    shape = (*x.shape[:-1], rest)
+    return [*made, *(unwritten(shape, v.dtype) for v in (values, order))]

@@ -23,8 +23,8 @@ from lamina.tools.lamina_run import (
     arguments_of,
     given_slots,
     largest_difference,
-    refuse_unwritten,
 )
+from lamina.tools.undefined_results import refuse_undefined
 
 INTERPRETED_SECONDS = 2
 """A program that the interpreter does not finish in this time is compiled, and not run: it may be
@@ -117,7 +117,7 @@ def _run(text: str, compiled: Compiled) -> Verdict:
     try:
         largest_difference(compiled.outputs, results, expected)
     except InputError as error:
-        refuse_unwritten(module, arrays, error)
+        refuse_undefined(module, arrays, error)
         return {"status": "failed", "reason": f"wrong: {error}", "place": layer_of(module)}
     return {"status": "passed", "step": "run"}
 

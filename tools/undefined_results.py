@@ -1,0 +1,82 @@
+"""Why results may differ that are not wrong: the program does not say what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+
+from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.monoid import Monoid
+from lamina.passes.refusal import place_of
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.interpreters.loop_memory import new_memory_of
+from lamina.runtime.interpreters.monoid_laws import verify_laws
+from lamina.runtime.interpreters.values import numpy_dtype
+
+_SAMPLES = 8
+_TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "bf16": 5e-2, "f16": 1e-2}
+"""How far the laws of a monoid may be missed by rounding, by the element type of a value."""
+
+
+def refuse_undefined(
+    module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError
+) -> None:
+    """InputError, because of a `difference`, if the program does not define its results."""
+    _refuse_orders(module, difference)
+    _refuse_unwritten(module, arguments, difference)
+
+
+def _refuse_orders(module: ModuleOp, difference: InputError) -> None:
+    """Combining regions that are no monoids: what they give depends on the order."""
+    for op in module.walk():
+        if not isinstance(op, GenericOp):
+            continue
+        for monoid in op.monoids:
+            tolerance = max(_TOLERANCES.get(str(i.type), 0.0) for i in monoid.identities)  # pyright: ignore
+            try:
+                verify_laws(monoid, _samples(monoid), tolerance)
+            except InputError as error:
+                place = place_of(op)
+                where = f"{place}: " if place else ""
+                raise InputError(f"check failed: {where}the combining region is {error}") from (
+                    difference
+                )
+
+
+def _samples(monoid: Monoid) -> list[Any]:
+    """Tuples of small positive numbers, of which counts and sums may be made."""
+    random = np.random.default_rng(0)
+    found: list[Any] = []
+    for identity in monoid.identities:
+        kind: Any = identity.type  # pyright: ignore[reportAttributeAccessIssue]
+        drawn = random.uniform(0.5, 2, _SAMPLES)
+        values = drawn if isinstance(kind, AnyFloat) else random.integers(0, 8, _SAMPLES)
+        found.append(values.astype(numpy_dtype(kind)))
+    return found
+
+
+def _refuse_unwritten(
+    module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError
+) -> None:
+    """Results that depend on memory that nothing has written.
+
+    The interpreter runs the program twice, with other bytes in new memory.
+    """
+    found: list[list[np.ndarray]] = []
+    for byte in (0, 255):
+        with new_memory_of(byte):
+            made = run_module(module, {name: array.copy() for name, array in arguments.items()})
+        found.append([np.asarray(value) for value in made])
+    for number, (one, other) in enumerate(zip(*found, strict=True)):
+        apart = np.argwhere(~np.isclose(one, other, rtol=0, atol=0, equal_nan=True))
+        if len(apart):
+            place = tuple(apart[0].tolist())
+            raise InputError(
+                f"check failed: result {number} depends on memory that nothing has written: "
+                f"{list(place)} is {one[place]} where new memory is all 0, and "
+                f"{other[place]} where all its bits are set"
+            ) from difference
