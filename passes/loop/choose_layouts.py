@@ -32,7 +32,7 @@ from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.loop.apply_layouts import moves_nothing
 from lamina.passes.loop.packing import is_constant
-from lamina.passes.regions.region_functions import invariant_arguments
+from lamina.passes.regions.region_functions import invariant_values
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ChooseLayoutsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
-        invariants = invariant_arguments(op)
+        invariants = invariant_values(op)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 _Regions(function, invariants, target).choose(log=self.print_decisions)

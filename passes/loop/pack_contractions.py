@@ -49,7 +49,7 @@ from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
 from lamina.passes.loop.turn_constants import turn_constants
-from lamina.passes.regions.region_functions import invariant_arguments
+from lamina.passes.regions.region_functions import invariant_values
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PackContractionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
-        invariants = invariant_arguments(op)
+        invariants = invariant_values(op)
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]

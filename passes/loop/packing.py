@@ -14,7 +14,7 @@ from lamina.dialects.loop.rounding import is_widening
 
 
 def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
-    """Whether a value stays the same from call to call or round to round (see `invariants`)."""
+    """Whether a value stays the same from call to call or round to round: `invariant_values`."""
     while isinstance(value.owner, ReshapeOp) or is_widening(value.owner):
         value = value.owner.operands[0]
     return value in invariants

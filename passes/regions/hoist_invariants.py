@@ -9,16 +9,19 @@ operands stays, and so do indirect reads, whose checks must not fail for a round
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.control import ScanOp
-from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.passes.regions.region_functions import Outlined, invariant_arguments, outlined_ops
+from lamina.passes.regions.region_functions import (
+    Outlined,
+    can_move,
+    invariant_values,
+    outlined_ops,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class HoistInvariantsPass(ModulePass):
     name = "hoist-invariants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        invariants = invariant_arguments(op)
+        invariants = invariant_values(op)
         for outlined in outlined_ops(op):
             if isinstance(outlined.op, ScanOp) and outlined.op.length < 1:
                 continue
@@ -48,7 +51,7 @@ def _hoist(outlined: Outlined, region: int, invariants: set[SSAValue]) -> None:
     }
     moved: dict[Operation, None] = {}
     for op in body.ops:
-        if op.operands and all(operand in outside for operand in op.operands) and _moves(op):
+        if op.operands and all(operand in outside for operand in op.operands) and can_move(op):
             made = op.clone(outside)
             control = outlined.op
             assert control.parent is not None
@@ -64,16 +67,3 @@ def _hoist(outlined: Outlined, region: int, invariants: set[SSAValue]) -> None:
             result.replace_uses_with_if(arguments[region], lambda use: use.operation not in moved)
     for op in reversed(list(moved)):
         body.erase_op(op)
-
-
-def _moves(op: Operation) -> bool:
-    if isinstance(op, ReshapeOp):
-        return True
-    if not isinstance(op, GenericOp) or op.sources:
-        return False
-    return sum(map(_elements, op.results)) <= sum(map(_elements, op.operands))
-
-
-def _elements(value: SSAValue) -> int:
-    assert isinstance(value.type, TensorType)
-    return prod(value.type.get_shape())

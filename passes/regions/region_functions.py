@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
-from lamina.dialects.loop import before_reshapes
+from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
+from lamina.dialects.loop.access import is_copy
+from lamina.passes.contracts.entry_attributes import constants_of
 from lamina.passes.regions.outline_regions import REGION
-
-CONSTANTS = (StringAttr("parameter"), StringAttr("constant"))
-"""Kinds of arguments that are bound when a program is compiled, and never written."""
 
 
 @dataclass
@@ -172,22 +172,44 @@ def _function_of(block: Block, functions: dict[str, func.FuncOp]) -> func.FuncOp
     return function if function is not None and REGION in function.attributes else None
 
 
-def invariant_arguments(module: ModuleOp) -> set[SSAValue]:
-    """Values that stay the same: constants of `@main`, and what all rounds of a loop take.
+def invariant_values(module: ModuleOp) -> set[SSAValue]:
+    """Values that stay the same: constants of `@main`, what all rounds of a loop take, and what
+    nests make of such alone, if `hoist-invariants` moves them or they only rearrange it.
 
     Of a branch it is those of its arguments whose operands are such values.
     """
     found: set[SSAValue] = set()
     for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and function.arg_attrs is not None:
-            found.update(
-                argument
-                for argument, entry in zip(function.args, function.arg_attrs, strict=True)
-                if entry.data.get("lamina.kind") in CONSTANTS
-            )
+        if isinstance(function, func.FuncOp) and function.body.blocks:
+            found.update(constants_of(function))
+            _add_made(function.body.block, found)
     for outlined in reversed(outlined_ops(module)):
         fixed = outlined.fixed
         for number, value in enumerate(outlined.op.groups[-1]):
             if not isinstance(outlined.op, CondOp) or before_reshapes(value) in found:
                 found.update(body.args[fixed + number] for body in outlined.bodies)
+        for body in outlined.bodies:
+            _add_made(body, found)
     return found
+
+
+def _add_made(block: Block, found: set[SSAValue]) -> None:
+    for op in block.ops:
+        same = op.operands and all(operand in found for operand in op.operands)
+        if same and (is_copy(op) or can_move(op)):  # readers take the place of most copies
+            found.update(op.results)
+
+
+def can_move(op: Operation) -> bool:
+    """Whether an op on values that stay the same is computed before the loop or call: it does not
+    grow its operands, and has no indirect reads, whose checks might fail for nothing."""
+    if isinstance(op, ReshapeOp):
+        return True
+    if not isinstance(op, GenericOp) or op.sources:
+        return False
+    return sum(map(_elements, op.results)) <= sum(map(_elements, op.operands))
+
+
+def _elements(value: SSAValue) -> int:
+    assert isinstance(value.type, TensorType)
+    return prod(value.type.get_shape())

@@ -79,3 +79,55 @@ func.func @main(%x: tensor<16x14x14xf32> {lamina.kind = "input", lamina.name = "
 // CHECK-LABEL: @main
 // CHECK-NOT:     lamina.layout
 // LOG: choose-layouts: 1 results, columns of products innermost: saves 0.00 us of products, costs {{.*}} us: left
+
+// -----
+
+// What nests make of constants is one, broadcasts included: a weight that is scaled.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<32x16xf32> {lamina.kind = "parameter", lamina.name = "w"}, %s: tensor<32xf32> {lamina.kind = "buffer", lamina.name = "s"}) -> tensor<32xf32> {
+  %b = loop.generic (o, c) in [32, 16] reads(%s[o] : tensor<32xf32>) writes([o, c] store : tensor<32x16xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %f = loop.generic (o, c) in [32, 16] reads(%w[o, c] : tensor<32x16xf32>, %b[o, c] : tensor<32x16xf32>) writes([o, c] store : tensor<32x16xf32>) {
+  ^bb0(%a: f32, %k: f32):
+    %v = arith.mulf %a, %k : f32
+    loop.yield %v : f32
+  }
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %f[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %k: f32):
+    %v = arith.mulf %a, %k : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (o, y, x) in [32, 14, 14] reads(%c[0, o, y, x] : tensor<1x32x14x14xf32>) writes([o] add : tensor<32xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %t : tensor<32xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.generic (d0, d1, d2, d3, d4) in [1, 32, 14, 14, 16]
+// CHECK-SAME:    attributes {lamina.layout = array<i64: 0, 2, 3, 1>}
+// LOG: choose-layouts: 2 results, {{.*}}: chosen
+
+// -----
+
+// A buffer that the program writes is none, nor is what is made of it.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<32x16xf32> {lamina.kind = "buffer", lamina.name = "w"}) -> (tensor<32xf32>, tensor<32x16xf32> {lamina.kind = "mutation", lamina.target = "w"}) {
+  %f = loop.generic (o, c) in [32, 16] reads(%w[o, c] : tensor<32x16xf32>) writes([o, c] store : tensor<32x16xf32>) {
+  ^bb0(%a: f32):
+    %v = arith.negf %a : f32
+    loop.yield %v : f32
+  }
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %f[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %k: f32):
+    %v = arith.mulf %a, %k : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (o, y, x) in [32, 14, 14] reads(%c[0, o, y, x] : tensor<1x32x14x14xf32>) writes([o] add : tensor<32xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %t, %f : tensor<32xf32>, tensor<32x16xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.layout
