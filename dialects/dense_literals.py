@@ -15,8 +15,12 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     ComplexType,
+    Float80Type,
+    Float128Type,
+    FloatAttr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     IntegerType,
     RankedStructure,
 )
@@ -117,6 +121,14 @@ class LiteralParser(Parser):
             return known
         self._resume_from(found.end())
         return known
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        """A number; those of floats wider than f64 can be neither held nor printed."""
+        start = self._current_token.span
+        made = super().parse_optional_builtin_int_or_float_attr()
+        if isinstance(made, FloatAttr) and isinstance(made.type, Float80Type | Float128Type):
+            self.raise_error(f"no number of {made.type} can be held, the widest is f64", start)
+        return made
 
     def _parse_dialect_resource_handle(
         self, dialect_name: str, interface: OpAsmDialectInterface

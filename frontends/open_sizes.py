@@ -9,6 +9,7 @@ import torch
 from xdsl.dialects.builtin import ArrayAttr
 
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
+from lamina.frontends.torch_types import known_size
 
 _HUGE = 1 << 40
 """No tensor has so many elements: such a bound is the range of a type."""
@@ -29,7 +30,7 @@ def open_sizes(
     found = [
         SizeAttr(_text(f"{name}.shape[{dim}]", size, ranges or {}, aliases or {}))
         for dim, size in enumerate(value.shape)
-        if isinstance(size, torch.SymInt)
+        if isinstance(size, torch.SymInt) and known_size(size) is None
     ]
     return ArrayAttr(found) if found else None
 

@@ -59,8 +59,17 @@ def tensor_type(value: torch.Tensor) -> TensorType:
             str(value.layout), "only strided tensors can be compiled", nearest="Tensor.to_dense()"
         )
     check_device(value.device)
-    shape = [size if type(size) is int else DYNAMIC_INDEX for size in value.shape]
-    return TensorType(element_type(value.dtype), shape)
+    shape = [known_size(size) for size in value.shape]
+    kind = element_type(value.dtype)
+    return TensorType(kind, [DYNAMIC_INDEX if size is None else size for size in shape])
+
+
+def known_size(size: int | torch.SymInt) -> int | None:
+    """A size as a number; None for one that torch leaves open."""
+    if not isinstance(size, torch.SymInt):
+        return int(size)
+    expr = size.node.expr  # a number where torch found that a symbol is one
+    return int(expr) if expr.is_number else None
 
 
 def described(value: torch.Tensor) -> str:

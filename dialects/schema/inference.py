@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.extension_entries import OWN_DIALECTS
 from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
-from lamina.dialects.schema.values import RuntimeInt
+from lamina.dialects.schema.values import RuntimeInt, UntoldError
 
 if TYPE_CHECKING:
     from lamina.dialects.schema.op import ResultRule, SchemaOp
@@ -59,6 +59,8 @@ def _by_rule(
 ) -> list[Attribute] | None:
     try:
         return rule(_rule_arguments(op, seen))
+    except UntoldError:
+        return None
     except (IndexError, ZeroDivisionError) as error:
         # What rules take for granted: enough dims and list entries, and no zero strides.
         what = "too few dims or list entries" if isinstance(error, IndexError) else "a zero size"

@@ -296,3 +296,7 @@ def same(value: Any, default: Any) -> bool:
     if isinstance(value, list | tuple) and isinstance(default, list):
         return len(value) == len(default) and all(map(same, value, default))
     return type(value) is type(default) and bool(value == default)
+
+
+class UntoldError(Exception):
+    """A result rule cannot tell how many results there are, where sizes are not known."""

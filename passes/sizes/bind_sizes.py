@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName
 from lamina.passes.contracts.argument_sizes import (
@@ -37,7 +38,7 @@ from lamina.passes.contracts.argument_sizes import (
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
-from lamina.passes.refusal import unsupported
+from lamina.passes.refusal import invalid, unsupported
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class _Binding:
                 made = type(op)(**arguments, result_types=kinds, location=op.location)
                 made.attributes = op.attributes
                 self._replace(op, made)
+                op = made
+            _infer_again(op)
         elif op.name != "arith.constant":
             for place, operand in enumerate(op.operands):
                 if operand in self.constants and op.results[:1] != (operand,):
@@ -184,3 +187,25 @@ class _Binding:
             kept = [entry for entry in left if isinstance(entry, SizeAttr)]
             entries |= {DIMS: ArrayAttr(kept)} if kept else {}
         return DictionaryAttr(entries)
+
+
+def _infer_again(op: SchemaOp) -> None:
+    """Gives results the types that the op's rule has for them, where sizes did not tell these.
+
+    What is of known sizes, a rule always tells, unless data do.
+    """
+    if all(_is_known(result) for result in op.results) or not all(map(_is_known, op.operands)):
+        return
+    try:
+        kinds = infer_result_types(op)
+    except ValueError as error:
+        raise invalid(op, str(error)) from None
+    if kinds is None or len(kinds) != len(op.results):
+        return
+    for result, kind in zip(op.results, kinds, strict=True):
+        if isinstance(kind, TensorType) and not _is_known(result) and kind.has_static_shape():
+            Rewriter.replace_value_with_new_type(result, kind)
+
+
+def _is_known(value: SSAValue) -> bool:
+    return not isinstance(value.type, TensorType) or value.type.has_static_shape()

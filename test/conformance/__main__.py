@@ -24,10 +24,10 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--via",
         nargs="+",
-        default=["export", "compile"],
+        default=["export", "compile", "open"],
         metavar="WAY",
-        choices=["export", "compile"],
-        help="torch.export, torch.compile",
+        choices=["export", "compile", "open"],
+        help="torch.export, torch.compile, torch.export with all sizes open",
     )
     parser.add_argument(
         "--compiled",
@@ -35,6 +35,13 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         default=1,
         metavar="N",
         help="samples of each op that go through torch.compile, in its first dtype",
+    )
+    parser.add_argument(
+        "--opened",
+        type=int,
+        default=1,
+        metavar="N",
+        help="samples of each op that have all sizes open, in its first dtype",
     )
     parser.add_argument(
         "--quick", action="store_true", help="one sample of each in f32 and i64, by torch.export"
@@ -77,6 +84,8 @@ def _units_of(entry: Entry, options: argparse.Namespace) -> list[Unit]:
     made: list[Unit] = []
     if "export" in options.via:
         made += [Unit(entry.name, dtype, "export", 0, options.samples) for dtype in dtypes]
+    if "open" in options.via:
+        made += [Unit(entry.name, dtype, "open", 0, options.opened) for dtype in dtypes[:1]]
     if "compile" in options.via:
         made += [Unit(entry.name, dtype, "compile", 0, options.compiled) for dtype in dtypes[:1]]
     return made

@@ -24,7 +24,7 @@ from ties import TIED, names_equal_values
 from torch.utils import _pytree as pytree
 
 import lamina
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 
 UNEXPORTABLE = (
     (re.compile(r"[Ss]parse|[Nn]ested|jagged"), "sparse or nested tensors"),
@@ -51,7 +51,7 @@ def judge(entry: Entry, sample: Sample, via: str) -> Verdict:
     strided = all(_is_strided(leaf) for leaf in pytree.tree_leaves((sample.tensors, expected)))
     if not strided:
         return {"status": "refused", "reason": "export: tensors that are not strided"}
-    run = _exported if via == "export" else _compiled
+    run = {"export": _exported, "compile": _compiled, "open": _opened}[via]
     return run(entry, sample, expected, values)
 
 
@@ -126,6 +126,42 @@ def _exported(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verd
         reason = "export: the exported program has another result than the module, as torch runs it"
         return {"status": "refused", "reason": reason}
     return {**verdict, "ms": round(1e3 * spent, 1)}
+
+
+def _opened(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
+    """With all sizes open that torch leaves open: padded, or where an op takes no padding exact."""
+    auto = tuple(dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) for t in sample.tensors)
+    tensors = tuple(_copy(t) for t in sample.tensors)
+    try:
+        with torch.no_grad():
+            program = torch.export.export(
+                sample.program, tensors, dynamic_shapes={"tensors": auto}, strict=False
+            )
+    except Exception as error:
+        return {"status": "refused", "reason": f"export: {_export_reason(error)}"}
+    note = None
+    for policy in ("padded", "exact"):
+        try:
+            compiled = lamina.compile(program, cache=False, versions=policy)
+            if not compiled.sizes.names:
+                return {"status": "skipped", "reason": "export: torch leaves no size open"}
+            actual = _call(compiled, sample, seed=1)
+        except UnsupportedError as error:
+            note = f"{error.op}: {error.reason}"
+            if policy == "exact":
+                return {"status": "refused", "reason": f"lamina: {note}", "op": error.op}
+            continue
+        except InputError as error:
+            if "sizes are equal where" not in str(error):
+                return _internal(error)
+            return {"status": "refused", "reason": f"lamina: {_first_line(error)}"}
+        except Exception as error:
+            return _internal(error)
+        verdict = _compare(entry, sample, expected, actual, values)
+        if verdict["status"] == "failed" and _lost_in_export(entry, sample, program, actual):
+            return {"status": "refused", "reason": "export: the program has another result"}
+        return verdict if note is None else {**verdict, "note": f"not padded: {note}"}
+    raise AssertionError("both policies were tried")
 
 
 def _lost_in_export(entry: Entry, sample: Sample, program: Any, actual: Any) -> bool:

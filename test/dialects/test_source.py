@@ -147,6 +147,7 @@ LOOP = """"builtin.module"() ({
         ("array<i64: 4>", "array<i32: 4>", "loop.generic does not verify"),
         ("array<i64: 4>", "array<i128: 4>", "malformed text here: Format not"),
         ("array<i64: 4>", "array<f80: 4.0>", ""),
+        ("array<i64: 4>", "4.0 : f80", "no number of f80 can be held, the widest is f64"),
         ("array<i64: 4>", "dense<4> : tensor<1xi64>", "loop.generic does not verify"),
         (", function_type = (tensor<4xf32>) -> tensor<4xf32>", "", "function_type"),
         ("pads = [unit]", "pads = []", "loop.generic does not verify"),

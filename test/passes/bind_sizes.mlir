@@ -29,3 +29,16 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina
   %m = arith.muli %n, %two : i64
   func.return %0, %m : tensor<?x?xf32>, i64
 }
+// -----
+// Where sizes do not tell a shape, the op's rule does once they are known.
+// CHECK: %0 = aten.diagonal.default(%x) : (tensor<4x?xf32>) -> tensor<?xf32>
+// CHECK: %1 = aten.diagonal.default(%y) : (tensor<4x7xf32>) -> tensor<4xf32>
+// CHECK: %2, %3 = aten.chunk.default(%y, chunks = 2) : (tensor<4x7xf32>) -> (tensor<2x7xf32>, tensor<2x7xf32>)
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<length>]},
+                %y: tensor<?x7xf32> {lamina.dims = [#lamina.size<batch>]})
+    -> (tensor<?xf32>, tensor<?xf32>, tensor<?x7xf32>) {
+  %0 = aten.diagonal.default(%x) : (tensor<?x?xf32>) -> tensor<?xf32>
+  %1 = aten.diagonal.default(%y) : (tensor<?x7xf32>) -> tensor<?xf32>
+  %2, %3 = aten.chunk.default(%y, 2) : (tensor<?x7xf32>) -> (tensor<?x7xf32>, tensor<?x7xf32>)
+  func.return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?x7xf32>
+}

@@ -20,6 +20,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     wrap_dim,
 )
 from lamina.dialects.schema.result_rules.views import own, slice_size
+from lamina.dialects.schema.values import UntoldError
 
 
 def _pieces(value: TensorType, dim: int, sizes: Sequence[int]) -> Types:
@@ -39,7 +40,7 @@ def _cut(args: Args, default: int = 0) -> tuple[TensorType, int, int]:
 def _need_size(value: TensorType, dim: int) -> int:
     size = value.get_shape()[dim]
     if size < 0:
-        raise ValueError(f"the number of results depends on dim {dim} of {value}; it must be known")
+        raise UntoldError(f"the number of results depends on dim {dim} of {value}")
     return size
 
 
