@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -25,14 +26,15 @@ def recipes_of(module: ModuleOp) -> dict[str, Recipe]:
     end = block.last_op
     assert end is not None
     made = zip(results_of(setup), end.operands, strict=True)
-    return {result.name: _Reading(module, names).recipe(value) for result, value in made}
+    texts = cache(lambda name: _kernel_text(module, name))  # layers share kernels
+    return {result.name: _Reading(texts, names).recipe(value) for result, value in made}
 
 
 class _Reading:
     """Follows one value back to the constants that it is made of."""
 
-    def __init__(self, module: ModuleOp, names: Mapping[SSAValue, str]) -> None:
-        self._module, self._names = module, names
+    def __init__(self, texts: Callable[[str], str], names: Mapping[SSAValue, str]) -> None:
+        self._texts, self._names = texts, names
         self._constants: dict[str, int] = {}
         self._known: dict[Operation, str] = {}
 
@@ -55,16 +57,16 @@ class _Reading:
     def _op_text(self, op: Operation) -> str:
         """An op without its operands; a kernel in the place of its call."""
         if isinstance(op, func.CallOp):
-            kernel = function_named(self._module, op.callee.root_reference.data)
-            assert kernel is not None
-            return _kernel_text(kernel)
+            return self._texts(op.callee.root_reference.data)
         kinds = [str(result.type) for result in op.results]
         noted = [f"{n} = {a}" for n, a in sorted({**op.attributes, **op.properties}.items())]
         return "\n".join([op.name, *kinds, *noted])
 
 
-def _kernel_text(kernel: func.FuncOp) -> str:
-    """A kernel without what it and its values are called."""
+def _kernel_text(module: ModuleOp, name: str) -> str:
+    """The digest of a kernel without what it and its values are called."""
+    kernel = function_named(module, name)
+    assert kernel is not None
     copy = kernel.clone()
     copy.attributes.clear()
     copy.properties["sym_name"] = StringAttr("kernel")
@@ -72,7 +74,7 @@ def _kernel_text(kernel: func.FuncOp) -> str:
         arguments = [a for region in op.regions for block in region.blocks for a in block.args]
         for value in (*op.results, *arguments):
             value.name_hint = None
-    return str(copy)
+    return _digest(str(copy))
 
 
 def _digest(text: str) -> str:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.extension_tables import goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
@@ -135,20 +135,18 @@ def allow_ops(module: ModuleOp, names: Iterable[str]) -> None:
 
 def verify_addressable(module: ModuleOp) -> None:
     """Refuse tensors and buffers whose bytes an i64 does not count."""
-    addressable: set[Attribute] = set()
     for op in module.walk():
         for value in (*op.results, *_arguments(op)):
-            if value.type not in addressable:
+            if isinstance(value.type, TensorType | MemRefType):
                 _check_addressable(op, value.type)
-                addressable.add(value.type)
 
 
 def _arguments(op: Operation) -> Iterator[SSAValue]:
     return (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
-def _check_addressable(op: Operation, kind: Attribute) -> None:
-    if not isinstance(kind, TensorType | MemRefType) or DYNAMIC_INDEX in kind.get_shape():
+def _check_addressable(op: Operation, kind: TensorType | MemRefType) -> None:
+    if DYNAMIC_INDEX in kind.get_shape():
         return
     if prod(max(extent, 1) for extent in kind.get_shape()) > MOST_ELEMENTS:
         raise invalid(op, f"{kind} has more elements than memory can hold, 2^59")

@@ -66,10 +66,14 @@ def state_of(module: ModuleOp) -> State:
     on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):
         return State.KERNELS if kernels else State.TENSORS
-    ops = (op for kernel in kernels for op in kernel.body.walk())
-    nests = [op for op in ops if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS))]
-    if not nests:
+    ops = [op for kernel in kernels for op in kernel.body.walk()]
+    # Classes are asked, of which there are few: loops are many ops, and this is asked by each pass.
+    kinds = {
+        kind for kind in set(map(type, ops)) if issubclass(kind, (GenericOp, *UNSTRUCTURED_OPS))
+    }
+    if not kinds:
         return State.LOOPS
+    nests = [op for op in ops if type(op) in kinds]
     if any(
         isinstance(op, GenericOp) and (op.symbols or op.parent_op() not in kernels) for op in nests
     ):

@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -202,16 +202,24 @@ def _verify_scratch(function: func.FuncOp) -> None:
 
 def _verify_kernel(function: func.FuncOp) -> None:
     _verify_scratch(function)
+    allowed: set[type[Operation]] = set()
     for op in function.body.walk():
-        dialect = op.name.partition(".")[0]
-        if isinstance(op, ExternOp | PollOp):
-            raise invalid(op, "stands in a kernel; only entries call what is outside")
-        if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
-            raise DiagnosticException(
-                f"verify-scheduled: {op.name} in kernel @{function.sym_name.data} is not scheduled"
-            )
-        if isinstance(op, scf.ForOp | scf.ParallelOp):
-            _verify_steps(op)
+        if type(op) not in allowed:
+            _verify_kind(op, function)
+            allowed.add(type(op))
+        if type(op) in (scf.ForOp, scf.ParallelOp):
+            _verify_steps(op)  # pyright: ignore[reportArgumentType]
+
+
+def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
+    """Whether ops of this class stand in kernels."""
+    dialect = op.name.partition(".")[0]
+    if isinstance(op, ExternOp | PollOp):
+        raise invalid(op, "stands in a kernel; only entries call what is outside")
+    if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
+        raise DiagnosticException(
+            f"verify-scheduled: {op.name} in kernel @{kernel.sym_name.data} is not scheduled"
+        )
 
 
 def _verify_steps(loop: scf.ForOp | scf.ParallelOp) -> None:
