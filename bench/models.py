@@ -32,6 +32,7 @@ import torch
 
 from bench.densenet import densenet_121
 from bench.timing import format_seconds
+from bench.unet import unet_block
 
 Call = Callable[[], Any]
 
@@ -48,6 +49,18 @@ class _Logits(torch.nn.Module):
         return self.model(x, return_dict=False)[0]
 
 
+class _Steps(torch.nn.Module):
+    """A recurrent network that gives what its last layer makes of all steps."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """One vector a step."""
+        return self.model(x)[0]
+
+
 _IMAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "resnet-50": ("ResNet", {}),
     "mobilenet-v2": ("MobileNetV2", {"tf_padding": False}),
@@ -61,14 +74,19 @@ _IMAGES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names of models of images: class prefix in transformers, and what differs from its defaults."""
 
-MODELS = (*_IMAGES, "densenet-121", "bert-base")
+MODELS = (*_IMAGES, "densenet-121", "bert-base", "unet-block", "lstm")
 
 
 def build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
-    """A model in eval mode and an input: 1x3x224x224 f32, or 1x128 token ids."""
+    """A model in eval mode and an input: 1x3x224x224 f32, 1x128 token ids, a 1x320x64x64 image of
+    a UNet, or 1x100x512 steps for two layers of an LSTM, 512 wide."""
     import transformers
 
     torch.manual_seed(0)
+    if name == "unet-block":
+        return unet_block()
+    if name == "lstm":
+        return _Steps(torch.nn.LSTM(512, 512, 2, batch_first=True)).eval(), torch.randn(1, 100, 512)
     if name == "bert-base":
         model: torch.nn.Module = transformers.BertModel(transformers.BertConfig())
         ids = torch.randint(1000, 30000, (1, 128))
