@@ -31,7 +31,8 @@ from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import pipeline, run_pipeline
-from lamina.passes.contracts.argument_sizes import NUMBERS
+from lamina.passes.contracts.argument_sizes import has_open_sizes, some_sizes
+from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.entry import function_named
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.layers import layer_of, verify_scheduled
@@ -62,6 +63,11 @@ class _Check:
     def removal(self) -> Removal:
         """How ops are taken out of the program."""
         return Removal(self.module, self.refuse, self._check_body)
+
+    def use(self, module: ModuleOp) -> None:
+        """Goes on with another form of the program."""
+        self.module = module
+        self.__dict__.pop("removal", None)
 
     def _check_body(self, block: Block) -> None:
         for place, message in _of_body(block, self.order):
@@ -137,24 +143,24 @@ def _unknown_ops(check: _Check) -> None:
 
 
 def _open_arguments(check: _Check) -> None:
-    """Arguments of unknown sizes; what is computed from them is only looked up."""
+    """Arguments of unknown sizes: the program is checked for some sizes that they may have.
+
+    Where sizes cannot be followed that is reported, and what is computed of them only looked up.
+    """
     main = function_named(check.module, "main")
-    if main is None or not main.body.blocks:
+    if main is None or not main.body.blocks or not has_open_sizes(main):
         return
-    dynamic = [value for value in main.body.block.args if is_dynamic(value.type)]
-    for value in dynamic:
-        error = UnsupportedError(
-            main.name,
-            f"argument {value.index} of type {value.type} has a dynamic dimension",
-            nearest=NUMBERS,
-        )
-        check.report(main, str(_without_types(main, error)))
-    for value in reversed(dynamic):
-        check.removal.remove_argument(value, _without_any_lowering)
-
-
-def _without_types(op: Operation, error: UnsupportedError) -> UnsupportedError:
-    return UnsupportedError(op.name, error.reason, location=_place(op), nearest=error.nearest)
+    bound = check.module.clone()
+    _keep_locations(check.module, bound)
+    try:
+        bind_sizes(bound, some_sizes(main))
+    except LaminaError as error:
+        check.refuse(main, error)
+        dynamic = [value for value in main.body.block.args if is_dynamic(value.type)]
+        for value in reversed(dynamic):
+            check.removal.remove_argument(value, _without_any_lowering)
+        return
+    check.use(bound)
 
 
 def _without_any_lowering(op: Operation) -> UnsupportedError | None:

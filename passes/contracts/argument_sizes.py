@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
 from lamina.dialects.source import nearest
-from lamina.passes.contracts.declared import RESULT, Declared
+from lamina.passes.contracts.declared import RESULT, Declared, arguments_of
 
 DIMS = "lamina.dims"
 
@@ -137,3 +137,13 @@ def has_open_sizes(function: FuncOp) -> bool:
         isinstance(kind, TensorType) and any(extent < 0 for extent in kind.get_shape())
         for kind in function.function_type.inputs
     )
+
+
+def some_sizes(function: FuncOp) -> dict[str, int]:
+    """A value of each size of a function: different ones above 1, where ranges have them."""
+    found: dict[str, int] = {}
+    for place, (text, name) in enumerate(size_names(arguments_of(function)).items(), 2):
+        held = name.range
+        value = held.least + held.step * -(-max(0, place - held.least) // held.step)
+        found[text] = value if held.holds(value) else held.least
+    return found
