@@ -83,7 +83,7 @@ def arithmetic(op: Any, b: BoundBuilder) -> Number:
     one, other = b.number(op.operands[0]), b.number(op.operands[1])
     element = op.results[0].type
     name, options = _ARITHMETIC[op.name]
-    if op.name == "arith.muli" and one.least == 0 and other.least == 0:
+    if op.name == "arith.muli" and all(n.least is not None and n.least >= 0 for n in (one, other)):
         return b.product(one, other)
     value = b(name, b.as_tensor(one, element), b.as_tensor(other, element), **options)
     return Number(value, *_range(op.name, one, other))

@@ -37,4 +37,4 @@ def test_the_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 def test_there_are_pages() -> None:
-    assert [page.name for page in PAGES] == ["embedding.md"]
+    assert [page.name for page in PAGES] == ["embedding.md", "open_sizes.md"]

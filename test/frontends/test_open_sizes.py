@@ -174,3 +174,11 @@ def test_torch_may_find_the_dimensions() -> None:
     auto = {0: Dim.AUTO}
     compiled = check(Scaled(), {"x": auto, "y": auto}, calls)
     assert len(compiled.sizes.names) == 2 and compiled.sizes.reason is None
+
+
+def test_a_layer_of_torch() -> None:
+    torch.manual_seed(4)
+    layer = nn.TransformerEncoderLayer(16, 2, 32)
+    calls = [(torch.randn(*shape, 16),) for shape in ((10, 2), (33, 3), (40, 4))]
+    dims = {"src": {0: Dim("length", min=2, max=64), 1: Dim("batch", min=1, max=8)}}
+    assert check(layer, dims, calls).sizes.reason is None
