@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.dialects.source import verify_module
 from lamina.frontends import torch_kernels as _torch_kernels  # noqa: F401 - for IR that names them
@@ -14,7 +15,7 @@ from lamina.frontends.file_formats import read_onnx_model, read_program, with_si
 from lamina.frontends.jax_programs import is_of_jax, read_jax
 from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.lowering.custom_pipeline import Pipeline
-from lamina.runtime.compile import compile_module, compiling
+from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import DEFAULT, parse
 

@@ -17,6 +17,7 @@ from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
@@ -33,7 +34,6 @@ from lamina.frontends.resampling_composites import resampling_kept
 from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.compile import (
-    compiling,
     native_program,
     open_unbound_arguments,
 )

@@ -10,10 +10,10 @@ from torch import fx
 from torch._subclasses import FakeTensorMode
 from torch.export import ExportedProgram
 
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.frontends.exported_program import import_exported_program
 from lamina.frontends.source_program import SourceProgram
-from lamina.runtime.compile import compiling
 
 
 def read_torch(program: object, example_inputs: Sequence[Any] | None) -> SourceProgram:

@@ -342,7 +342,7 @@ def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
         if new is None:
             assert not old.uses, f"{op.name}: a used result has no replacement"
             continue
-        if old.type != new.type:
+        if old.type is not new.type and old.type != new.type:
             raise unsupported(op, f"lowering gives {new.type} where the program says {old.type}")
         if FUSE in op.attributes and isinstance(new.owner, Operation):
             new.owner.attributes[FUSE] = op.attributes[FUSE]

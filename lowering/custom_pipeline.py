@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.dialects.extension_tables import key_of_pass
 from lamina.dialects.source import nearest
@@ -150,7 +151,8 @@ class Pipeline:
         """
         specs = self.applied(pipeline(start=start, stop=stop, target=target, rounding=rounding))
         coming = between(specs, since, until)
-        run_pipeline(module, coming, context or _context())
+        with compiling():
+            run_pipeline(module, coming, context or _context())
 
     @property
     def key(self) -> str | None:

@@ -11,11 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.object_file import undefined_symbols
 from lamina.codegen.target import Target
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
-from lamina.runtime.compile import bind_constants, compiling, constants_by_entry, lower_to_scheduled
+from lamina.runtime.compile import bind_constants, constants_by_entry, lower_to_scheduled
 from lamina.runtime.entry import Entry, Slot, entry_of, function_named
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
+from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.extension_tables import kept_scopes
-from lamina.dialects.forks import forks_wait
 from lamina.dialects.logs import topic
 from lamina.dialects.modifications import modification
 from lamina.dialects.source import nearest
@@ -326,23 +325,6 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
     function = function_named(module, name)
     assert function is not None
     return function
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """For a thread that compiles: Python's cycle collector does not run, and forks wait.
-
-    IR is many small objects, which sets the collector off again and again; one run over the heap
-    of a process that has torch loaded takes 0.2 s and frees nothing while a program is compiled.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        with forks_wait():
-            yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def as_target(target: Target | str | None) -> Target:

@@ -7,11 +7,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import Target
+from lamina.dialects.compiling import compiling
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_entries import EDGES
 from lamina.dialects.extension_tables import extended
-from lamina.dialects.forks import forks_wait
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
@@ -39,7 +39,7 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 
         module = lamina.parse(Path("model.mlir").read_text(), name="model.mlir")
     """
-    with forks_wait():
+    with compiling():
         module = parse_module(context or Context(), text, name, verify=False)
         verify_program(module)
     return module

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -227,9 +228,6 @@ class SchemaOp(IRDLOperation):
 
 
 def _results_of(op: Operation, types: Sequence[Attribute]) -> Any:
-    from xdsl.ir import OpResult
-    from xdsl.ir.core import SSAValues
-
     return SSAValues(OpResult(kind, op, index) for index, kind in enumerate(types))
 
 

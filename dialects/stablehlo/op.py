@@ -99,6 +99,8 @@ class HloOp(Operation):
         first = self.operands[0].type
         for operand in self.operands:
             kind = operand.type
+            if kind is result and kind is first:
+                continue
             if not isinstance(kind, TensorType) or kind.get_shape() != result.get_shape():
                 raise VerifyException(f"{self.name}: {kind} where the result is {result}")
             if kind != first:

@@ -56,13 +56,14 @@ def verify_layer(
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
     module.verify()
-    verify_between_ops(module)
+    ops = list(module.walk())
+    verify_between_ops(module, ops)
     name = layer.replace("-", "_")
     verify_entries(module, name)
     _verify_sizes(module)
-    verify_addressable(module)
+    _refuse_unaddressable(ops)
     patterns = (*allow, *allowed_ops(module))
-    for op in module.walk():
+    for op in ops:
         _refuse_calls(op)
         dialect = op.name.partition(".")[0]
         if dialect in dialects:
@@ -135,10 +136,17 @@ def allow_ops(module: ModuleOp, names: Iterable[str]) -> None:
 
 def verify_addressable(module: ModuleOp) -> None:
     """Refuse tensors and buffers whose bytes an i64 does not count."""
-    for op in module.walk():
-        for value in (*op.results, *_arguments(op)):
-            if isinstance(value.type, TensorType | MemRefType):
-                _check_addressable(op, value.type)
+    _refuse_unaddressable(module.walk())
+
+
+def _refuse_unaddressable(ops: Iterable[Operation]) -> None:
+    addressable: set[int] = set()  # by identity: few types are made, and hashing one takes long
+    for op in ops:
+        for value in (*op.results, *(_arguments(op) if op.regions else ())):
+            kind = value.type
+            if id(kind) not in addressable and isinstance(kind, TensorType | MemRefType):
+                _check_addressable(op, kind)
+                addressable.add(id(kind))
 
 
 def _arguments(op: Operation) -> Iterator[SSAValue]:

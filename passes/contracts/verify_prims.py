@@ -46,7 +46,7 @@ def _check(op: Operation) -> None:
 
 def _same_types(op: Operation, operands: Sequence[SSAValue]) -> None:
     types = [operand.type for operand in operands]
-    if any(found != types[0] for found in types):
+    if any(found is not types[0] and found != types[0] for found in types):
         shown = ", ".join(str(found) for found in types)
         raise invalid(op, f"operands must have one type, not {shown}")
 

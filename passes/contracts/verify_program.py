@@ -6,6 +6,8 @@ used, bodies see their arguments only, and the nests of a kernel agree on its ro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from xdsl.dialects.builtin import (
     ArrayAttr,
     Float80Type,
@@ -30,9 +32,9 @@ def verify_program(module: ModuleOp) -> None:
     verify_between_ops(module)
 
 
-def verify_between_ops(module: ModuleOp) -> None:
-    """`verify_program`, without the ops' own verifiers."""
-    _refuse_long_numbers(module)
+def verify_between_ops(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
+    """`verify_program`, without the ops' own verifiers; `ops` are all, if they were listed."""
+    _refuse_long_numbers(module.walk() if ops is None else ops)
     verify_dominance(module)
     for function in kernel_functions(module):
         verify_kernel_function(function)
@@ -46,9 +48,9 @@ INDICES = range(-(1 << 63), 1 << 63)
 _LONG = (Float80Type, Float128Type)
 
 
-def _refuse_long_numbers(module: ModuleOp) -> None:
+def _refuse_long_numbers(ops: Iterable[Operation]) -> None:
     """Nothing computes in long floats, and xDSL cannot print them; an index has 64 bits."""
-    for op in module.walk():
+    for op in ops:
         for result in op.results:
             _refuse_long(op, result.type)
         for region in op.regions:
