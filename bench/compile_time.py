@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.codegen.jit import compile_object, default_options, load_object
 from lamina.codegen.llvm_emitter import emit_module
 from lamina.codegen.target import Target
+from lamina.dialects.compiling import compiling
 from lamina.dialects.context import Context
 from lamina.lowering.pipeline import pipeline, run_pipeline
-from lamina.runtime.compile import compiling
 from lamina.runtime.layers import layer_of, parse
 
 CHAINS = {1: 20, 10: 20, 100: 5, 1000: 2, 10000: 1}

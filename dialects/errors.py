@@ -13,6 +13,17 @@ class InputError(LaminaError, DiagnosticException):
     """Malformed textual IR, an unknown op, pass or layer, or a program that fails verification."""
 
 
+class UnreadableFileError(InputError, OSError):
+    """A file of a program that cannot be read; made as OSError is: number, reason, file."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: error: cannot be read: {self.strerror}"
+
+
+class MissingFileError(UnreadableFileError, FileNotFoundError):
+    """A file of a program that is not there."""
+
+
 class UnsupportedError(LaminaError, DiagnosticException):
     """A valid program that some layer cannot take further down.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, MissingFileError, UnreadableFileError
 from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.sizes.bind_sizes import bind_sizes
@@ -81,13 +81,26 @@ def with_sizes(module: ModuleOp, bindings: Bindings) -> ModuleOp:
 
 
 def read_program(path: Path, bindings: Bindings | None = None) -> SourceProgram:
-    """The program in a file. Raises InputError for bad ones, OSError where it cannot be read."""
+    """The program in a file. Raises InputError for bad ones.
+
+    For one that cannot be read it is an OSError, too, and a FileNotFoundError if there is none.
+    """
     bindings = bindings or Bindings()
     bindings.check()
     known = FILE_FORMATS.get(path.suffix.lower())
     if known is None:
-        return SourceProgram(with_sizes(parse(path.read_bytes(), name=str(path)), bindings))
+        return SourceProgram(with_sizes(parse(_bytes(path), name=str(path)), bindings))
     if bindings.sizes and path.suffix.lower() != ".onnx":
         raise InputError(f"{path}: error: sizes are bound in ONNX models and textual IR only")
-    with path.open("rb"):
-        return known.read(path, bindings)
+    _bytes(path, 0)
+    return known.read(path, bindings)
+
+
+def _bytes(path: Path, count: int = -1) -> bytes:
+    """The first bytes of a file, all without a count."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        kind = MissingFileError if isinstance(error, FileNotFoundError) else UnreadableFileError
+        raise kind(error.errno, error.strerror, str(path)) from error

@@ -50,15 +50,15 @@ def describe(program: str, error: BaseException) -> str:
     from lamina.dialects.source import describe_parse_error
 
     match error:
+        case OSError():
+            place = f" '{error.filename}'" if error.filename is not None else ""
+            return f"{program}: error: cannot use{place}: {error.strerror or error}"
         case LaminaError():
             return str(error)
         case ParseError():
             return describe_parse_error(error)
         case ArgSpecParseError() | DiagnosticException():
             return f"{program}: error: {error}{_stage(error)}"
-        case OSError():
-            place = f" '{error.filename}'" if error.filename is not None else ""
-            return f"{program}: error: cannot use{place}: {error.strerror or error}"
         case RecursionError():
             return f"{program}: error: the program is nested too deeply"
         case MemoryError():

@@ -36,6 +36,21 @@ def close(left: Any, right: Any) -> None:
     np.testing.assert_allclose(np.asarray(left), np.asarray(right), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("suffix", [".mlir", ".pt2", ".onnx", ".pt"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, suffix: str) -> None:
+    missing = tmp_path / f"missing{suffix}"
+    with pytest.raises(lamina.InputError, match=rf"missing\{suffix}: error: .*No such file") as met:
+        lamina.compile(missing)
+    assert isinstance(met.value, FileNotFoundError)
+    assert met.value.filename == str(missing)
+
+
+def test_a_folder_is_no_program(tmp_path: Path) -> None:
+    with pytest.raises(lamina.InputError, match="cannot be read: Is a directory") as met:
+        lamina.compile(tmp_path)
+    assert isinstance(met.value, OSError)
+
+
 def test_text_with_bound_constants() -> None:
     close(lamina.compile(LINEAR, constants={"w": W})(X), EXPECTED)
 
