@@ -84,7 +84,8 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     sweeps = group_sweeps(stages)
     lay_out_scratch(sweeps, memory, outputs, None if whole or is_popped else tasks.tile)
     around = SweepSurroundings(memory, target, whole)
-    if tasks.jam is None and not is_popped and whole:
+    only_reduces = not any(stage.schedule.cache_read for stage in stages)  # else rows are copied
+    if tasks.jam is None and not is_popped and whole and only_reduces:
         tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))
     if (tasks.jam or 1) > 1:
         decide(sweeps[0].stages[0], unroll=STREAM_VECTORS)

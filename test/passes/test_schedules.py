@@ -159,6 +159,20 @@ def test_a_schedule_is_given_by_name() -> None:
     np.testing.assert_array_equal(changed(*arrays), chosen(*arrays))
 
 
+def test_a_part_of_a_schedule_is_completed_to_a_legal_one() -> None:
+    """Rows that are copied for a task are not only reduced, and are not jammed."""
+    text = """
+    func.func @main(%x: tensor<64x30000xf32>) -> tensor<64xf32> {
+      %0 = aten.sum.dim_IntList(%x, dim = [1]) : (tensor<64x30000xf32>) -> tensor<64xf32>
+      func.return %0 : tensor<64xf32>
+    }"""
+    given = {"kernel_0": "[#loop.rows<>, #loop.schedule<cache_read = [0]>]"}
+    assert "jam = " in lamina.compile(text, cache=False, target=TARGET).kernels[0].schedule
+    compiled = lamina.compile(text, cache=False, target=TARGET, schedules=given)
+    x = np.random.default_rng(0).standard_normal((64, 30000)).astype(np.float32)
+    np.testing.assert_allclose(compiled(x), x.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-3)
+
+
 def test_schedules_are_part_of_the_cache_key(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("LAMINA_CACHE_DIR", str(tmp_path))
     first = lamina.compile(KERNELS["chain"], target=TARGET)
