@@ -92,7 +92,8 @@ def compile_module(
     if has_open_sizes(_function(module, "main")):
         compile_version = partial(again, constants=own, schedules=schedules)
         shown = partial(render, target=machine, rounding=rounding, passes=pipeline)
-        made = _sized(module, own, structure, compile_version, shown, versions)
+        here = machine.runs_here()
+        made = _sized(module, own, structure, compile_version, shown, versions, runs_here=here)
     else:
         options = LoweringOptions(rounding, dict(schedules or {}), pipeline)
         entry = _Entry(module, own, structure, machine, cache, seeds, shared)
@@ -153,14 +154,23 @@ def _sized(
     compile_version: CompileVersion,
     shown: Callable[..., str],
     policy: str,
+    *,
+    runs_here: bool,
 ) -> Compiled:
     """The program of an entry that leaves sizes of its arguments open."""
     from lamina.runtime.sized import SizedCompiled, passed_arguments
 
     names = [declared.name for declared in passed_arguments(_function(module, "main"), constants)]
     nested = structure or FlatStructure(names)
-    render_it = kept_scopes(partial(shown, module))
-    return SizedCompiled(module, nested, constants, kept_scopes(compile_version), render_it, policy)
+    return SizedCompiled(
+        module,
+        nested,
+        constants,
+        kept_scopes(compile_version),
+        kept_scopes(partial(shown, module)),
+        policy,
+        runs_here=runs_here,
+    )
 
 
 def constants_by_entry(

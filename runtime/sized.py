@@ -60,12 +60,14 @@ class SizedCompiled(Compiled):
         compile_version: CompileVersion,
         render: Callable[[str], str],
         policy: str,
+        *,
+        runs_here: bool,
     ) -> None:
         main = function_named(module, "main")
         assert main is not None
         self.others = {}
         self.structure = structure
-        self._render = render
+        self._render, self._runs_here = render, runs_here
         self._module = module
         self._compile = compile_version
         self._arguments = passed_arguments(main, bound)
@@ -132,7 +134,7 @@ class SizedCompiled(Compiled):
     @property
     def runs_here(self) -> bool:
         """Whether it can be called; see `Compiled`."""
-        return self._last("runs_here").runs_here
+        return self._runs_here
 
     def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
         """Measures the version for exactly the sizes of these arguments; see `Compiled`."""

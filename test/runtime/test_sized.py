@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import lamina
-from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.dialects.errors import (
+    ArgumentError,
+    ExecutionError,
+    InputError,
+    LaminaError,
+    UnsupportedError,
+)
 from lamina.runtime.interpreters import run_module
 
 PROGRAM = """
@@ -130,6 +136,14 @@ def test_one_version_is_a_program_of_its_own(tmp_path: Path) -> None:
         compiled.version()
     with pytest.raises(InputError, match=r"'batch' is in \[0, 40\], and cannot be 41"):
         compiled.version(batch=41)
+
+
+def test_code_for_another_machine_does_not_run() -> None:
+    compiled = lamina.compile(PROGRAM, constants={"w": WEIGHTS}, target="aarch64")
+    assert not compiled.runs_here
+    with pytest.raises(ExecutionError, match="compiled for another machine"):
+        compiled(random(3, 8), random(6, 8))
+    assert lamina.compile(PROGRAM, constants={"w": WEIGHTS}).runs_here
 
 
 def test_an_op_that_cannot_be_padded_has_a_version_for_each_size() -> None:
