@@ -13,6 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 class CompressOp(IRDLOperation):
     """The lanes of a vector whose mask is on, in order; zeros behind them.
 
+    There are 1, 2, 4, 8, ... lanes: for other numbers LLVM has no code, and ends the process.
+
     `%c = loop.compress %v, %m : vector<8xf32>, vector<8xi1> -> vector<8xf32>`
     """
 
@@ -31,6 +33,9 @@ class CompressOp(IRDLOperation):
     def verify_(self) -> None:
         value, mask = self.value.type, self.mask.type
         assert isinstance(value, VectorType) and isinstance(mask, VectorType)
+        lanes = value.get_shape()
+        if len(lanes) != 1 or lanes[0].bit_count() != 1:
+            raise VerifyException(f"{self.name}: {value}: it takes a power of two lanes")
         if self.result.type != value:
             raise VerifyException(f"{self.name}: the result has the type of the vector, {value}")
         if mask != VectorType(i1, value.get_shape()):

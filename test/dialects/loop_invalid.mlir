@@ -313,6 +313,14 @@ func.func @dots_of_too_few_pairs(%a: vector<16xbf16>, %t: vector<16xf32>) {
 
 // -----
 
+func.func @compressed_in_odd_lanes(%v: vector<17xf32>, %m: vector<17xi1>) {
+  %c = loop.compress %v, %m : vector<17xf32>, vector<17xi1> -> vector<17xf32>
+  func.return
+}
+// CHECK: loop.compress: vector<17xf32>: it takes a power of two lanes
+
+// -----
+
 func.func @compressed_by_another_mask(%v: vector<8xf32>, %m: vector<4xi1>) {
   %c = loop.compress %v, %m : vector<8xf32>, vector<4xi1> -> vector<8xf32>
   func.return
