@@ -11,9 +11,11 @@ from xdsl.dialects.func import FuncOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
+from lamina.passes.refusal import unsupported
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
 from lamina.runtime.arguments import (
@@ -78,6 +80,9 @@ class SizedCompiled(Compiled):
         self._versions = Versions(self._names, self._exact, self._padded, policy)
         self._state: Any = None
         layer = layer_of(module)
+        if layer in SOURCE_LAYERS:
+            reason = f"arguments have dynamic dimensions, which are not compiled at {layer}"
+            raise unsupported(main, reason, "the same program with static shapes")
         lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
 
     def __del__(self) -> None:

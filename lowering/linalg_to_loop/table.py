@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, func
@@ -27,7 +27,7 @@ from lamina.lowering.conversion import Conversion, Lowering
 from lamina.lowering.linalg_to_loop.control_flow import structure_control
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import held_numbers
 from lamina.lowering.prims_to_loop.table import LoopBuilder
-from lamina.passes.refusal import unsupported
+from lamina.passes.refusal import invalid, unsupported
 
 
 class LinalgBuilder(LoopBuilder):
@@ -101,6 +101,7 @@ class LinalgConversion(Conversion):
         """Replace the ops of a block in order, and drop what is not needed any more."""
         for op in list(block.ops):
             if is_source_op(op):
+                _refuse_missing_results(op)
                 self.apply(op)
             elif isinstance(op, RegionOp):
                 for region in op.regions:
@@ -118,6 +119,13 @@ class LinalgConversion(Conversion):
 
         near = nearest(op.name, [name for name in self.table() if not name.endswith("*")])
         return unsupported(op, "no lowering from linalg yet", ", ".join(near) or None)
+
+
+def _refuse_missing_results(op: Operation) -> None:
+    """xDSL's verifiers let ops of `linalg` on tensors have fewer results than outs."""
+    outs: Sequence[SSAValue] = getattr(op, "outputs", ())
+    if len(op.results) != len(outs) and any(isinstance(v.type, TensorType) for v in outs):
+        raise invalid(op, f"on tensors it gives a result for each of its {len(outs)} outs")
 
 
 def _drop_unused_globals(module: ModuleOp) -> None:

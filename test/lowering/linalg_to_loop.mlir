@@ -131,3 +131,12 @@ func.func @main(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
   %0 = tensor.insert %s into %x[%c, %c] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// CHECK: linalg.fill: on tensors it gives a result for each of its 1 outs
+func.func @main(%x: tensor<1xf32>) {
+  %zero = arith.constant 127.0 : f32
+  linalg.fill ins(%zero : f32) outs(%x : tensor<1xf32>)
+  func.return
+}

@@ -327,7 +327,11 @@ def test_layers() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("tensor<7x13xf32>", "tensor<?x13xf32>", "dynamic dimensions, which are not compiled"),
+        (
+            "tensor<7x13xf32>",
+            "tensor<?x13xf32>",
+            "dynamic dimensions, which are not compiled at linalg",
+        ),
         ("linalg.matmul", "linalg.matmull", "nearest: linalg.matmul"),
         ("arith.addf %in, %in_0 : f32", "math.fma %in, %in_0, %in : f32", None),
         ("tensor<13x5xf32>", "tensor<12x5xf32>", "is 13 long for one operand, 12 for another"),
