@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -18,6 +20,8 @@ def _full(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     element = element_of(op.results[0])
     name = next((n for n in ("fill_value", "value", "s") if op.schema.arg(n)), None)
     value = op.arg(name) if name else 0
+    if isinstance(value, float) and not isfinite(value) and isinstance(element, IntegerType):
+        raise b.refuse(f"{value} is no number of {element}")
     return b.pointwise(
         [], element, lambda inner, _: inner.constant(value, element), shape_of(op.results[0])
     )
