@@ -180,22 +180,18 @@ def _padding(
     kind = array_kind("torch")
 
     def padded(args: list[Any]) -> list[Any]:
-        values = [v if isinstance(v, torch.Tensor) else None for v in (args[p] for p in places)]
-        shapes = [None if value is None else tuple(value.shape) for value in values]
+        given = [args[place] for place in places]
+        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else None for v in given]
         try:
-            found = sizes.of(shapes)
+            wanted, found = sizes.padded(shapes, bounds)
         except ArgumentError as error:
             raise _OtherSizesError from error
-        most = {name: bounds[name.text] for name in found}
-        made = list(args)
-        for number, (place, value) in enumerate(zip(places, values, strict=True)):
-            if value is None:
-                made[place] = torch.tensor(args[place])
-                continue
-            shape = [int(extent) for extent in sizes.shape(number, most) if type(extent) is int]
-            if shape != list(value.shape):
-                made[place] = kind.padded(value, shape)
-        made += [torch.tensor(size) for size in found.values()]
+        made = [*args, *map(torch.tensor, found)]
+        for number, (place, value) in enumerate(zip(places, given, strict=True)):
+            if not isinstance(value, torch.Tensor):
+                made[place] = torch.tensor(value)
+            elif number in wanted:
+                made[place] = kind.padded(value, wanted[number])
         args.clear()
         return call(made)
 

@@ -10,6 +10,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from lamina.frontends.open_sizes import range_of
+
 Number = SSAValue | int | float | bool
 """A number known at run time, or a constant."""
 
@@ -50,9 +52,6 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 """Packets whose results are numbers, and which nothing else observes."""
 
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
-
-_HUGE = 1 << 40
-"""No tensor has so many elements: such a limit is the range of a type."""
 
 SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE])
 """Functions on numbers that can be imported."""
@@ -114,9 +113,8 @@ def size_limits(example: object) -> list[int] | None:
 
 
 def _upper(size: torch.SymInt) -> int:
-    node: Any = size.node
-    upper = node.shape_env.bound_sympy(node.expr).upper
-    return int(upper) if upper.is_Integer and upper < _HUGE else -1
+    most = range_of(size.node.expr, size.node).most
+    return -1 if most is None else most
 
 
 def idle_nodes(graph: fx.Graph) -> set[fx.Node]:

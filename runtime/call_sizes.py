@@ -21,11 +21,10 @@ class CallSizes:
     def __init__(self, function: FuncOp, arguments: Sequence[Declared] | None = None) -> None:
         arguments = arguments_of(function) if arguments is None else arguments
         self.names = size_names(arguments_of(function))
-        self._results = results_of(function)
+        self._results = [one for one in results_of(function) if one.kind == "output"]
         self._open: list[tuple[int, int, str, Size]] = []
-        self._shapes = [shape_of(declared, self.names) for declared in arguments]
         for position, declared in enumerate(arguments):
-            for dim, size in enumerate(self._shapes[position]):
+            for dim, size in enumerate(shape_of(declared, self.names)):
                 if isinstance(size, Size):
                     place = f"dimension {dim} of argument '{declared.name}'"
                     self._open.append((position, dim, place, size))
@@ -43,10 +42,20 @@ class CallSizes:
                 _bind(size, shape[dim], place, found)
         return {name: value for name, (value, _) in found.items()}
 
-    def shape(self, position: int, sizes: Mapping[SizeName, int]) -> tuple[Extent, ...]:
-        """The shape of an argument where its sizes have these values."""
-        shape = self._shapes[position]
-        return tuple(size.at(sizes) if isinstance(size, Size) else size for size in shape)
+    def padded(
+        self, shapes: Shapes, bounds: Mapping[str, int]
+    ) -> tuple[dict[int, list[int]], list[int]]:
+        """What arguments become in a version for sizes up to `bounds`: the shapes of those that do
+        not fill theirs, by position, and the sizes, which such a version takes behind them."""
+        sizes = self.of(shapes)
+        most = {name: bounds[name.text] for name in sizes}
+        wanted: dict[int, list[int]] = {}
+        for position, dim, _, size in self._open:
+            shape, extent = shapes[position], size.at(most)
+            assert shape is not None and isinstance(extent, int)
+            if extent != shape[dim]:
+                wanted.setdefault(position, list(shape))[dim] = extent
+        return wanted, list(sizes.values())
 
     def check_results(self, shapes: Shapes, sizes: Mapping[SizeName, int]) -> None:
         """Results have the sizes that `lamina.dims` says. Raises ExecutionError for another one."""

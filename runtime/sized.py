@@ -15,6 +15,7 @@ from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
+from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
@@ -84,6 +85,7 @@ class SizedCompiled(Compiled):
             reason = f"arguments have dynamic dimensions, which are not compiled at {layer}"
             raise unsupported(main, reason, "the same program with static shapes")
         lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
+        self._says_more = says_more_of_results(main)
 
     def __del__(self) -> None:
         """Nothing: versions free what they have."""
@@ -94,9 +96,15 @@ class SizedCompiled(Compiled):
         Raises ArgumentError for sizes out of their ranges, or that contradict each other.
         """
         values = self.structure.flatten(args, kwargs)
-        version = self._versions.find(self._sizes_of(values))
+        shapes = self._shapes(values)
+        sizes = self._call_sizes.of(shapes)
+        version = self._versions.find({name.text: value for name, value in sizes.items()})
         version.calls += 1
-        return version.compiled(*args, **kwargs)
+        made = version.compiled(*args, **kwargs)
+        if self._says_more:
+            results = made if isinstance(made, tuple) else (made,)
+            self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
+        return made
 
     @property
     def sizes(self) -> Sizes:
@@ -216,18 +224,15 @@ class SizedCompiled(Compiled):
 
     def pad(self, values: Sequence[Any], bounds: Mapping[str, int]) -> list[Any]:
         """The inputs of a version for sizes up to `bounds`: padded arrays, and their sizes."""
-        sizes = self._call_sizes.of(self._shapes(values))
-        most = {name: bounds[name.text] for name in sizes}
-        made: list[Any] = []
-        for position, (value, slot) in enumerate(zip(values, self._inputs, strict=True)):
-            shape = self._call_sizes.shape(position, most)
-            if shape == tuple(getattr(value, "shape", ())):
-                made.append(value)
-                continue
+        shapes, sizes = self._call_sizes.padded(self._shapes(values), bounds)
+        made = list(values)
+        for position, shape in shapes.items():
+            value = values[position]
             kind = array_kind(kind_name(value) or "numpy")
-            extents = [int(extent) for extent in shape if isinstance(extent, int)]
-            made.append(kind.padded(kind.viewed(value, slot, position), extents))
-        return [*made, *sizes.values()]
+            made[position] = kind.padded(
+                kind.viewed(value, self._inputs[position], position), shape
+            )
+        return [*made, *sizes]
 
 
 class _Padding:

@@ -39,6 +39,11 @@ class Range:
             return False
         return (value - self.least) % self.step == 0
 
+    def some(self, place: int) -> int:
+        """One of its values; another for each place, while it has more."""
+        value = self.least + self.step * place
+        return value if self.holds(value) else self.least
+
     def __str__(self) -> str:
         step = f" step {self.step}" if self.step != 1 else ""
         return f"[{self.least}, {'?' if self.most is None else self.most}]{step}"

@@ -19,7 +19,7 @@ def attention(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     query, key, value = (b.tensor(arguments[name]) for name in ("query", "key", "value"))
     if any(tensor.sizes[-1] is not None for tensor in (query, key, value)):
         raise b.refuse("features whose number depends on data")
-    key, value = _same_keys(key, value, b)
+    key, value = aligned_at(key.rank - 2, [key, value], b)
     query, key, value = _same_batches([query, key, value], b)
     keys = key.sizes[-2]
     if keys is not None:
@@ -45,19 +45,12 @@ def _are_as_many(query: Bounded, key: Bounded) -> bool:
     return query.sizes[-2] is key.sizes[-2] and query.shape[-2] == key.shape[-2]
 
 
-def _same_keys(key: Bounded, value: Bounded, b: BoundBuilder) -> tuple[Bounded, Bounded]:
-    """Keys and values, as many of each."""
-    dim = key.rank - 2
-    first, second = aligned_at(dim, [key, value], b)
-    return first, second
-
-
 def _same_batches(tensors: list[Bounded], b: BoundBuilder) -> list[Bounded]:
-    """Operands whose batches have one size; heads may be grouped."""
-    for dim in range(tensors[0].rank - 3):
-        tensors = aligned_at(dim, tensors, b)
-    if tensors[0].rank > 2 and any(t.sizes[-3] is not None for t in tensors):
-        tensors = aligned_at(tensors[0].rank - 3, tensors, b)
+    """Operands whose batches have one size; static heads may be grouped."""
+    heads = tensors[0].rank - 3
+    for dim in range(heads + 1):
+        if dim < heads or any(t.sizes[dim] is not None for t in tensors):
+            tensors = aligned_at(dim, tensors, b)
     return tensors
 
 

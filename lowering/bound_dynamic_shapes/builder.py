@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from xdsl.dialects.builtin import i64
@@ -131,13 +132,14 @@ class BoundBuilder(Builder):
 
     def elements(self, tensor: Bounded, dims: Sequence[int] | None = None) -> Number:
         """The product of sizes, all of them by default."""
-        found = known(1)
-        for dim in range(tensor.rank) if dims is None else dims:
-            found = self.product(found, self.size(tensor, dim))
-        return found
+        dims = range(tensor.rank) if dims is None else dims
+        return self.product(*(self.size(tensor, dim) for dim in dims))
 
-    def product(self, one: Number, other: Number) -> Number:
-        """The product of two numbers that are not negative."""
+    def product(self, *numbers: Number) -> Number:
+        """The product of numbers that are not negative."""
+        return reduce(self._twofold, numbers, known(1))
+
+    def _twofold(self, one: Number, other: Number) -> Number:
         if one.constant is not None and other.constant is not None:
             return known(one.constant * other.constant)
         if 1 in (one.constant, other.constant):

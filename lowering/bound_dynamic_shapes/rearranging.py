@@ -82,10 +82,7 @@ def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
             unmatched.append(size)
         else:
             del left[match]
-    found = known(1)
-    for size in unmatched:
-        found = b.product(found, size)
-    return _quotient(found, left, b)
+    return _quotient(b.product(*unmatched), left, b)
 
 
 def _quotient(total: Number, parts: list[Number], b: BoundBuilder) -> Number:
@@ -197,10 +194,7 @@ def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
 
 def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
     """Padded dimensions joined or split; an open size without a bound refuses it."""
-    total = b.elements(tensor)
-    given = known(1)
-    for size in sizes:
-        given = b.product(given, size)
+    total, given = b.elements(tensor), b.product(*sizes)
     if given.most is None:
         raise b.refuse("sizes that depend on data are joined or split in this shape")
     if not _same(total, given) and not _is_same_product(total, given):

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
 
 
 def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Bounded:
@@ -43,7 +43,7 @@ def _ordinal(sizes: Sequence[Number], extents: Sequence[int], b: BoundBuilder) -
     for dim, extent in enumerate(extents):
         shape = [extent if other == dim else 1 for other in range(len(extents))]
         coordinate = b.reshape(b.iota(extent), shape)
-        step = b.as_tensor(_product(sizes[dim + 1 :], b))
+        step = b.as_tensor(b.product(*sizes[dim + 1 :]))
         found = b("add.Tensor", found, b("mul.Tensor", coordinate, step))
     return b.expand(found, extents)
 
@@ -54,7 +54,7 @@ def _source(
     """Where an element stands among the padded ones; in bounds for positions of padding too."""
     place: SSAValue | None = None
     for dim, size in enumerate(sizes):
-        step = b.as_tensor(_product(sizes[dim + 1 :], b))
+        step = b.as_tensor(b.product(*sizes[dim + 1 :]))
         coordinate = b("floor_divide.default", ordinal, b("clamp.default", step, min=1))
         if dim:
             count = b("clamp.default", b.as_tensor(size), min=1)
@@ -63,10 +63,3 @@ def _source(
         place = padded if place is None else b("add.Tensor", place, padded)
     assert place is not None
     return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))
-
-
-def _product(sizes: Sequence[Number], b: BoundBuilder) -> Number:
-    found = known(1)
-    for size in sizes:
-        found = b.product(found, size)
-    return found

@@ -141,9 +141,5 @@ def has_open_sizes(function: FuncOp) -> bool:
 
 def some_sizes(function: FuncOp) -> dict[str, int]:
     """A value of each size of a function: different ones above 1, where ranges have them."""
-    found: dict[str, int] = {}
-    for place, (text, name) in enumerate(size_names(arguments_of(function)).items(), 2):
-        held = name.range
-        value = held.least + held.step * -(-max(0, place - held.least) // held.step)
-        found[text] = value if held.holds(value) else held.least
-    return found
+    names = size_names(arguments_of(function))
+    return {text: name.range.some(place) for place, (text, name) in enumerate(names.items(), 2)}

@@ -147,7 +147,7 @@ def _try_equal(
     """Ask the rule with numbers for which `apart` is 0. Raises InputError if it says otherwise."""
     names = _names_of(op, known)
     for chosen in _zeros(apart):
-        values = {name: _some(name, place) for place, name in enumerate(names)}
+        values = {name: name.range.some(place) for place, name in enumerate(names)}
         values.update(chosen)
         try:
             made = infer_from(op, lambda value, at=values: _at(known.seen(value), at))
@@ -174,20 +174,13 @@ def _zeros(apart: Extent) -> Iterable[Mapping[SizeName, int]]:
     if not isinstance(apart, Size):
         return
     solved, *others = sorted(apart.names, key=lambda name: name.text)
-    choices = [[_some(name, place) for place in range(4)] for name in others]
+    choices = [[name.range.some(place) for place in range(4)] for name in others]
     for values in islice(product(*choices), _MOST_TRIED):
         chosen = dict(zip(others, values, strict=True))
         left = apart.at(chosen)
         root = left.solve(0) if isinstance(left, Size) else None
         if root is not None and root[0].range.holds(root[1]):
             yield {**chosen, solved: root[1]}
-
-
-def _some(name: SizeName, place: int) -> int:
-    """A value of a size; another one for each place, where its range has so many."""
-    held = name.range
-    value = held.least + held.step * place
-    return value if held.holds(value) else held.least
 
 
 def _at(seen: Any, values: Mapping[SizeName, int]) -> Any:
@@ -257,6 +250,22 @@ _NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
     "arith.index_cast": _arithmetic(lambda a: a),
 }
 """Ops whose results are sizes: what each one is."""
+
+
+def says_more_of_results(function: FuncOp) -> bool:
+    """Whether `lamina.dims` of results says sizes that do not follow from those of arguments."""
+    names = size_names(arguments_of(function))
+    said = [shape_of(declared, names) for declared in results_of(function)]
+    if not any(isinstance(size, Size) for shape in said for size in shape):
+        return False
+    known, end = infer_shapes(function), function.body.block.last_op
+    assert end is not None
+    return any(
+        isinstance(wanted, Size) and found != wanted
+        for value, shape in zip(end.operands, said, strict=True)
+        if isinstance(value.type, TensorType)
+        for found, wanted in zip(known.shape(value), shape, strict=True)
+    )
 
 
 def _verify_results(

@@ -246,6 +246,23 @@ def test_what_is_written_is_written() -> None:
         np.testing.assert_allclose(x, before + 1)
 
 
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_results_have_the_sizes_that_are_said(policy: str) -> None:
+    """What data decide is checked when the program runs."""
+    compiled = lamina.compile(
+        """
+    func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, 9]>]})
+        -> (tensor<?x1xi64> {lamina.dims = [#lamina.size<n>]}) {
+      %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
+      func.return %0 : tensor<?x1xi64>
+    }""",
+        versions=policy,
+    )
+    assert compiled(np.ones(3, np.float32)).shape == (3, 1)
+    with pytest.raises(ExecutionError, match="dimension 0 of result 'out0' is 2; it is n, which"):
+        compiled(np.array([1, 0, 2], np.float32))
+
+
 def test_threads_share_versions() -> None:
     compiled = lamina.compile(PROGRAM, constants={"w": WEIGHTS})
     with ThreadPoolExecutor(8) as pool:
