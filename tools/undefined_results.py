@@ -21,6 +21,9 @@ _SAMPLES = 8
 _TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "bf16": 5e-2, "f16": 1e-2}
 """How far the laws of a monoid may be missed by rounding, by the element type of a value."""
 
+_FILLINGS = (0, 63, 191, 255)
+"""Bytes of new memory: zeros; positive and negative floats near 1; NaN and all bits of integers."""
+
 
 def refuse_undefined(
     module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError
@@ -64,19 +67,32 @@ def _refuse_unwritten(
 ) -> None:
     """Results that depend on memory that nothing has written.
 
-    The interpreter runs the program twice, with other bytes in new memory.
+    The interpreter runs the program with other bytes in new memory each time.
     """
-    found: list[list[np.ndarray]] = []
-    for byte in (0, 255):
-        with new_memory_of(byte):
-            made = run_module(module, {name: array.copy() for name, array in arguments.items()})
-        found.append([np.asarray(value) for value in made])
-    for number, (one, other) in enumerate(zip(*found, strict=True)):
-        apart = np.argwhere(~np.isclose(one, other, rtol=0, atol=0, equal_nan=True))
-        if len(apart):
-            place = tuple(apart[0].tolist())
-            raise InputError(
-                f"check failed: result {number} depends on memory that nothing has written: "
-                f"{list(place)} is {one[place]} where new memory is all 0, and "
-                f"{other[place]} where all its bits are set"
-            ) from difference
+    first, *others = (_results(module, arguments, byte) for byte in _FILLINGS)
+    for byte, found in zip(_FILLINGS[1:], others, strict=True):
+        for number, (one, other) in enumerate(zip(first, found, strict=True)):
+            apart = _apart(one, other)
+            if apart:
+                raise InputError(
+                    f"check failed: result {number} depends on memory that nothing has written: "
+                    f"{apart[0]} where bytes of new memory are {_FILLINGS[0]}, and "
+                    f"{apart[1]} where they are {byte}"
+                ) from difference
+
+
+def _results(module: ModuleOp, arguments: Mapping[str, np.ndarray], byte: int) -> list[np.ndarray]:
+    with new_memory_of(byte):
+        made = run_module(module, {name: array.copy() for name, array in arguments.items()})
+    return [np.asarray(value) for value in made]
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> tuple[str, str] | None:
+    """What one result says, and the other, where they differ."""
+    if one.shape != other.shape:
+        return f"it has shape {one.shape}", str(other.shape)
+    apart = np.argwhere(~np.isclose(one, other, rtol=0, atol=0, equal_nan=True))
+    if not len(apart):
+        return None
+    place = tuple(apart[0].tolist())
+    return f"{list(place)} is {one[place]}", str(other[place])
