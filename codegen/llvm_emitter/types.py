@@ -179,7 +179,7 @@ def literal(value: Attribute, type_: Attribute) -> str:
     if isinstance(value, DenseIntOrFPElementsAttr):
         count = lanes(type_)
         numbers = value.get_values()
-        if value.is_splat() or len(numbers) == 1:
+        if numbers and (len(numbers) == 1 or value.is_splat()):
             first = _scalar_literal(numbers[0], element)  # pyright: ignore[reportArgumentType]
             return splat(scalar_type(element), first) if isinstance(type_, VectorType) else first
         if len(numbers) == count:
