@@ -158,12 +158,15 @@ def _gather(w: FunctionWriter, op: GatherOp) -> None:
 
 def _compress(w: FunctionWriter, op: CompressOp) -> None:
     """LLVM 22.1 ends the process where the target has no such instruction for the elements, or
-    where there is one."""
+    where there is one; code for vectors of several registers crashes."""
     target, bits = w.module.target, types.element_bits(types.element_of(op.value.type))
     if not target.compresses_vectors or bits not in (32, 64):
         raise unsupported(op, f"the target {target.name} does not compress vectors of {bits} bits")
+    if (lanes := types.lanes(op.value.type)) * bits > target.vector_bits:
+        most = target.lanes(bits)
+        raise unsupported(op, f"the target {target.name} compresses {most} lanes of {bits} bits")
     type_ = w.type(op.value)
-    if types.lanes(op.value.type) == 1:
+    if lanes == 1:
         choice = f"{w.typed(op.mask)}, {w.typed(op.value)}, {type_} zeroinitializer"
         w.bind(op.result, w.emit(f"select {choice}"))
         return

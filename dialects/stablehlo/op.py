@@ -80,7 +80,7 @@ class HloOp(Operation):
         return isinstance(given, IntegerAttr) and bool(given.value.data)
 
     def verify_(self) -> None:
-        """Numbers of operands, results and regions, and the types of elementwise ops."""
+        """Numbers of operands, results, regions and blocks, and the types of elementwise ops."""
         row = self.row
         for what, count, wanted in (
             ("operands", len(self.operands), row.operands),
@@ -89,6 +89,11 @@ class HloOp(Operation):
         ):
             if wanted >= 0 and count != wanted:
                 raise VerifyException(f"{self.name} has {wanted} {what}, not {count}")
+        for region in self.regions:
+            if len(region.blocks) != 1:
+                raise VerifyException(
+                    f"{self.name} has regions of one block, not {len(region.blocks)}"
+                )
         if row.elementwise:
             self._verify_elementwise()
 

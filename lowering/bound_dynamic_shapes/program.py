@@ -188,7 +188,8 @@ def missing(op: Operation) -> UnsupportedError:
 def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
     """Note or replace a result; dimensions that the program says to be static become so."""
     kind = old.type
-    assert isinstance(kind, TensorType)
+    if not isinstance(kind, TensorType):
+        raise b.refuse(f"gives {new.value.type} where the program says {kind}")
     new = Bounded(b.converted(new.value, kind.element_type), new.sizes)
     shape = list(kind.get_shape())
     if len(shape) != new.rank:

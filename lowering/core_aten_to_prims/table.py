@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import prims
+from lamina.dialects.errors import InputError
 from lamina.lowering.conversion import Builder, Conversion, drops_imaginary
 from lamina.lowering.tensor_types import (
     element_of,
@@ -149,14 +151,21 @@ class PrimsBuilder(Builder):
 
 
 def as_element(value: Number, element: Attribute) -> Number:
-    """`value` as a constant of the element type: bool, int, float or complex."""
+    """`value` as a constant of the element type: bool, int, float or complex.
+
+    Raises InputError for an infinity or NaN as an integer.
+    """
     if is_bool(element):
         return bool(value)
     if is_complex(element):
         return value
     if isinstance(value, complex):
         value = value.real
-    return float(value) if is_float(element) else int(value)
+    if is_float(element):
+        return float(value)
+    if not isfinite(value):
+        raise InputError(f"{value} is no number of {element}")
+    return int(value)
 
 
 def accumulation_type(element: Attribute) -> Attribute:

@@ -47,3 +47,14 @@ func.func @version(%x: tensor<2xf32>) {
   %0 = "vhlo.add_v1"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
+// -----
+// CHECK: stablehlo.reduce has regions of one block, not 2
+func.func @blocks(%x: tensor<3x4xf32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce"(%x, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  ^bb1:
+  }) {dimensions = array<i64: 1>} : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
