@@ -120,6 +120,7 @@ STAGES: tuple[Stage, ...] = (
             "sink-row-factors",
             "stream-dims",
             "bound-dims",
+            "limit-rows",
         ),
     ),
     Stage(

@@ -75,6 +75,7 @@ PASSES: dict[str, str] = {
     "sink-row-factors": "lamina.passes.fusion.sink_row_factors:SinkRowFactorsPass",
     "stream-dims": "lamina.passes.fusion.stream_dims:StreamDimsPass",
     "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
+    "limit-rows": "lamina.passes.fusion.limit_rows:LimitRowsPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
     # memory and schedules
     "bufferize": "lamina.passes.memory.bufferize:BufferizePass",

@@ -14,6 +14,7 @@ from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
 from lamina.dialects.loop.kernel_nests import NestAttr
+from lamina.dialects.loop.live_rows import LiveCountOp, LiveRowOp, LiveRowsAttr
 from lamina.dialects.loop.packing import PackingAttr
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
@@ -43,6 +44,8 @@ Loop = Dialect(
         ReshapeOp,
         RowOp,
         PollOp,
+        LiveCountOp,
+        LiveRowOp,
         ScatterOp,
         ScanOp,
         SegmentReduceOp,
@@ -58,7 +61,7 @@ Loop = Dialect(
         *TILE_OPS,
         *VECTOR_OPS,
     ],
-    [BoundsAttr, StreamAttr, SliceAttr, NestAttr, PackingAttr, *SCHEDULES],
+    [BoundsAttr, StreamAttr, SliceAttr, NestAttr, LiveRowsAttr, PackingAttr, *SCHEDULES],
 )
 
 UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)
@@ -76,6 +79,8 @@ __all__ = [
     "GenericOp",
     "IndexOp",
     "KernelOp",
+    "LiveCountOp",
+    "LiveRowOp",
     "Loop",
     "PollOp",
     "PrefetchOp",

@@ -22,7 +22,7 @@ from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.kernel_nests import NEST, part_of, rows_of, summed_rows
+from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import is_packed
@@ -64,6 +64,12 @@ def verify_kernel(body: Iterable[Operation]) -> None:
                 nest,
                 f"its rows have extents {_row_extents(nest)}, those of the first nest in its "
                 f"kernel {_row_extents(before)}",
+            )
+        if live_rows_of(nest) != live_rows_of(before):
+            raise KernelFault(
+                nest,
+                f"of its rows {live_rows_of(nest) or 'all'} are live, of those of the first nest "
+                f"in its kernel {live_rows_of(before) or 'all'}",
             )
     for one, other in combinations(nests, 2):
         for memory in _shared(one, other):

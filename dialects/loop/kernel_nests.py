@@ -19,6 +19,7 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.clauses import DIMS, FLAG, ORDINAL, Clauses, ClausesAttr, clause
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import LIVE, LiveRows, verify_live
 from lamina.dialects.loop.monoid import COMBINE
 
 NEST = "lamina.nest"
@@ -36,6 +37,11 @@ class KernelNest(Clauses):
     )
     part: int | None = clause(
         ORDINAL, "The part of the kernel to which the nest belongs; 0 where it is left out."
+    )
+    live: LiveRows | None = clause(
+        LIVE,
+        "Digits of the rows' number, outermost first; nothing reads rows a digit of which is not "
+        "below the number in an argument of the kernel.",
     )
     interleave: bool | None = clause(
         FLAG,
@@ -83,9 +89,19 @@ def summed_rows(nest: GenericOp) -> tuple[int, ...]:
     return tuple(d for d in rows_of(nest) if d in reduced and nest.extents[d] > 1)
 
 
+def live_rows_of(nest: Operation) -> LiveRows | None:
+    """The rows of a nest that something reads, if these are not all."""
+    return _nest_of(nest).live
+
+
 def set_rows(nest: Operation, rows: Iterable[int]) -> None:
-    """Say which dimensions of a nest are its kernel's rows, outermost first."""
-    _note(nest, replace(_nest_of(nest), rows=tuple(rows)))
+    """Say which dimensions of a nest are its kernel's rows, outermost first; all of them live."""
+    _note(nest, replace(_nest_of(nest), rows=tuple(rows), live=None))
+
+
+def set_live_rows(nest: Operation, live: LiveRows | None) -> None:
+    """Say which rows of a nest something reads; None for all."""
+    _note(nest, replace(_nest_of(nest), live=live))
 
 
 def set_part(nest: Operation, part: int) -> None:
@@ -117,11 +133,21 @@ def verify_nest_note(op: GenericOp, note: Attribute) -> None:
             f"{op.name}: {NEST}: rows = {_named(rows)} of a domain of {rank}"
             + (f", d0 to d{rank - 1}" if rank else "")
         )
+    if note.data.live is not None:
+        _verify_live_rows(op, note.data.live, rows)
     reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
     if reduced.intersection(rows):
         _verify_summed(op, set(rows), reduced)
     if note.data.interleave:
         _verify_interleaved(op)
+
+
+def _verify_live_rows(op: GenericOp, live: LiveRows, rows: tuple[int, ...]) -> None:
+    where = f"{op.name}: {NEST}"
+    verify_live(live, where)
+    extents = [op.extents[d] for d in rows]
+    if live.by_row(extents) is None:
+        raise VerifyException(f"{where}: live = {live}: its rows have extents {extents}")
 
 
 def _verify_interleaved(op: GenericOp) -> None:

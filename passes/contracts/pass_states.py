@@ -31,6 +31,7 @@ _LATE: dict[str, frozenset[State]] = {
     "sink-row-factors": frozenset({State.TENSORS, State.KERNELS}),
     "stream-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bound-dims": frozenset({State.TENSORS, State.KERNELS}),
+    "limit-rows": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),

@@ -1,7 +1,8 @@
 """Loops around nests: what may stand there, that slices lie inside, and that tasks do not meet.
 
 Between `bufferized` and `scheduled` the nests of a kernel may stand in loops, and run slices of
-their domains. Loops are `scf.for` and `scf.parallel` between constants; slices begin where index
+their domains. Loops are `scf.for` and `scf.parallel` from a constant on, to a constant or to a
+number of live rows; slices begin where index
 arithmetic on their counters says.
 """
 
@@ -14,7 +15,7 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
@@ -29,6 +30,8 @@ INDEX_OPS = (
     arith.DivUIOp,
     arith.RemUIOp,
     arith.MinSIOp,
+    LiveCountOp,
+    LiveRowOp,
 )
 """What indices are made of."""
 LOOPS = (scf.ForOp, scf.ParallelOp)
@@ -89,7 +92,9 @@ def ops_around(block: Block) -> Iterator[Operation]:
 
 def _verify_loop(loop: scf.ForOp | scf.ParallelOp, top: Block) -> None:
     if _ends(loop) is None:
-        raise invalid(loop, "a loop around nests has one counter, between constants, and no values")
+        raise invalid(
+            loop, "a loop around nests has one counter, between known numbers, and no values"
+        )
     if isinstance(loop, scf.ParallelOp) and loop.parent is not top:
         raise invalid(loop, "parallel loops stand at the top of a kernel")
 
@@ -98,10 +103,11 @@ def _ends(loop: Operation | Block | None) -> tuple[int, int] | None:
     """The least and largest number that a loop counts, if they are known; it runs at least once."""
     if not isinstance(loop, LOOPS) or len(loop.operands) != 3 or loop.results:
         return None
-    low, high, step = (constant_integer(value) for value in loop.operands)
-    if low is None or high is None or step is None or step < 1 or not 0 <= low < high:
+    low, step = constant_integer(loop.operands[0]), constant_integer(loop.operands[2])
+    ends = index_range(loop.operands[1])
+    if low is None or step is None or step < 1 or ends is None or not 0 <= low < ends[0]:
         return None
-    return low, low + (high - 1 - low) // step * step
+    return low, low + (ends[1] - 1 - low) // step * step
 
 
 def index_range(value: SSAValue) -> tuple[int, int] | None:
@@ -111,6 +117,10 @@ def index_range(value: SSAValue) -> tuple[int, int] | None:
     op = value.owner
     if (number := constant_integer(value)) is not None:
         return number, number
+    if isinstance(op, LiveCountOp):
+        return 1, op.live.data.rows
+    if isinstance(op, LiveRowOp):
+        return 0, op.live.data.rows - 1
     if not isinstance(op, INDEX_OPS):
         return None
     ranges = [index_range(operand) for operand in op.operands]
@@ -153,6 +163,8 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
     if value is counter:
         return _Digit(1, count)
     op = value.owner
+    if isinstance(op, LiveRowOp):
+        return _digit(op.number, counter, count)  # another row for each number
     if not isinstance(op, arith.MuliOp | arith.DivUIOp | arith.RemUIOp):
         return None
     inner, factor = _digit(op.operands[0], counter, count), constant_integer(op.operands[1])

@@ -14,10 +14,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
+    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    TensorType,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -25,12 +28,16 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.labels import names_of
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
 
 KERNEL = "lamina.kernel"
 """Attribute of a function that is one kernel."""
+
+
+_COUNTS = (TensorType(i64, []), MemRefType(i64, []))
 
 
 def kernel_functions(module: ModuleOp) -> list[func.FuncOp]:
@@ -52,6 +59,7 @@ def verify_kernel_function(function: func.FuncOp) -> None:
         verify_kernel(function.body.walk())
     except KernelFault as fault:
         raise invalid(fault.op, fault.reason) from fault
+    _verify_counts(function)
     # Branches between blocks are of explicit loops, whose results are buffers.
     end = function.body.block.last_op if len(function.body.blocks) == 1 else None
     if isinstance(end, func.ReturnOp):
@@ -62,6 +70,18 @@ def verify_kernel_function(function: func.FuncOp) -> None:
             if value in returned:
                 raise invalid(end, f"result {number} of a kernel is another result, too")
             returned.add(value)
+
+
+def _verify_counts(function: func.FuncOp) -> None:
+    """Live rows end at arguments that hold a number."""
+    given = function.function_type.inputs.data
+    for nest in function.walk():
+        live = live_rows_of(nest) if isinstance(nest, GenericOp) else None
+        for number in () if live is None else live.counts:
+            if number >= len(given) or given[number] not in _COUNTS:
+                raise invalid(
+                    nest, f"live: arg{number} of its kernel is no tensor or memref of i64"
+                )
 
 
 @dataclass(frozen=True)

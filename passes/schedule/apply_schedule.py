@@ -27,6 +27,7 @@ from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part
+from lamina.passes.schedule.live_rows import expand_live_ops
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.nest_steps import has_cached_reads, has_tile
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
@@ -86,6 +87,7 @@ def apply_schedule(function: func.FuncOp) -> None:
     new.add_op(func.ReturnOp.create())
     function.detach_region(function.body)
     function.add_region(Region(new))
+    expand_live_ops(function, memory.flat)
 
 
 def _take_steps(function: func.FuncOp) -> None:

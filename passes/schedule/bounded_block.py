@@ -98,14 +98,14 @@ def ends(emit: Emitter, stage: Stage, env: Env, bounds: tuple[Index, Index]) -> 
     return emit.least(first, bounds[1]), emit.most(last, bounds[0])
 
 
-def balanced(emit: Emitter, number: Index, count: int) -> Index:
+def balanced(emit: Emitter, number: Index, count: Index) -> Index:
     """Number `number` of `count` blocks, from both ends in turn.
 
     Of later rows, more keys count under a causal mask: so each thread, which takes neighbouring
     numbers, gets blocks of all lengths.
     """
     half, odd = emit.quotient(number, 2), emit.remainder(number, 2)
-    from_end = emit.minus(count - 1, half)
+    from_end = emit.minus(emit.minus(count, 1), half)
     if isinstance(odd, int):
         return from_end if odd else half
     is_odd = emit.add(arith.CmpiOp(odd, emit.value(0), "ne"))

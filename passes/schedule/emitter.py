@@ -279,10 +279,10 @@ class Emitter:
         )
 
     def tasks(
-        self, count: int, body: Callable[[Emitter, Index], None], *, parallel: bool | None
+        self, count: Index, body: Callable[[Emitter, Index], None], *, parallel: bool | None
     ) -> None:
         """A loop over the tasks of a kernel; `parallel` is a clause, which may be left out."""
-        if parallel and count > 1:
+        if parallel and not (isinstance(count, int) and count <= 1):
             self.parallel(count, body)
             return
 

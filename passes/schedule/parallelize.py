@@ -18,10 +18,11 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
+from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
     PairTasks,
@@ -35,6 +36,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 
@@ -119,12 +121,15 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
     if together > 1 and (tasks.tile is not None or rows % together):
         raise illegal(stages[0].op, jam_refusal(together, rows))
     count = rows * chunks // together
+    live = None if together > 1 else _Live.of(emit, stages[0], groups[0])
 
     def task(inner: Emitter, number: Index) -> None:
         low: Index = 0
         if chunks > 1:
             low = inner.times(inner.remainder(number, chunks), width)
             number = inner.quotient(number, chunks)
+        if live is not None:
+            number = live.row(inner, number)
         for stage, dims in zip(stages, groups, strict=True):
             slices, starts = list[Slice](), list[Index]()
             if bound := _joined(dims, stage.rows):
@@ -142,7 +147,53 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
-    emit.tasks(count, task, parallel=tasks.parallel)
+    ends = count if live is None else live.tasks(emit, count, width)
+    emit.tasks(ends, task, parallel=tasks.parallel)
+
+
+@dataclass(frozen=True)
+class _Live:
+    """Of the rows of tasks, and of the loop that they divide, those that count."""
+
+    rows: LiveRows | None
+    divided: LiveRows | None
+    block: Block
+
+    @staticmethod
+    def of(emit: Emitter, stage: Stage, groups: dict[int, tuple[int, ...]]) -> _Live | None:
+        """None where all of them count."""
+        rows = joined_live_rows(stage.op, _joined(groups, stage.rows))
+        divided = None
+        if stage.inner and stage.inner[0] in groups:
+            divided = joined_live_rows(stage.op, groups[stage.inner[0]])
+        return None if rows is None and divided is None else _Live(rows, divided, emit.entry)
+
+    def row(self, emit: Emitter, number: Index) -> Index:
+        """The row of the number-th task."""
+        if self.rows is None or isinstance(number, int) or not self._has_gaps(self.rows):
+            return number
+        live, counts = over_operands(self.rows, self.block)
+        return emit.add(LiveRowOp(number, counts, live))
+
+    def tasks(self, emit: Emitter, count: int, width: int) -> Index:
+        """How many tasks there are, of `count` for all rows."""
+        if self.rows is not None:
+            return emit.times(self._count(emit, self.rows), count // self.rows.rows)
+        assert self.divided is not None
+        first, *rest = self.divided.digits
+        if first.count is None or count != -(-self.divided.rows // width):
+            return count
+        rows = emit.times(self._count(emit, LiveRows((first,))), prod(d.extent for d in rest))
+        return emit.quotient(emit.plus(rows, width - 1), width)
+
+    def _count(self, emit: Emitter, rows: LiveRows) -> Index:
+        live, counts = over_operands(rows, self.block)
+        return emit.add(LiveCountOp(counts, live))
+
+    @staticmethod
+    def _has_gaps(live: LiveRows) -> bool:
+        """Whether rows that count lie behind others that do not."""
+        return any(digit.count is not None for digit in live.digits[1:])
 
 
 def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:

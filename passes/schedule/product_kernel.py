@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from math import prod
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.block_scratch import plan_block
 from lamina.passes.schedule.bounded_block import BoundedBlock, balanced
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_rows import (
+    End,
+    block_end,
+    block_ends,
+    count_of,
+    ends_of,
+    live_digits,
+    split_digits,
+)
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_task import Blocks, TaskDomain
@@ -52,30 +61,60 @@ def schedule_product_kernel(
     kernel = builder(stages, products, memory, outputs_of(stages), blocks, scratch, bounded)
     splits = tasks.columns or 1
     _verify_splits(stages, products, splits, panel_mode=panel_mode)
-    wide, outer = extents[:columns], extents[columns:]
     rows, block = blocks.rows, blocks.size
-    count = prod(extents) * blocks.count * splits
+    ends = _ends(emit, stages[0], len(extents), memory)
+    wide, outer, in_block = ends[:columns], ends[columns:-1], ends[-1]
+    in_blocks = block_ends(emit, in_block, rows, block)
+    if bounded is not None and len(in_blocks) > 1:
+        in_blocks = [End.of(blocks.count)]
+    parts = [End.of(splits)]
+    least = _tile_rows(products, blocks)
     columns_first = tasks.order == "columns"
+    order = (
+        [*wide, parts, *outer, in_blocks] if columns_first else [*outer, in_blocks, *wide, parts]
+    )
+    count = count_of(emit, [end for group in order for end in group])
 
     def task(inner: Emitter, number: Index) -> None:
         if columns_first:
-            *at, block_number = inner.split(number, [*wide, splits, *outer, blocks.count])
+            *at, block_number = split_digits(inner, number, order)
             column_at, split, outer_at = at[:columns], at[columns], at[columns + 1 :]
         else:
-            *at, split = inner.split(number, [*outer, blocks.count, *wide, splits])
+            *at, split = split_digits(inner, number, order)
             outer_at, block_number = at[: len(outer)], at[len(outer)]
             column_at = at[len(outer) + 1 :]
         if bounded is not None:
-            block_number = balanced(inner, block_number, blocks.count)
+            block_number = balanced(inner, block_number, in_blocks[0].end)
         low = inner.times(block_number, block)
-        high = inner.least(inner.plus(low, block), rows)
-        if rows % block == 0:
-            high = inner.plus(low, block)
+        high = inner.plus(low, block)
+        if blocks.live:
+            high = block_end(inner, low, in_block, block, least)
+        if rows % block:
+            high = inner.least(high, rows)
         position = [*column_at, *outer_at]
         envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
         kernel.task(inner, TaskDomain(envs, (low, high), split, splits))
 
     emit.tasks(count, task, parallel=tasks.parallel)
+
+
+def _tile_rows(products: Products, blocks: Blocks) -> int:
+    """Rows that each block has at least: those of the largest tile."""
+    jams = [stage.schedule.jam for stage in products]
+    tiled = any(shape.pairs is not None for shape in products.values())
+    if tiled or any(jam is None for jam in jams):
+        return blocks.fewest
+    return max(jam.count for jam in jams if jam is not None)
+
+
+def _ends(emit: Emitter, stage: Stage, outer: int, memory: Memory) -> list[list[End]]:
+    """Where the digits of each outer row end, and those of the row that blocks divide."""
+    digits = live_digits(stage.op)
+    flat = dict(enumerate(memory.flat.values()))
+    found = [
+        ends_of(emit, digits.get(dim, (Digit(stage.extents[dim]),)), flat) for dim in stage.rows
+    ]
+    return found if len(found) > outer else [*found, []]
 
 
 def stream_of(stages: list[Stage], products: Products) -> StreamPlan | None:
@@ -122,8 +161,12 @@ def outer_extents(stages: list[Stage], products: Products) -> list[int]:
 def blocks_of(stages: list[Stage], products: Products, tasks: ProductTasks) -> Blocks:
     """How the last rows are divided; all in one block where the schedule does not say."""
     is_blocked = has_blocked_rows(stages, products)
-    rows = stages[0].extents[stages[0].rows[-1]] if is_blocked else 1
-    return Blocks(is_blocked, rows, min(rows, tasks.block or rows))
+    if not is_blocked:
+        return Blocks(is_blocked, 1, 1)
+    first, last = stages[0], stages[0].rows[-1]
+    rows = first.extents[last]
+    live = any(digit.count is not None for digit in live_digits(first.op).get(last, ()))
+    return Blocks(is_blocked, rows, min(rows, tasks.block or rows), live)
 
 
 def loop_over_columns(stages: list[Stage], columns: int) -> None:

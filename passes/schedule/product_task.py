@@ -12,7 +12,7 @@ from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.schedules import NestSchedule
-from lamina.dialects.loop.tiles import TILE_TERMS
+from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.double_buffer import DoubleBuffer
@@ -31,11 +31,15 @@ from lamina.passes.schedule.tile_product import TileProduct
 
 @dataclass(frozen=True)
 class Blocks:
-    """How the last rows of the kernel are divided: `size` of `rows` a task, if they are at all."""
+    """How the last rows of the kernel are divided: `size` of `rows` a task, if they are at all.
+
+    Of live rows, the last block may have as few as a tile has.
+    """
 
     is_blocked: bool
     rows: int
     size: int
+    live: bool = False
 
     @property
     def count(self) -> int:
@@ -45,7 +49,8 @@ class Blocks:
     @property
     def fewest(self) -> int:
         """Rows of the smallest block."""
-        return self.rows % self.size or self.size
+        fewest = self.rows % self.size or self.size
+        return min(fewest, TILE_ROWS) if self.live else fewest
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,14 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import GatherOp, PollOp, PrefetchOp, RowOp
+from lamina.dialects.loop import (
+    GatherOp,
+    LiveCountOp,
+    LiveRowOp,
+    PollOp,
+    PrefetchOp,
+    RowOp,
+)
 from lamina.runtime.interpreters.values import numpy_dtype
 
 _NEW_BYTE: ContextVar[int] = ContextVar("lamina_new_byte", default=255)
@@ -146,6 +153,17 @@ class MemoryFunctions(InterpreterFunctions):
             raise ExecutionError("memref.copy: source and destination overlap")
         destination[...] = source
         return ()
+
+    @impl(LiveCountOp)
+    def live_count(
+        self, interpreter: Interpreter, op: LiveCountOp, args: PythonValues
+    ) -> PythonValues:
+        return (np.int64(prod(op.live.data.ends([int(count) for count in args]))),)
+
+    @impl(LiveRowOp)
+    def live_row(self, interpreter: Interpreter, op: LiveRowOp, args: PythonValues) -> PythonValues:
+        number, *counts = (int(value) for value in args)
+        return (np.int64(op.live.data.row(number, counts)),)
 
     @impl(RowOp)
     def row(self, interpreter: Interpreter, op: RowOp, args: PythonValues) -> Any:

@@ -239,7 +239,7 @@ func.func @no_such_clause(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   }
   func.return %r : tensor<8x4xf32>
 }
-// CHECK: #loop.nest has no clause 'row'; it has rows, part, interleave
+// CHECK: #loop.nest has no clause 'row'; it has rows, part, live, interleave
 
 // -----
 
@@ -346,3 +346,51 @@ func.func @interleaved_alone(%a: memref<8xf32>, %b: memref<8xf32>) {
   func.return
 }
 // CHECK: lamina.nest: interleave is for results in pairs
+
+// -----
+
+func.func @live_digits(%a: tensor<12xf32>, %n: tensor<i64>) -> tensor<12xf32> {
+  %r = loop.generic (i) in [12] reads(%a[i] : tensor<12xf32>) writes([i] store : tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [2, arg1 of 5]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<12xf32>
+}
+// CHECK: lamina.nest: live = [2, arg1 of 5]: its rows have extents [12]
+
+// -----
+
+func.func @live_without_a_count(%a: tensor<12xf32>) -> tensor<12xf32> {
+  %r = loop.generic (i) in [12] reads(%a[i] : tensor<12xf32>) writes([i] store : tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [2, 6]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<12xf32>
+}
+// CHECK: lamina.nest: live = [2, 6]: no digit ends at an argument
+
+// -----
+
+func.func private @live_of_no_number(%a: tensor<12xf32>) -> tensor<12xf32> attributes {lamina.kernel} {
+  %r = loop.generic (i) in [12] reads(%a[i] : tensor<12xf32>) writes([i] store : tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg0 of 12]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<12xf32>
+}
+// CHECK: live: arg0 of its kernel is no tensor or memref of i64
+
+// -----
+
+func.func private @live_of_one_nest(%a: tensor<12xf32>, %n: tensor<i64>) -> (tensor<12xf32>, tensor<12xf32>) attributes {lamina.kernel} {
+  %r = loop.generic (i) in [12] reads(%a[i] : tensor<12xf32>) writes([i] store : tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 12]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (i) in [12] reads(%a[i] : tensor<12xf32>) writes([i] store : tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r, %s : tensor<12xf32>, tensor<12xf32>
+}
+// CHECK: of its rows all are live, of those of the first nest in its kernel [arg1 of 12]

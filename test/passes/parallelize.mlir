@@ -192,3 +192,37 @@ func.func private @wrong_pairs(%x: memref<48x128xbf16>, %y: memref<3x64x16x2xbf1
   func.return
 }
 // CHECK: error: loop.generic: lamina.schedule: tile = 24: a multiple of 16 that divides 64
+
+// -----
+
+// Rows that nothing reads are no tasks: of 2 x 128 rows, those whose second digit is below a count are.
+func.func private @live(%x: memref<2x128x45xf32>, %n: memref<i64>, %y: memref<2x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  loop.generic (i, j, k) in [2, 128, 45] reads(%x[i, j, k] : memref<2x128x45xf32>) writes([i, j] add into %y : memref<2x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [2, arg1 of 128]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @live
+// CHECK:         %[[COUNT:.*]] = loop.live_count(%n) in <[2, arg0 of 128]> : memref<i64>
+// CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
+// CHECK:         ^bb0(%[[N:.*]]: index):
+// CHECK:           %[[ROW:.*]] = loop.live_row %[[N]](%n) in <[2, arg0 of 128]> : memref<i64>
+// CHECK:           loop.generic (d0, d1, d2) in [2, 128, 45] slice([d0, d1] = %[[ROW]])
+
+// -----
+
+// Pieces of one long row end behind the last that holds anything live.
+func.func private @pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<128x64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 1024>]} {
+  loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i, j] store into %y : memref<128x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 64]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pieces
+// CHECK:         %[[ROWS:.*]] = loop.live_count(%n) in <[arg0 of 128]> : memref<i64>
+// CHECK:         %[[LENGTH:.*]] = arith.muli %[[ROWS]], %{{.*}} : index
+// CHECK:         %[[MORE:.*]] = arith.addi %[[LENGTH]], %{{.*}} : index
+// CHECK:         %[[COUNT:.*]] = arith.divui %[[MORE]], %{{.*}} : index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})

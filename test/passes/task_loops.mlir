@@ -181,7 +181,7 @@ func.func private @carried(%x: memref<8xf32>) attributes {lamina.kernel} {
   }
   func.return
 }
-// CHECK: error: scf.for: a loop around nests has one counter, between constants, and no values
+// CHECK: error: scf.for: a loop around nests has one counter, between known numbers, and no values
 
 // -----
 

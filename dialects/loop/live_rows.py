@@ -1,0 +1,202 @@
+"""Live rows: which rows of a kernel the program's results depend on.
+
+    loop.generic ... attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [8, arg2 of 128]>}
+
+Rows count in row-major order, and their number has a digit for each entry, outermost first. A digit
+that ends at a count (`arg2 of 128`: the number that argument 2 of the kernel holds, 1 to 128) says
+that nothing reads the rows behind it. They may be run or not: interpreters run all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, MemRefType, i64
+from xdsl.ir import Data, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.clauses import ClauseKind
+from lamina.dialects.loop.slices import MOST_ELEMENTS
+
+
+@dataclass(frozen=True)
+class Digit:
+    """Positions 0 to `extent`, the live ones of which end at the number in argument `count`."""
+
+    extent: int
+    count: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.extent) if self.count is None else f"arg{self.count} of {self.extent}"
+
+
+@dataclass(frozen=True)
+class LiveRows:
+    """Digits of the numbers of rows, outermost first."""
+
+    digits: tuple[Digit, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.digits))}]"
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return prod(digit.extent for digit in self.digits)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The arguments at whose numbers digits end."""
+        return tuple(digit.count for digit in self.digits if digit.count is not None)
+
+    def ends(self, counts: Sequence[int]) -> list[int]:
+        """Where digits end, by the numbers in the arguments; counts are 1 to the extent."""
+        return [
+            digit.extent if digit.count is None else min(max(counts[digit.count], 1), digit.extent)
+            for digit in self.digits
+        ]
+
+    def row(self, number: int, counts: Sequence[int]) -> int:
+        """The row that is a given number among the live ones; the last for larger numbers."""
+        row, scale = 0, 1
+        ends = self.ends(counts)
+        for place in reversed(range(len(ends))):
+            digit = number if place == 0 else number % ends[place]
+            row += digit * scale
+            number //= ends[place]
+            scale *= self.digits[place].extent
+        return min(row, self.rows - 1)
+
+    def by_row(self, extents: Sequence[int]) -> list[tuple[Digit, ...]] | None:
+        """The digits of each of these row dimensions; None where one lies across two of them."""
+        left = list(self.digits)
+        found: list[tuple[Digit, ...]] = []
+        for extent in extents:
+            own: list[Digit] = []
+            while prod(digit.extent for digit in own) < extent and left:
+                own.append(left.pop(0))
+            if prod(digit.extent for digit in own) != extent:
+                return None
+            found.append(tuple(own))
+        return None if left else found
+
+
+def _digit(parser: AttrParser) -> Digit:
+    name, count = parser.parse_optional_identifier(), None
+    if name is not None:
+        if not (name[:3] == "arg" and name[3:].isdecimal()):
+            parser.raise_error(f"'{name}' is no argument, such as arg0")
+        count = int(name[3:])
+        parser.parse_keyword("of")
+    return Digit(parser.parse_integer(allow_boolean=False, allow_negative=False), count)
+
+
+def _digits(parser: AttrParser) -> LiveRows:
+    square = AttrParser.Delimiter.SQUARE
+    return LiveRows(tuple(parser.parse_comma_separated_list(square, lambda: _digit(parser))))
+
+
+def _clause(parser: AttrParser) -> LiveRows:
+    parser.parse_punctuation("=")
+    return _digits(parser)
+
+
+LIVE = ClauseKind(" = [8, arg2 of 128]", _clause, lambda value: f" = {value}")
+
+
+def verify_live(live: LiveRows, where: str) -> None:
+    """Raises VerifyException for digits that no rows have."""
+    if any(digit.extent < 2 for digit in live.digits) or live.rows > MOST_ELEMENTS:
+        raise VerifyException(f"{where}: live = {live}: digits have two positions and more")
+    if not live.counts:
+        raise VerifyException(f"{where}: live = {live}: no digit ends at an argument")
+
+
+@irdl_attr_definition
+class LiveRowsAttr(Data[LiveRows]):
+    """`#loop.live<[8, arg0 of 128]>`: digits, which end at the numbers in operands of an op."""
+
+    name = "loop.live"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> LiveRows:
+        with parser.in_angle_brackets():
+            return _digits(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.data))
+
+    def verify(self) -> None:
+        verify_live(self.data, f"#{self.name}")
+
+
+def _verify_counts(op: LiveCountOp | LiveRowOp) -> None:
+    for value in op.counts:
+        if value.type != MemRefType(i64, []):
+            raise VerifyException(f"{op.name}: a count is a memref<i64>, not {value.type}")
+    if any(number >= len(op.counts) for number in op.live.data.counts):
+        raise VerifyException(f"{op.name}: {op.live.data} of {len(op.counts)} counts")
+
+
+@irdl_op_definition
+class LiveCountOp(IRDLOperation):
+    """How many rows are live: the product of what the digits end at, each at least 1.
+
+    `%c = loop.live_count(%n) in <[8, arg0 of 128]> : memref<i64>`
+    """
+
+    name = "loop.live_count"
+    counts = var_operand_def(MemRefType)
+    live = prop_def(LiveRowsAttr)
+    result = result_def(IndexType())
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "`(` $counts `)` `in` $live attr-dict `:` type($counts)"
+
+    def __init__(self, counts: Sequence[SSAValue], live: LiveRows) -> None:
+        properties: dict[str, Any] = {"live": LiveRowsAttr(live)}
+        super().__init__(operands=[counts], result_types=[IndexType()], properties=properties)
+
+    def verify_(self) -> None:
+        _verify_counts(self)
+
+
+@irdl_op_definition
+class LiveRowOp(IRDLOperation):
+    """The row that is a given number among the live ones; the last of all for larger numbers.
+
+    `%r = loop.live_row %t(%n) in <[8, arg0 of 128]> : memref<i64>`
+    """
+
+    name = "loop.live_row"
+    number = operand_def(IndexType())
+    counts = var_operand_def(MemRefType)
+    live = prop_def(LiveRowsAttr)
+    result = result_def(IndexType())
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$number `(` $counts `)` `in` $live attr-dict `:` type($counts)"
+
+    def __init__(self, number: SSAValue, counts: Sequence[SSAValue], live: LiveRows) -> None:
+        properties: dict[str, Any] = {"live": LiveRowsAttr(live)}
+        super().__init__(
+            operands=[number, counts], result_types=[IndexType()], properties=properties
+        )
+
+    def verify_(self) -> None:
+        _verify_counts(self)

@@ -1,0 +1,246 @@
+"""Which elements of its values a program's results depend on: those below sizes that a call brings.
+
+As LLVM's demanded elements, but for prefixes of dimensions. A result that is cut to `%n` rows when
+a call ends demands these rows of what it is computed from, and so on backwards; a mask of positions
+below `%n` demands no more of what it chooses. What is demanded are digits of row-major element
+numbers, which reshapes leave as they are.
+
+What other points of a nest read may never have been written. So an operand that says where to read,
+or whether to fail, is demanded whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.traits import is_side_effect_free
+
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.linear import Linear
+
+SLT, ULT = 2, 6
+"""Predicates of `arith.cmpi`: signed and unsigned less than."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Elements of which `number // stride % extent` is below the number in `count`."""
+
+    stride: int
+    extent: int
+    count: SSAValue
+
+
+@dataclass(frozen=True)
+class PointLimit:
+    """Points of a nest at which `form // stride % extent` is below the number in `count`.
+
+    `period` is how many numbers the form takes: 0 to `period`.
+    """
+
+    form: Linear
+    period: int
+    stride: int
+    extent: int
+    count: SSAValue
+
+
+Demand = frozenset[Limit]
+"""Elements within all limits; all elements if there are none."""
+Points = frozenset[PointLimit]
+
+EVERYTHING: Demand = frozenset()
+ALL_POINTS: Points = frozenset()
+
+
+class Demands:
+    """What is demanded of values so far: what all readers agree on. Others are not read."""
+
+    def __init__(self) -> None:
+        self._found: dict[SSAValue, Demand] = {}
+
+    def need(self, value: SSAValue, demand: Demand) -> None:
+        """Another reader of a value."""
+        known = self._found.get(value)
+        self._found[value] = demand if known is None else known & demand
+
+    def of(self, value: SSAValue) -> Demand | None:
+        """None if nothing reads the value."""
+        return self._found.get(value)
+
+
+class NestDemand:
+    """What a nest demands of what it reads, by what is demanded of its results.
+
+    `masks` are the limits within which operands are true, `counts` the sizes that 0-d operands are.
+    """
+
+    def __init__(
+        self,
+        nest: GenericOp,
+        results: Sequence[Demand | None],
+        masks: Mapping[SSAValue, Demand],
+        counts: Mapping[SSAValue, SSAValue],
+    ) -> None:
+        self.nest, self._masks, self._counts = nest, masks, counts
+        self._results = [
+            None if demand is None else self._points(n, demand) for n, demand in enumerate(results)
+        ]
+        self._known: dict[SSAValue, Points | None] = {}
+
+    @property
+    def points(self) -> Points:
+        """The limits within which all points lie that are demanded of any result."""
+        return _agreed(self._results) or ALL_POINTS
+
+    def add_to(self, demands: Demands) -> None:
+        """Note what is demanded of the operands."""
+        nest = self.nest
+        arguments = nest.block.args
+        for number, (value, pad) in enumerate(zip(nest.inputs, nest.pad_values, strict=True)):
+            if (points := self._of(arguments[number])) is None:
+                continue
+            offset = None if pad is not None else _offset(nest, value, nest.read_maps[number])
+            if offset is None:
+                demands.need(value, EVERYTHING)
+                continue
+            limits = (limit_of(offset, point, nest.extents) for point in points)
+            demands.need(value, frozenset(limit for limit in limits if limit is not None))
+        for value in nest.sources:
+            demands.need(value, EVERYTHING)
+
+    def truth(self, value: SSAValue) -> Points:
+        """The points outside of which a boolean of the body is false."""
+        if isinstance(value, BlockArgument):
+            nest, number = self.nest, value.index
+            if value.block is not nest.block or number >= len(nest.inputs):
+                return ALL_POINTS
+            operand = nest.inputs[number]
+            limits = self._masks.get(operand, EVERYTHING)
+            if not limits or nest.pad_values[number] is not None:
+                return ALL_POINTS
+            offset = _offset(nest, operand, nest.read_maps[number])
+            return ALL_POINTS if offset is None else points_of(offset, limits, nest.extents)
+        match value.owner:
+            case arith.AndIOp() as both:
+                return self.truth(both.lhs) | self.truth(both.rhs)
+            case arith.CmpiOp() as compared if compared.predicate.value.data in (SLT, ULT):
+                return self._below(compared)
+            case _:
+                return ALL_POINTS
+
+    def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
+        """The elements that points within limits write."""
+        offset = _offset(self.nest, value, index_map)
+        if offset is None:
+            return EVERYTHING
+        found = (limit_of(offset, point, self.nest.extents) for point in points)
+        return frozenset(limit for limit in found if limit is not None)
+
+    def _below(self, compared: arith.CmpiOp) -> Points:
+        """`position < %n`."""
+        at, end = compared.lhs.owner, compared.rhs
+        if isinstance(at, arith.IndexCastOp):
+            at = at.input.owner
+        if not isinstance(at, IndexOp) or not isinstance(end, BlockArgument):
+            return ALL_POINTS
+        if end.block is not self.nest.block or end.index >= len(self.nest.inputs):
+            return ALL_POINTS
+        count = self._counts.get(self.nest.inputs[end.index])
+        if count is None:
+            return ALL_POINTS
+        dim = at.dim.value.data
+        extent = self.nest.extents[dim]
+        return frozenset([PointLimit(Linear.dim(dim), extent, 1, extent, count)])
+
+    def _points(self, number: int, demand: Demand) -> Points:
+        nest = self.nest
+        offset = _offset(nest, nest.res[number], nest.write_maps[number])
+        return ALL_POINTS if offset is None else points_of(offset, demand, nest.extents)
+
+    def _of(self, value: SSAValue) -> Points | None:
+        """Where a value of the body is demanded; None if nowhere."""
+        if value not in self._known:
+            self._known[value] = _agreed([self._at(use.operation, use.index) for use in value.uses])
+        return self._known[value]
+
+    def _at(self, op: Operation, place: int) -> Points | None:
+        """Where an operand of an op in the body is demanded."""
+        if isinstance(op, YieldOp) and op.parent is self.nest.block:
+            return self._results[place]
+        if op.parent is not self.nest.block or op.regions or isinstance(op, ReadOp):
+            return ALL_POINTS
+        if not is_side_effect_free(op):
+            return ALL_POINTS
+        found = _agreed([self._of(result) for result in op.results])
+        if found is not None and isinstance(op, arith.SelectOp) and place == 1:
+            return found | self.truth(op.cond)
+        return found
+
+
+def _agreed(found: Sequence[Points | None]) -> Points | None:
+    read = [points for points in found if points is not None]
+    return frozenset.intersection(*read) if read else None
+
+
+def _offset(nest: GenericOp, value: SSAValue, index_map: AffineMap) -> Linear | None:
+    """The row-major element number that a nest touches, as a linear form of its position."""
+    forms = forms_of(index_map, nest.extents)
+    return None if forms is None else flatten(forms, shape_of(value))
+
+
+def points_of(offset: Linear, limits: Demand, extents: Sequence[int]) -> Points:
+    """The points of a domain that touch elements within limits, as far as these are digits."""
+    found = (_point_of(offset, limit, extents) for limit in limits)
+    return frozenset(point for point in found if point is not None)
+
+
+def _point_of(offset: Linear, limit: Limit, extents: Sequence[int]) -> PointLimit | None:
+    form = _digit(offset, limit.stride, limit.extent, extents)
+    if form is not None and form.terms:
+        return PointLimit(form, limit.extent, 1, limit.extent, limit.count)
+    for dim, step in offset.terms:
+        # A digit of one dimension's own position.
+        extent = extents[dim]
+        reach = limit.stride * limit.extent
+        if step < 1 or limit.stride % step or (step * extent) % reach:
+            continue
+        if _digit(offset, step, extent, extents) == Linear.dim(dim):
+            return PointLimit(
+                Linear.dim(dim), extent, limit.stride // step, limit.extent, limit.count
+            )
+    return None
+
+
+def limit_of(offset: Linear, point: PointLimit, extents: Sequence[int]) -> Limit | None:
+    """The elements that points within a limit touch, if it is a digit of their numbers."""
+    dim, coefficient = point.form.terms[0]
+    step, rest = divmod(offset.coefficient(dim), coefficient)
+    if rest or step < 1 or _digit(offset, step, point.period, extents) != point.form:
+        return None
+    return Limit(step * point.stride, point.extent, point.count)
+
+
+def _digit(form: Linear, stride: int, extent: int, extents: Sequence[int]) -> Linear | None:
+    """`form // stride % extent`, if it is linear."""
+    above = form.divide(stride, extents)
+    if above is None:
+        return None
+    low, high = above[0].range(extents)
+    if low >= 0 and high < extent:
+        return above[0]
+    parts = above[0].divide(extent, extents)
+    return None if parts is None else parts[1]
+
+
+def is_count(value: SSAValue) -> bool:
+    """Whether a value may be a size: an i64 in a 0-d tensor."""
+    kind: Any = value.type
+    return getattr(kind, "element_type", None) == i64 and tuple(kind.get_shape()) == ()

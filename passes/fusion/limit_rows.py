@@ -1,0 +1,332 @@
+"""`limit-rows`: kernels are told how many of their rows count, where sizes come with the call.
+
+A program with open sizes, or with sizes that depend on data, is compiled for bounds, and cuts its
+results to their sizes when a call ends. What `demanded_elements` finds of that to be whole rows of
+a kernel becomes `live` in the `#loop.nest` of its nests, and the sizes become arguments of the
+kernel. Nothing else changes: rows that do not count may be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.kernel_nests import (
+    live_rows_of,
+    part_of,
+    rows_of,
+    set_live_rows,
+    set_part,
+)
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.passes.fusion.demanded_elements import (
+    EVERYTHING,
+    Demand,
+    Demands,
+    Limit,
+    NestDemand,
+    Points,
+    is_count,
+)
+from lamina.passes.fusion.outline_kernels import kernel_functions
+
+
+@dataclass(frozen=True)
+class RowLimit:
+    """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
+    to a size."""
+
+    place: int
+    stride: int
+    extent: int
+    count: SSAValue
+
+
+Rows = dict[GenericOp, frozenset[RowLimit]]
+"""The limits of the rows of each nest of a kernel."""
+
+
+@dataclass(frozen=True)
+class LimitRowsPass(ModulePass):
+    """Note on the nests of outlined kernels which of their rows results depend on."""
+
+    name = "limit-rows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
+        calls: dict[str, list[tuple[func.CallOp, Rows]]] = {name: [] for name in kernels}
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels:
+                found = _Program(function, kernels).calls if function.body.blocks else {}
+                for inner in function.walk():
+                    if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
+                        calls[inner.callee.string_value()].append((inner, found.get(inner, {})))
+        for name, kernel in kernels.items():
+            _limit(kernel, calls[name])
+
+
+class _Program:
+    """What the top block of a function demands of the kernels that it calls."""
+
+    def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
+        self._kernels = kernels
+        self._facts = _Facts()
+        self.calls: dict[func.CallOp, Rows] = {}
+        block = function.body.block
+        if (wanted := _results(function)) is None:
+            return  # no result is cut
+        for argument in block.args:
+            self._facts.note_count(argument)
+        for op in block.ops:
+            self._follow(op)
+        demands = Demands()
+        end = block.last_op
+        assert isinstance(end, func.ReturnOp)
+        for value, sizes in zip(end.operands, wanted, strict=True):
+            counts = [self._facts.counts.get(size) if size else None for size in sizes]
+            demands.need(value, _prefix(shape_of(value), counts) if sizes else EVERYTHING)
+        for op in reversed(list(block.ops)):
+            self._demand(op, demands)
+
+    def _follow(self, op: Operation) -> None:
+        """Forwards: which values are sizes, and which are masks."""
+        if isinstance(op, ReshapeOp):
+            self._facts.same(op.result, op.source)
+        elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
+            inner = _Facts()
+            for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
+                inner.same(argument, value, self._facts)
+            for made, value in zip(op.res, inner.through(kernel), strict=True):
+                self._facts.same(made, value, inner)
+        else:
+            return
+        for made in op.results:
+            self._facts.note_count(made)
+
+    def _demand(self, op: Operation, demands: Demands) -> None:
+        if isinstance(op, func.ReturnOp):
+            return
+        if isinstance(op, ReshapeOp):
+            if (demand := demands.of(op.result)) is not None:
+                demands.need(op.source, demand)
+        elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
+            self._demand_call(op, kernel, demands)
+        else:
+            for inner in op.walk():
+                for operand in inner.operands:
+                    demands.need(operand, EVERYTHING)
+
+    def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
+        facts = _Facts()
+        block = kernel.body.block
+        for argument, value in zip(block.args, call.arguments, strict=True):
+            facts.same(argument, value, self._facts)
+        returned = facts.through(kernel)
+        within = Demands()
+        for value, result in zip(returned, call.res, strict=True):
+            if (demand := demands.of(result)) is not None:
+                within.need(value, demand)
+        rows: Rows = {}
+        for op in reversed(list(block.ops)):
+            if isinstance(op, func.ReturnOp):
+                continue
+            if isinstance(op, ReshapeOp):
+                if (demand := within.of(op.result)) is not None:
+                    within.need(op.source, demand)
+            elif isinstance(op, GenericOp):
+                results = [within.of(result) for result in op.res]
+                nest = NestDemand(op, results, facts.masks, facts.counts)
+                nest.add_to(within)
+                rows[op] = _row_limits(op, nest.points)
+            else:
+                for operand in op.operands:
+                    within.need(operand, EVERYTHING)
+        self.calls[call] = rows
+        for argument, value in zip(block.args, call.arguments, strict=True):
+            if (demand := within.of(argument)) is not None:
+                demands.need(value, demand)
+
+    def _kernel(self, call: func.CallOp) -> func.FuncOp | None:
+        return self._kernels.get(call.callee.string_value())
+
+
+@dataclass
+class _Facts:
+    """Of values: the size of the program that each is, and where each may be true."""
+
+    counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+
+    def note_count(self, value: SSAValue) -> None:
+        """A value of the program that may be a size: its own, if it is no copy of another."""
+        if is_count(value):
+            self.counts.setdefault(value, value)
+
+    def same(self, value: SSAValue, other: SSAValue, known: _Facts | None = None) -> None:
+        """`value` is what another is known to be."""
+        known = known or self
+        if other in known.counts:
+            self.counts[value] = known.counts[other]
+        if other in known.masks:
+            self.masks[value] = known.masks[other]
+
+    def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
+        """Follow the ops of a kernel; gives what it returns."""
+        for op in kernel.body.block.ops:
+            if isinstance(op, func.ReturnOp):
+                return op.operands
+            if isinstance(op, ReshapeOp):
+                self.same(op.result, op.source)
+            elif isinstance(op, GenericOp) and op.is_pointwise:
+                self._follow(op)
+        return ()
+
+    def _follow(self, nest: GenericOp) -> None:
+        demand = NestDemand(nest, [EVERYTHING] * len(nest.res), self.masks, self.counts)
+        for result, index_map, value in zip(nest.res, nest.write_maps, nest.yielded, strict=True):
+            if is_count(result):
+                if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
+                    self.same(result, nest.inputs[value.index])
+                continue
+            limits = demand.result_limits(result, index_map, demand.truth(value))
+            if limits:
+                self.masks[result] = limits
+
+
+def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:
+    """The values at which the dimensions of each result are cut; None where no result is."""
+    end = function.body.block.last_op
+    if function.res_attrs is None or not isinstance(end, func.ReturnOp):
+        return None
+    entries = [e.data if isinstance(e, DictionaryAttr) else {} for e in function.res_attrs.data]
+    pairs = list(zip(entries, end.operands, strict=True))
+    sizes = [value for entry, value in pairs if entry.get("lamina.kind") == StringAttr("size")]
+    found: list[list[SSAValue | None]] = []
+    for entry, _ in pairs:
+        numbers = entry.get("lamina.sizes")
+        found.append([])
+        if isinstance(numbers, ArrayAttr):
+            for number in numbers:
+                assert isinstance(number, IntegerAttr)
+                place = number.value.data
+                found[-1].append(sizes[place] if place >= 0 else None)
+    return found if any(found) else None
+
+
+def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
+    """The elements of an array that is cut to these sizes."""
+    strides = row_major_strides(shape)
+    return frozenset(
+        Limit(stride, extent, count)
+        for stride, extent, count in zip(strides, shape, counts, strict=True)
+        if count is not None and extent > 1
+    )
+
+
+def _row_limits(nest: GenericOp, points: Points) -> frozenset[RowLimit]:
+    """The limits that are digits of one row dimension."""
+    rows = rows_of(nest)
+    return frozenset(
+        RowLimit(place, point.stride, point.extent, point.count)
+        for point in points
+        for place, dim in enumerate(rows)
+        if point.form == Linear.dim(dim)
+        and point.extent > 1
+        and nest.extents[dim] % (point.stride * point.extent) == 0
+    )
+
+
+def _limit(kernel: func.FuncOp, calls: Sequence[tuple[func.CallOp, Rows]]) -> None:
+    """Note what all calls of a kernel agree on."""
+    nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
+    if not calls or any(live_rows_of(nest) is not None for nest in nests):
+        return
+    agreed = {nest: _agreed(nest, calls) for nest in nests}
+    parts: dict[int, list[GenericOp]] = {}
+    for nest in nests:
+        parts.setdefault(part_of(nest), []).append(nest)
+    divided = [group for _, own in sorted(parts.items()) for group in _divided(own, agreed)]
+    numbers: dict[SSAValue, int] = {}
+    for part, group in enumerate(divided):
+        common = frozenset.intersection(*(agreed[nest] for nest in group))
+        for limit in sorted(common, key=lambda x: (x.place, -x.stride)):
+            numbers.setdefault(limit.count, len(kernel.body.block.args) + len(numbers))
+        for nest in group:
+            extents = [nest.extents[d] for d in rows_of(nest)]
+            set_part(nest, part)
+            set_live_rows(nest, _digits(extents, common, numbers))
+    for count in numbers:
+        block = kernel.body.block
+        argument = block.insert_arg(count.type, len(block.args))
+        argument.name_hint = "count"
+        for call, _ in calls:
+            call.operands = [*call.operands, count]
+    kernel.update_function_type()
+
+
+def _agreed(nest: GenericOp, calls: Sequence[tuple[func.CallOp, Rows]]) -> frozenset[RowLimit]:
+    """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
+    found = frozenset.intersection(*(rows.get(nest, frozenset()) for _, rows in calls))
+    return frozenset(x for x in found if all(_reaches(x.count, call) for call, _ in calls))
+
+
+def _divided(
+    nests: list[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
+) -> list[list[GenericOp]]:
+    """The nests of a part, or two parts: a product with the rows that count, and behind it what
+    needs all rows, such as zeros in the place of keys that are padding."""
+    products = [nest for nest in nests if Contraction.of(nest) is not None]
+    wanted = frozenset.intersection(*(agreed[n] for n in products)) if products else frozenset()
+    rest = [nest for nest in nests if not wanted <= agreed[nest]]
+    if not wanted or not rest:
+        return [nests]
+    kept = [nest for nest in nests if nest not in rest]
+    end = nests[0].parent_block().last_op  # pyright: ignore[reportOptionalMemberAccess]
+    returned = set(end.operands) if end is not None else set()
+    made = {value for nest in rest for value in nest.res}
+    handed = {value for nest in kept for value in nest.res if _is_read(value, rest)}
+    if made | handed <= returned and not any(_is_read(value, kept) for value in made):
+        return [kept, rest]
+    return [nests]
+
+
+def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:
+    return any(use.operation in nests for use in value.uses)
+
+
+def _reaches(value: SSAValue, call: func.CallOp) -> bool:
+    """Whether a size of the program is known where a kernel is called."""
+    block = call.parent
+    if isinstance(value, BlockArgument):
+        return value.block is block
+    assert isinstance(value.owner, Operation) and isinstance(block, Block)
+    return value.owner.parent is block and value.owner.is_before_in_block(call)
+
+
+def _digits(
+    extents: Sequence[int], limits: frozenset[RowLimit], numbers: Mapping[SSAValue, int]
+) -> LiveRows | None:
+    """The digits of rows of these extents; None if none of them is limited."""
+    digits: list[Digit] = []
+    for place, extent in enumerate(extents):
+        left = extent
+        for limit in sorted((x for x in limits if x.place == place), key=lambda x: -x.stride):
+            reach = limit.stride * limit.extent
+            if left % reach:
+                continue  # it overlaps one that is further out
+            digits.append(Digit(left // reach))
+            digits.append(Digit(limit.extent, numbers[limit.count]))
+            left = limit.stride
+        digits.append(Digit(left))
+    live = LiveRows(tuple(digit for digit in digits if digit.extent > 1))
+    return live if live.counts else None

@@ -1,0 +1,184 @@
+"""Loops over the rows of a kernel that count: their ends, and the row that a task is at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
+from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.passes.schedule.emitter import Emitter, Index
+
+
+@dataclass(frozen=True)
+class End:
+    """A digit of a loop counter: `extent` positions in the whole domain, of which it takes those
+    below `end`."""
+
+    extent: int
+    end: Index
+
+    @staticmethod
+    def of(extent: int) -> End:
+        """All positions."""
+        return End(extent, extent)
+
+
+def live_digits(nest: GenericOp) -> dict[int, tuple[Digit, ...]]:
+    """The digits of each row dimension of a nest, if not all of its rows count."""
+    live = live_rows_of(nest)
+    rows = rows_of(nest)
+    found = None if live is None else live.by_row([nest.extents[d] for d in rows])
+    return {} if found is None else dict(zip(rows, found, strict=True))
+
+
+def joined_live_rows(nest: GenericOp, dims: Sequence[int]) -> LiveRows | None:
+    """The digits of rows that are walked as one; None where all of them count."""
+    digits = live_digits(nest)
+    live = LiveRows(tuple(digit for dim in dims for digit in digits.get(dim, ())))
+    return live if live.counts else None
+
+
+def over_operands(live: LiveRows, block: Block) -> tuple[LiveRows, list[SSAValue]]:
+    """Digits that end at operands of an op, for those that end at arguments of a kernel."""
+    numbers = sorted(set(live.counts))
+    digits = (
+        digit if digit.count is None else Digit(digit.extent, numbers.index(digit.count))
+        for digit in live.digits
+    )
+    return LiveRows(tuple(digits)), [block.args[number] for number in numbers]
+
+
+def ends_of(emit: Emitter, digits: Sequence[Digit], flat: Mapping[int, SSAValue]) -> list[End]:
+    """Where digits end. `flat` are the arguments in memory, of one element, by their numbers.
+
+    A count out of its range is taken as the nearest in it: kernels do not leave their memory.
+    """
+    found: list[End] = []
+    for digit in digits:
+        if digit.count is None:
+            found.append(End.of(digit.extent))
+            continue
+        given = emit.add(memref.LoadOp.get(flat[digit.count], [emit.value(0)]))
+        end = emit.add(arith.IndexCastOp(given, IndexType()))
+        found.append(End(digit.extent, emit.least(emit.most(end, 1), digit.extent)))
+    return found
+
+
+def count_of(emit: Emitter, ends: Sequence[End]) -> Index:
+    """How many positions digits take together."""
+    total: Index = prod(end.end for end in ends if isinstance(end.end, int))
+    for end in ends:
+        if not isinstance(end.end, int):
+            total = _times(emit, total, end.end)
+    return total
+
+
+def split_digits(emit: Emitter, number: Index, groups: Sequence[Sequence[End]]) -> list[Index]:
+    """The position in each group of digits, of a number that counts what they take."""
+    ends = [end for group in groups for end in group]
+    found: list[Index] = []
+    for end in reversed(ends[1:]):
+        rest, number = _divided(emit, number, end.end)
+        found.append(rest)
+    if ends:
+        found.append(number)
+    found.reverse()
+    positions: list[Index] = []
+    for group in groups:
+        own, found = found[: len(group)], found[len(group) :]
+        position: Index = own[0] if own else 0
+        for end, digit in zip(group[1:], own[1:], strict=True):
+            position = emit.plus(emit.times(position, end.extent), digit)
+        positions.append(position)
+    return positions
+
+
+def block_ends(emit: Emitter, ends: Sequence[End], rows: int, size: int) -> list[End]:
+    """The digits of the numbers of blocks of rows that hold any that count."""
+    blocks = -(-rows // size)
+    inner = ends[-1].extent if ends else 1
+    if len(ends) > 1 and inner % size == 0:
+        return [*ends[:-1], End(inner // size, _rounded(emit, ends[-1].end, size))]
+    if not ends or isinstance(ends[0].end, int):
+        return [End.of(blocks)]
+    live = emit.times(ends[0].end, prod(end.extent for end in ends[1:]))
+    return [End(blocks, _rounded(emit, live, size))]
+
+
+def block_end(emit: Emitter, low: Index, ends: Sequence[End], size: int, fewest: int) -> Index:
+    """Where a block of rows from `low` on ends: behind those that count, `fewest` at least."""
+    inner = ends[-1].extent
+    within, live = low, emit.times(ends[0].end, prod(end.extent for end in ends[1:]))
+    if len(ends) > 1 and inner % size == 0:
+        within, live = emit.remainder(low, inner), ends[-1].end
+    elif isinstance(ends[0].end, int):
+        return emit.plus(low, size)
+    left = emit.most(emit.minus(live, within), fewest)
+    return emit.plus(low, emit.least(left, size))
+
+
+def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) -> None:
+    """Replace counts and rows by index arithmetic; `flat` are the kernel's arguments in memory."""
+    known: dict[tuple[LiveRows, tuple[SSAValue, ...]], list[End]] = {}
+    for op in list(function.walk()):
+        if not isinstance(op, LiveCountOp | LiveRowOp):
+            continue
+        outermost: Operation = op
+        while (above := outermost.parent_op()) is not function:
+            assert above is not None
+            outermost = above
+        key = (op.live.data, tuple(op.counts))
+        emit = Emitter(Block())
+        if key not in known:
+            memory = {number: flat[value] for number, value in enumerate(op.counts)}
+            known[key] = ends_of(emit, op.live.data.digits, memory)
+            _insert(emit, outermost)
+        ends = known[key]
+        if isinstance(op, LiveCountOp):
+            made = count_of(emit, ends)
+        else:
+            (row,) = split_digits(emit, op.number, [ends])
+            made = emit.least(row, op.live.data.rows - 1)  # of a number that is too large
+        value = emit.value(made)
+        _insert(emit, op)
+        op.result.replace_all_uses_with(value)
+        op.detach()
+        op.erase()
+
+
+def _insert(emit: Emitter, place: Operation) -> None:
+    """Move what was emitted in front of an op."""
+    block = place.parent
+    assert block is not None
+    for op in list(emit.block.ops):
+        op.detach()
+        block.insert_op_before(op, place)
+
+
+def _rounded(emit: Emitter, count: Index, size: int) -> Index:
+    return emit.quotient(emit.plus(count, size - 1), size)
+
+
+def _times(emit: Emitter, left: Index, right: Index) -> Index:
+    if isinstance(right, int):
+        return emit.times(left, right)
+    if isinstance(left, int):
+        return emit.times(right, left)
+    return emit.add(binary_op(arith.MuliOp, left, right))
+
+
+def _divided(emit: Emitter, number: Index, by: Index) -> tuple[Index, Index]:
+    """Remainder and quotient."""
+    if isinstance(by, int):
+        return emit.remainder(number, by), emit.quotient(number, by)
+    value = emit.value(number)
+    rest = emit.add(binary_op(arith.RemUIOp, value, by))
+    return rest, emit.add(binary_op(arith.DivUIOp, value, by))

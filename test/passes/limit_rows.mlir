@@ -1,0 +1,163 @@
+// RUN: lamina-opt %s -p limit-rows --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p limit-rows,limit-rows --split-input-file | filecheck %s
+
+// A result that is cut to `%n` rows demands these of what it is made of, through views and kernels; heads in front of
+// positions are another digit.
+// CHECK-LABEL: @main
+// CHECK:         func.call @project(%x, %w, %n) :
+// CHECK:         func.call @heads(%{{[0-9]+}}, %n) :
+func.func @main(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<128x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @project(%x, %w) : (tensor<128x8xf32>, tensor<8x8xf32>) -> tensor<128x8xf32>
+  %1 = loop.reshape %0 : tensor<128x8xf32> -> tensor<128x2x4xf32>
+  %2 = func.call @heads(%1) : (tensor<128x2x4xf32>) -> tensor<128x8xf32>
+  %3 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %2, %3 : tensor<128x8xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @project(
+// CHECK-SAME:    %count: tensor<i64>
+// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 128]>
+func.func private @project(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>) -> tensor<128x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [128, 8, 8] reads(%x[i, k] : tensor<128x8xf32>, %w[k, j] : tensor<8x8xf32>) writes([i, j] add : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<128x8xf32>
+}
+// CHECK-LABEL: func.func private @heads(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [2, arg1 of 128]>
+func.func private @heads(%x: tensor<128x2x4xf32>) -> tensor<128x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (h, i, j) in [2, 128, 4] reads(%x[i, h, j] : tensor<128x2x4xf32>) writes([i, h * 4 + j] store : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %c = arith.negf %a : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<128x8xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// A mask of positions below a size demands no more of what it chooses. Behind a product that has only live rows, what
+// needs all of them is a part of its own.
+// CHECK-LABEL: @masked
+func.func @masked(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<128x8xf32> {lamina.sizes = [0, -1]}, tensor<8xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<128xi1>
+  %0, %1 = func.call @product(%x, %w, %m) : (tensor<128x8xf32>, tensor<8x8xf32>, tensor<128xi1>) -> (tensor<128x8xf32>, tensor<128x8xf32>)
+  %2 = func.call @sum(%1) : (tensor<128x8xf32>) -> tensor<8xf32>
+  %3 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %2, %3 : tensor<128x8xf32>, tensor<8xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<128xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [128] reads(%n[] : tensor<i64>) writes([i] store : tensor<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<128xi1>
+}
+// CHECK-LABEL: func.func private @product(
+// CHECK:         add : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg3 of 128]>}
+// CHECK:         store : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], part = 1>}
+func.func private @product(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %m: tensor<128xi1>) -> (tensor<128x8xf32>, tensor<128x8xf32>) attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [128, 8, 8] reads(%x[i, k] : tensor<128x8xf32>, %w[k, j] : tensor<8x8xf32>) writes([i, j] add : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %1 = loop.generic (i, j) in [128, 8] reads(%m[i] : tensor<128xi1>, %0[i, j] : tensor<128x8xf32>) writes([i, j] store : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: i1, %a: f32):
+    %z = arith.constant 0.0 : f32
+    %b = arith.negf %a : f32
+    %c = arith.select %p, %b, %z : f32
+    loop.yield %c : f32
+  }
+  func.return %0, %1 : tensor<128x8xf32>, tensor<128x8xf32>
+}
+// CHECK-LABEL: func.func private @sum(
+// CHECK-NOT:     live
+func.func private @sum(%x: tensor<128x8xf32>) -> tensor<8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (j, i) in [8, 128] reads(%x[i, j] : tensor<128x8xf32>) writes([j] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<8xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// Places to read from are demanded whole, as those behind the live ones may never have been written. A kernel that
+// another call needs all of has no limit, nor has one whose rows are read in another order.
+// CHECK-LABEL: @whole
+func.func @whole(%x: tensor<64x4xf32>, %t: tensor<9x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32>, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @places(%x) : (tensor<64x4xf32>) -> tensor<64xi64>
+  %1 = func.call @rows(%t, %0) : (tensor<9x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
+  %2 = func.call @negated(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %3 = func.call @negated(%1) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %4 = func.call @turned(%3) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %5 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2, %4, %5 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @places(
+// CHECK-NOT:     live
+func.func private @places(%x: tensor<64x4xf32>) -> tensor<64xi64> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%x[i, 0] : tensor<64x4xf32>) writes([i] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %b = arith.fptosi %a : f32 to i64
+    loop.yield %b : i64
+  }
+  func.return %0 : tensor<64xi64>
+}
+// CHECK-LABEL: func.func private @rows(
+// CHECK-NOT:     live
+func.func private @rows(%t: tensor<9x4xf32>, %i: tensor<64xi64>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 4] reads(%i[i] : tensor<64xi64>) sources(%t : tensor<9x4xf32>) writes([i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: i64, %s: tensor<9x4xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%r, %c] : tensor<9x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+// CHECK-LABEL: func.func private @negated(
+// CHECK-NOT:     live
+func.func private @negated(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 4] reads(%x[i, j] : tensor<64x4xf32>) writes([i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %c = arith.negf %a : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+// CHECK-LABEL: func.func private @turned(
+// CHECK:         live = [arg1 of 64]
+func.func private @turned(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 4] reads(%x[63 - i, j] : tensor<64x4xf32>) writes([i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

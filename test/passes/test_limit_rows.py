@@ -1,0 +1,94 @@
+"""Kernels whose loops end at a size of the call: live rows are right, others are not run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from lamina.codegen.target import Target
+from lamina.runtime.compile import compile_module
+from lamina.runtime.interpreters.run import run_module
+from lamina.runtime.layers import lower, parse
+from lamina.runtime.sized import padded_program
+
+BOUND = 64
+PROGRAMS = {
+    "pieces": (
+        "%0 = aten.unsqueeze.default(%x, 2) : (tensor<?x48xf32>) -> tensor<?x48x1xf32>\n"
+        "%2 = aten.expand.default(%0, [-1, 48, 64]) : (tensor<?x48x1xf32>) -> tensor<?x48x64xf32>\n"
+        "%1 = aten.sigmoid.default(%2) : (tensor<?x48x64xf32>) -> tensor<?x48x64xf32>",
+        "?x48x64",
+    ),
+    "rows": ("%1 = aten.softmax.int(%x, -1) : (tensor<?x48xf32>) -> tensor<?x48xf32>", "?x48"),
+    "product": (
+        "%1 = aten.linear.default(%x, %w) : (tensor<?x48xf32>, tensor<96x48xf32>) -> "
+        "tensor<?x96xf32>",
+        "?x96",
+    ),
+    "product and softmax": (
+        "%0 = aten.linear.default(%x, %w) : (tensor<?x48xf32>, tensor<96x48xf32>) -> "
+        "tensor<?x96xf32>\n"
+        "%1 = aten.softmax.int(%0, -1) : (tensor<?x96xf32>) -> tensor<?x96xf32>",
+        "?x96",
+    ),
+    "heads": (
+        "%0 = aten.view.default(%x, [-1, 4, 12]) : (tensor<?x48xf32>) -> tensor<?x4x12xf32>\n"
+        "%2 = aten.transpose.int(%0, 0, 1) : (tensor<?x4x12xf32>) -> tensor<4x?x12xf32>\n"
+        "%1 = aten.softmax.int(%2, -1) : (tensor<4x?x12xf32>) -> tensor<4x?x12xf32>",
+        "4x?x12",
+    ),
+}
+
+
+def _text(name: str) -> str:
+    ops, result = PROGRAMS[name]
+    return f"""
+func.func @main(%x: tensor<?x48xf32> {{lamina.dims = [#lamina.size<n in [1, {BOUND}]>]}},
+                %w: tensor<96x48xf32>) -> tensor<{result}xf32> {{
+  {ops}
+  func.return %1 : tensor<{result}xf32>
+}}"""
+
+
+def _arguments(count: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((BOUND, 48), np.float32)
+    return [x, rng.standard_normal((96, 48), np.float32), np.array(count)]
+
+
+def _uncut(text: str) -> str:
+    """The program, whose result is not cut when the call ends."""
+    return re.sub(r"lamina.sizes = \[[^]]*\]", "lamina.uncut", text)
+
+
+@pytest.mark.parametrize("count", [1, 5, 37, BOUND])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_behind_the_live_ones_are_not_run(name: str, count: int) -> None:
+    module = padded_program(parse(_text(name)), {"n": BOUND})
+    lower(module, "functional", "bufferized", Target.host())
+    module = parse(_uncut(str(module)))
+    assert "live = [" in str(module)
+    wanted = run_module(module, _arguments(count))[0]
+    lower(module, "bufferized", "scheduled", Target.host())
+    found = run_module(module, _arguments(count))[0]
+    axis = 1 if name == "heads" else 0
+    np.testing.assert_allclose(
+        found.take(range(count), axis), wanted.take(range(count), axis), 1e-5, 1e-5
+    )
+    left = np.isnan(found.take(range(count, BOUND), axis))
+    assert left.any() == (count < BOUND - 16)  # blocks of rows round up
+
+
+@pytest.mark.parametrize("count", [-3, 0, BOUND + 1, 1 << 40])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_count_out_of_range_stays_in_memory(name: str, count: int) -> None:
+    module = padded_program(parse(_text(name)), {"n": BOUND})
+    lower(module, "functional", "bufferized", Target.host())
+    compiled = compile_module(parse(_uncut(str(module))))
+    made = compiled(*_arguments(count))
+    wanted = compiled(*_arguments(BOUND if count > 0 else 1))
+    live = slice(BOUND if count > 0 else 1)
+    place = (slice(None), live) if name == "heads" else live
+    np.testing.assert_array_equal(made[place], wanted[place])
