@@ -80,6 +80,8 @@ def _count(
         block = function.body.block
         counts[name] = block.insert_arg(TensorType(i64, []), len(block.args))
         counts[name].name_hint = "size"
+    if extent.range[0] == extent.range[1]:
+        return None  # it has one number only
     if extent == Size.of(name):
         return counts[name]
     terms = dict(extent.terms)

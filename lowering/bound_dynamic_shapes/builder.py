@@ -13,6 +13,7 @@ from lamina.dialects import aten
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
     Count,
+    Grouped,
     Number,
     State,
     known,
@@ -32,7 +33,7 @@ class BoundBuilder(Builder):
     def insert(self, op: Operation) -> Operation:
         """As for all builders; refuses the anchor if the op would read what is to be bounded."""
         for operand in op.operands:
-            if operand in self.state.tensors or operand in self.state.numbers:
+            if self.state.concerns(operand):
                 raise self.refuse(
                     f"takes no {operand.type} here: its size or value depends on data"
                 )
@@ -44,6 +45,14 @@ class BoundBuilder(Builder):
         """A tensor operand with its padding."""
         found = self.state.tensors.get(value)
         return found if found is not None else whole(value)
+
+    def grouped(self, value: SSAValue) -> Grouped:
+        """A tensor operand, whose elements may stand in groups."""
+        found = self.state.grouped.get(value)
+        if found is not None:
+            return found
+        tensor = self.tensor(value)
+        return Grouped(tensor, (1,) * tensor.rank)
 
     def number(self, value: SSAValue | float) -> Number:
         """A number among the operands, or a constant."""

@@ -12,23 +12,25 @@ from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limit_key
-from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
 from lamina.lowering.scalar import BY_NAME
 from lamina.lowering.tensor_types import element_of, normalized
 
 
+@takes_groups
 @bounds("sym_size.int", "size.int")
 def size(op: SchemaOp, b: BoundBuilder) -> Number:
     """The count of a dimension."""
-    tensor = b.tensor(op.arg("self"))
-    return b.size(tensor, normalized(op.arg("dim"), tensor.rank))
+    given = b.grouped(op.arg("self"))
+    return b.elements(given.tensor, given.dims[normalized(op.arg("dim"), len(given.groups))])
 
 
+@takes_groups
 @bounds("sym_numel", "numel")
 def numel(op: SchemaOp, b: BoundBuilder) -> Number:
     """The product of all sizes."""
-    return b.elements(b.tensor(op.arg("self")))
+    return b.elements(b.grouped(op.arg("self")).tensor)
 
 
 @bounds("item", "_local_scalar_dense")

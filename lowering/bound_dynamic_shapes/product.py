@@ -7,8 +7,8 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
 
 
 def _contracted(
@@ -109,13 +109,16 @@ def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b("add.Tensor", pair[0].value, pair[1].value), common_sizes(pair))
 
 
+@takes_groups
 @bounds("linear")
-def linear(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def linear(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Rows by a static matrix."""
-    tensor = b.tensor(op.arg("input"))
+    given = b.grouped(op.arg("input"))
+    tensor = given.tensor
     weight = b.static(op.arg("weight"), "the weight")
     bias = op.arg("bias")
     if tensor.sizes[-1] is not None:
         tensor = b.static_size(tensor, tensor.rank - 1, Bounded(weight, (None, None)).shape[1])
     value = b("linear.default", tensor.value, weight, bias)
-    return Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())
+    made = Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())
+    return made if len(given.groups) == tensor.rank else Grouped(made, given.groups)

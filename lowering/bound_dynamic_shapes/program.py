@@ -22,10 +22,12 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
-from lamina.lowering.bound_dynamic_shapes.table import Result, bounding_of
+from lamina.lowering.bound_dynamic_shapes.table import TAKE_GROUPS, Result, bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
+    Grouped,
     Number,
     State,
     is_dynamic,
@@ -153,7 +155,7 @@ def _chooses(op: Operation) -> bool:
 
 
 def _is_bounded(value: SSAValue, state: State) -> bool:
-    return value in state.tensors or value in state.numbers
+    return state.concerns(value)
 
 
 def _bound(op: Operation, state: State) -> None:
@@ -161,12 +163,14 @@ def _bound(op: Operation, state: State) -> None:
     if bounding is None:
         raise missing(op)
     b = BoundBuilder(op, state)
+    if bounding not in TAKE_GROUPS:
+        _move_together(op, b)
     try:
         made = bounding(op, b)
     except ValueError as error:  # result rules say so of padded operands that do not fit
         raise b.refuse(f"padded to its bound, it does not fit: {error}") from None
     given: Sequence[Result] = (
-        () if made is None else [made] if isinstance(made, Bounded | Number) else made
+        () if made is None else [made] if isinstance(made, Bounded | Grouped | Number) else made
     )
     assert len(given) == len(op.results), f"{op.name}: {len(given)} results"
     for old, new in zip(op.results, given, strict=True):
@@ -174,6 +178,13 @@ def _bound(op: Operation, state: State) -> None:
             state.numbers[old] = new
         else:
             _replace(old, new, b)
+
+
+def _move_together(op: Operation, b: BoundBuilder) -> None:
+    """Make of operands in groups tensors without them."""
+    for operand in op.operands:
+        if operand in b.state.grouped and operand not in b.state.tensors:
+            b.state.tensors[operand] = moved_together(b.state.grouped[operand], b)
 
 
 def missing(op: Operation) -> UnsupportedError:
@@ -185,9 +196,14 @@ def missing(op: Operation) -> UnsupportedError:
     return unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
 
 
-def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
+def _replace(old: SSAValue, new: Bounded | Grouped, b: BoundBuilder) -> None:
     """Note or replace a result; dimensions that the program says to be static become so."""
     kind = old.type
+    if isinstance(new, Grouped):
+        if isinstance(kind, TensorType) and _fits(new, kind):
+            b.state.grouped[old] = new
+            return
+        new = moved_together(new, b)
     if not isinstance(kind, TensorType):
         raise b.refuse(f"gives {new.value.type} where the program says {kind}")
     new = Bounded(b.converted(new.value, kind.element_type), new.sizes)
@@ -207,11 +223,26 @@ def _replace(old: SSAValue, new: Bounded, b: BoundBuilder) -> None:
     old.replace_all_uses_with(new.value)
 
 
+def _fits(grouped: Grouped, kind: TensorType[Attribute]) -> bool:
+    """Whether the dimensions that a type gives a number are alone in their groups and have it."""
+    tensor, shape = grouped.tensor, kind.get_shape()
+    return (
+        element_of(tensor.value) == kind.element_type
+        and len(shape) == len(grouped.groups)
+        and all(
+            extent < 0
+            or (len(dims) == 1 and tensor.is_known(dims[0]) and tensor.shape[dims[0]] == extent)
+            for extent, dims in zip(shape, grouped.dims, strict=True)
+        )
+    )
+
+
 # Results
 
 
 def _return(function: FuncOp, op: Operation, state: State) -> None:
     b = BoundBuilder(op, state)
+    _move_together(op, b)
     values: list[SSAValue] = []
     counts: dict[SSAValue, int] = {}
     attributes: list[dict[str, Attribute]] = (

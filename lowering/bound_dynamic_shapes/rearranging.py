@@ -9,20 +9,23 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import regrouped_in_place, same_product
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number, known
 from lamina.lowering.tensor_types import normalized, normalized_dims
 
 
+@takes_groups
 @bounds("view", "reshape", "_unsafe_view", "view_copy", "_reshape_copy")
-def view(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def view(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Another shape for the same elements."""
     values = op.args()
-    size = values["shape" if "shape" in values else "size"]
-    return reshaped(b.tensor(values["self"]), size, b)
+    tensor = b.grouped(values["self"]).tensor
+    sizes = _entries(tensor, values["shape" if "shape" in values else "size"], b)
+    return _in_place(tensor, sizes, b) or reshaped_to(tensor, sizes, b)
 
 
 @bounds("view_as", "reshape_as")
@@ -63,11 +66,20 @@ def unflatten(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 def reshaped(tensor: Bounded, entries: list[int | SSAValue], b: BoundBuilder) -> Bounded:
     """The tensor in a shape of constants and numbers, one of them perhaps -1."""
+    return reshaped_to(tensor, _entries(tensor, entries, b), b)
+
+
+def _entries(tensor: Bounded, entries: list[int | SSAValue], b: BoundBuilder) -> list[Number]:
     sizes = [b.number(entry) for entry in entries]
     if any(size.constant == -1 for size in sizes):
         inferred = _inferred(tensor, sizes, b)
         sizes = [inferred if size.constant == -1 else size for size in sizes]
-    return reshaped_to(tensor, sizes, b)
+    return [size if size.constant is not None else as_size(size, b) for size in sizes]
+
+
+def _in_place(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded | Grouped | None:
+    """The tensor with these sizes where elements stay, in groups if need be."""
+    return None if tensor.is_static else regrouped_in_place(tensor, sizes, b)
 
 
 def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
@@ -125,7 +137,8 @@ def reshaped_to(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
         return Bounded(b.reshape(tensor.value, shape), (None,) * len(shape))
     if own == [0] and all(n == 0 for n in dynamic) and sizes:
         return _outermost(tensor, sizes, b)
-    return _kept_apart(tensor, sizes, b) or _regrouped(tensor, sizes, b)
+    kept = _kept_apart(tensor, sizes, b) or _in_place(tensor, sizes, b)
+    return kept if isinstance(kept, Bounded) else _regrouped(tensor, sizes, b)
 
 
 def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
@@ -133,7 +146,7 @@ def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     inner = prod(_constant(size, b) for size in sizes[1:])
     total = b.elements(tensor)
     given = b.product(sizes[0], known(inner))
-    if not _same(total, given) and not _is_same_product(total, given):
+    if not _same(total, given) and not same_product([total], [given]):
         b.require_equal(total, given, "the shape has another number of elements")
     room = prod(tensor.shape)
     first = sizes[0].constant
@@ -144,31 +157,6 @@ def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     shape = [first, *(_constant(size, b) for size in sizes[1:])]
     made = b.reshape(flat, shape)
     return b.bounded(made, [sizes[0], *([None] * (len(shape) - 1))])
-
-
-def _is_same_product(total: Number, given: Number) -> bool:
-    """Whether both are made of one count and equal constants: the product was computed twice."""
-    return _factors(total) == _factors(given)
-
-
-def _factors(number: Number) -> tuple[int, frozenset[tuple[SSAValue, int]]]:
-    """A number as a constant times counts with exponents."""
-    from xdsl.ir import Operation
-
-    constant, counts = 1, dict[SSAValue, int]()
-    pending: list[Any] = [number.value]
-    while pending:
-        value = pending.pop()
-        owner = value.owner if isinstance(value, SSAValue) else None
-        if not isinstance(value, SSAValue):
-            constant *= value
-        elif isinstance(owner, Operation) and owner.name == "aten.mul.Tensor":
-            pending += owner.operands
-        elif isinstance(owner, SchemaOp) and owner.name == "aten.scalar_tensor.default":
-            pending.append(owner.arg("s"))
-        else:
-            counts[value] = counts.get(value, 0) + 1
-    return constant, frozenset(counts.items())
 
 
 def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded | None:
@@ -197,7 +185,7 @@ def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     total, given = b.elements(tensor), b.product(*sizes)
     if given.most is None:
         raise b.refuse("sizes that depend on data are joined or split in this shape")
-    if not _same(total, given) and not _is_same_product(total, given):
+    if not _same(total, given) and not same_product([total], [given]):
         b.require_equal(total, given, "the shape has another number of elements")
     return regrouped(tensor, sizes, b)
 

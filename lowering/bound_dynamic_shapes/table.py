@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from lamina.dialects.modifications import register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
 
 FAMILIES = (
     "along",
@@ -34,12 +34,14 @@ FAMILIES = (
     "writing",
 )
 
-Result: TypeAlias = Bounded | Number
+Result: TypeAlias = Bounded | Grouped | Number
 Results: TypeAlias = Result | Sequence[Result] | None
 Bounding: TypeAlias = Callable[[Any, BoundBuilder], Results]
 """Makes static ops for one on dynamic tensors; gives what its results have become."""
 
 _TABLE: dict[str, Bounding] = {}
+TAKE_GROUPS: set[Bounding] = set()
+"""Those that take operands in groups; others get them moved together."""
 
 
 def bounds(*names: str) -> Callable[[Bounding], Bounding]:
@@ -53,6 +55,12 @@ def bounds(*names: str) -> Callable[[Bounding], Bounding]:
         return function
 
     return decorate
+
+
+def takes_groups(function: Bounding) -> Bounding:
+    """Decorator: operands may be in groups (`BoundBuilder.grouped`)."""
+    TAKE_GROUPS.add(function)
+    return function
 
 
 def table() -> dict[str, Bounding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -31,6 +32,10 @@ class Bounded:
         """Number of dimensions."""
         return len(self.sizes)
 
+    def is_known(self, dim: int) -> bool:
+        """Whether all positions of a dimension are elements."""
+        return self.sizes[dim] is None
+
     @property
     def is_static(self) -> bool:
         """Whether all positions are elements."""
@@ -40,6 +45,20 @@ class Bounded:
     def dynamic_dims(self) -> list[int]:
         """Dimensions with padding."""
         return [d for d, size in enumerate(self.sizes) if size is not None]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A tensor whose dimensions are groups of those of another: so many of them for each."""
+
+    tensor: Bounded
+    groups: tuple[int, ...]
+
+    @property
+    def dims(self) -> list[range]:
+        """The dimensions that each group has."""
+        ends = list(accumulate(self.groups))
+        return [range(end - count, end) for end, count in zip(ends, self.groups, strict=True)]
 
 
 def whole(value: SSAValue) -> Bounded:
@@ -71,6 +90,7 @@ class State:
     """What is known in the middle of a function, by values of the program as written."""
 
     tensors: dict[SSAValue, Bounded] = field(default_factory=dict[SSAValue, Bounded])
+    grouped: dict[SSAValue, Grouped] = field(default_factory=dict[SSAValue, Grouped])
     numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
     limits: dict[object, int] = field(default_factory=dict[object, int])
     """Upper bounds that the program itself checks; keys are made by `limit_key`."""
@@ -82,6 +102,10 @@ class State:
     """Vectors of i1, by count and bound: which positions are elements."""
     concerned: set[Operation] = field(default_factory=set[Operation])
     """The ops to look at, and those that hold them in their regions."""
+
+    def concerns(self, value: SSAValue) -> bool:
+        """Whether a value of the program has become another."""
+        return value in self.tensors or value in self.grouped or value in self.numbers
 
 
 def is_dynamic(kind: Attribute) -> bool:

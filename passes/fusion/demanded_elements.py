@@ -22,8 +22,8 @@ from xdsl.ir.affine import AffineMap
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
-from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.access import flatten, shape_of
+from lamina.dialects.loop.linear import Linear, linear
 
 SLT, ULT = 2, 6
 """Predicates of `arith.cmpi`: signed and unsigned less than."""
@@ -107,12 +107,11 @@ class NestDemand:
         for number, (value, pad) in enumerate(zip(nest.inputs, nest.pad_values, strict=True)):
             if (points := self._of(arguments[number])) is None:
                 continue
-            offset = None if pad is not None else _offset(nest, value, nest.read_maps[number])
-            if offset is None:
+            if pad is not None:
                 demands.need(value, EVERYTHING)
                 continue
-            limits = (limit_of(offset, point, nest.extents) for point in points)
-            demands.need(value, frozenset(limit for limit in limits if limit is not None))
+            touched = _Touched.of(nest, value, nest.read_maps[number])
+            demands.need(value, touched.limits(points))
         for value in nest.sources:
             demands.need(value, EVERYTHING)
 
@@ -126,8 +125,7 @@ class NestDemand:
             limits = self._masks.get(operand, EVERYTHING)
             if not limits or nest.pad_values[number] is not None:
                 return ALL_POINTS
-            offset = _offset(nest, operand, nest.read_maps[number])
-            return ALL_POINTS if offset is None else points_of(offset, limits, nest.extents)
+            return _Touched.of(nest, operand, nest.read_maps[number]).points(limits)
         match value.owner:
             case arith.AndIOp() as both:
                 return self.truth(both.lhs) | self.truth(both.rhs)
@@ -138,11 +136,7 @@ class NestDemand:
 
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""
-        offset = _offset(self.nest, value, index_map)
-        if offset is None:
-            return EVERYTHING
-        found = (limit_of(offset, point, self.nest.extents) for point in points)
-        return frozenset(limit for limit in found if limit is not None)
+        return _Touched.of(self.nest, value, index_map).limits(points)
 
     def _below(self, compared: arith.CmpiOp) -> Points:
         """`position < %n`."""
@@ -162,8 +156,7 @@ class NestDemand:
 
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest
-        offset = _offset(nest, nest.res[number], nest.write_maps[number])
-        return ALL_POINTS if offset is None else points_of(offset, demand, nest.extents)
+        return _Touched.of(nest, nest.res[number], nest.write_maps[number]).points(demand)
 
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""
@@ -190,54 +183,72 @@ def _agreed(found: Sequence[Points | None]) -> Points | None:
     return frozenset.intersection(*read) if read else None
 
 
-def _offset(nest: GenericOp, value: SSAValue, index_map: AffineMap) -> Linear | None:
-    """The row-major element number that a nest touches, as a linear form of its position."""
-    forms = forms_of(index_map, nest.extents)
-    return None if forms is None else flatten(forms, shape_of(value))
+@dataclass(frozen=True)
+class _Touched:
+    """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
 
+    These are the nest's, and one for each index that is no linear form of them, as of panels.
+    """
 
-def points_of(offset: Linear, limits: Demand, extents: Sequence[int]) -> Points:
-    """The points of a domain that touch elements within limits, as far as these are digits."""
-    found = (_point_of(offset, limit, extents) for limit in limits)
-    return frozenset(point for point in found if point is not None)
+    offset: Linear
+    extents: tuple[int, ...]
 
+    @staticmethod
+    def of(nest: GenericOp, value: SSAValue, index_map: AffineMap) -> _Touched:
+        """An access within the bounds of a value."""
+        extents, shape = list(nest.extents), shape_of(value)
+        forms: list[Linear] = []
+        for expression, extent in zip(index_map.results, shape, strict=True):
+            form = linear(expression, nest.extents)
+            if form is None:
+                form = Linear.dim(len(extents))
+                extents.append(extent)
+            forms.append(form)
+        return _Touched(flatten(forms, shape), tuple(extents))
 
-def _point_of(offset: Linear, limit: Limit, extents: Sequence[int]) -> PointLimit | None:
-    form = _digit(offset, limit.stride, limit.extent, extents)
-    if form is not None and form.terms:
-        return PointLimit(form, limit.extent, 1, limit.extent, limit.count)
-    for dim, step in offset.terms:
-        # A digit of one dimension's own position.
-        extent = extents[dim]
-        reach = limit.stride * limit.extent
-        if step < 1 or limit.stride % step or (step * extent) % reach:
-            continue
-        if _digit(offset, step, extent, extents) == Linear.dim(dim):
-            return PointLimit(
-                Linear.dim(dim), extent, limit.stride // step, limit.extent, limit.count
-            )
-    return None
+    def points(self, limits: Demand) -> Points:
+        """The points that touch elements within limits, as far as these are digits of theirs."""
+        found = (self._point(limit) for limit in limits)
+        return frozenset(point for point in found if point is not None)
 
-
-def limit_of(offset: Linear, point: PointLimit, extents: Sequence[int]) -> Limit | None:
-    """The elements that points within a limit touch, if it is a digit of their numbers."""
-    dim, coefficient = point.form.terms[0]
-    step, rest = divmod(offset.coefficient(dim), coefficient)
-    if rest or step < 1 or _digit(offset, step, point.period, extents) != point.form:
+    def _point(self, limit: Limit) -> PointLimit | None:
+        form = self._digit(limit.stride, limit.extent)
+        if form is not None and form.terms:
+            return PointLimit(form, limit.extent, 1, limit.extent, limit.count)
+        for dim, step in self.offset.terms:
+            # A digit of one dimension's own position.
+            extent = self.extents[dim]
+            reach = limit.stride * limit.extent
+            if step < 1 or limit.stride % step or (step * extent) % reach:
+                continue
+            form = Linear.dim(dim)
+            if self._digit(step, extent) == form:
+                stride = limit.stride // step
+                return PointLimit(form, extent, stride, limit.extent, limit.count)
         return None
-    return Limit(step * point.stride, point.extent, point.count)
 
+    def limits(self, points: Points) -> Demand:
+        """The elements that points within limits touch, as far as these are digits of theirs."""
+        found = (self._limit(point) for point in points)
+        return frozenset(limit for limit in found if limit is not None)
 
-def _digit(form: Linear, stride: int, extent: int, extents: Sequence[int]) -> Linear | None:
-    """`form // stride % extent`, if it is linear."""
-    above = form.divide(stride, extents)
-    if above is None:
-        return None
-    low, high = above[0].range(extents)
-    if low >= 0 and high < extent:
-        return above[0]
-    parts = above[0].divide(extent, extents)
-    return None if parts is None else parts[1]
+    def _limit(self, point: PointLimit) -> Limit | None:
+        dim, coefficient = point.form.terms[0]
+        step, rest = divmod(self.offset.coefficient(dim), coefficient)
+        if rest or step < 1 or self._digit(step, point.period) != point.form:
+            return None
+        return Limit(step * point.stride, point.extent, point.count)
+
+    def _digit(self, stride: int, extent: int) -> Linear | None:
+        """`offset // stride % extent`, if it is linear."""
+        above = self.offset.divide(stride, self.extents)
+        if above is None:
+            return None
+        low, high = above[0].range(self.extents)
+        if low >= 0 and high < extent:
+            return above[0]
+        parts = above[0].divide(extent, self.extents)
+        return None if parts is None else parts[1]
 
 
 def is_count(value: SSAValue) -> bool:

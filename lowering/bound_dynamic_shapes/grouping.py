@@ -1,0 +1,124 @@
+"""Padded dimensions that the program joins, and that stand apart here: nothing is moved.
+
+A linear layer joins batch and length for a product, and splits them again behind it. Rows of the
+product stand where batch and length had them, padding between them: that is a `Grouped` tensor.
+For an op that knows nothing of groups its elements are moved together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
+
+Factors = tuple[int, tuple[tuple[SSAValue, int], ...]]
+"""A constant, and counts with exponents."""
+Run = tuple[range, range]
+"""Neighbouring dimensions of a tensor, and those of its new shape that hold the same elements."""
+
+
+def factors(*numbers: Number) -> Factors:
+    """The product of numbers as a constant times counts."""
+    constant, counts = 1, dict[SSAValue, int]()
+    pending: list[Any] = [number.value for number in numbers]
+    while pending:
+        value = pending.pop()
+        owner = value.owner if isinstance(value, SSAValue) else None
+        if not isinstance(value, SSAValue):
+            constant *= int(value)
+        elif isinstance(owner, Operation) and owner.name == "aten.mul.Tensor":
+            pending += owner.operands
+        elif isinstance(owner, SchemaOp) and owner.name == "aten.scalar_tensor.default":
+            pending.append(owner.arg("s"))
+        else:
+            counts[value] = counts.get(value, 0) + 1
+    return constant, tuple(sorted(counts.items(), key=lambda item: id(item[0])))
+
+
+def _divides(one: Factors, other: Factors) -> bool:
+    counts = dict(other[1])
+    return (
+        one[0] != 0
+        and other[0] % one[0] == 0
+        and all(counts.get(value, 0) >= power for value, power in one[1])
+    )
+
+
+def runs(own: Sequence[Number], sizes: Sequence[Number]) -> list[Run] | None:
+    """The shortest runs of dimensions that hold as many elements; None if they are not known to."""
+    found: list[Run] = []
+    first = last = at = end = 0
+    while last < len(own) or end < len(sizes):
+        last, end = min(last + 1, len(own)), min(end + 1, len(sizes))
+        while (held := factors(*own[first:last])) != (wanted := factors(*sizes[at:end])):
+            if _divides(held, wanted) and last < len(own):
+                last += 1
+            elif _divides(wanted, held) and end < len(sizes):
+                end += 1
+            else:
+                return None
+        found.append((range(first, last), range(at, end)))
+        first, at = last, end
+    return found
+
+
+def regrouped_in_place(
+    tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder
+) -> Bounded | Grouped | None:
+    """The tensor with these sizes, if elements may stay where they are; None if not.
+
+    In a run of dimensions, those behind the first have no padding, in either shape; or several
+    become one, which is a group of them.
+    """
+    found = runs([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
+    if found is None:
+        return None
+    shape: list[int] = []
+    kept: list[Number | SSAValue | None] = []
+    groups: list[int] = []
+    for own, new in found:
+        padded = [dim for dim in own if tensor.sizes[dim] is not None]
+        wide = [place for place in new if sizes[place].constant != 1]
+        if len(padded) > 1:
+            if len(wide) != 1:
+                return None
+            for place in new:
+                part = own if place == wide[0] else range(0)
+                shape += [tensor.shape[dim] for dim in part] or [1]
+                kept += [tensor.sizes[dim] for dim in part] or [None]
+                groups.append(max(len(part), 1))
+            continue
+        extents = [sizes[place].constant for place in new]
+        open_places = [place for place in new if sizes[place].constant is None]
+        if padded or open_places:
+            front = [dim for dim in own if tensor.shape[dim] != 1]
+            if padded != front[:1] or open_places != wide[:1]:
+                return None
+            room = prod(tensor.shape[dim] for dim in own)
+            behind = prod(extent for extent in extents if extent is not None)
+            if not behind or room % behind:
+                return None
+            extents = [room // behind if extent is None else extent for extent in extents]
+        shape += [extent for extent in extents if extent is not None]
+        kept += [sizes[place] for place in new]
+        groups += [1] * len(new)
+    made = b.bounded(b.reshape(tensor.value, shape), kept)
+    return made if set(groups) <= {1} else Grouped(made, tuple(groups))
+
+
+def same_product(one: Sequence[Number], other: Sequence[Number]) -> bool:
+    """Whether both are made of equal constants and counts: a product may be computed twice."""
+    return factors(*one) == factors(*other)
+
+
+def moved_together(grouped: Grouped, b: BoundBuilder) -> Bounded:
+    """The tensor without groups: elements stand in front of all padding."""
+    sizes = [b.elements(grouped.tensor, dims) for dims in grouped.dims]
+    return regrouped(grouped.tensor, sizes, b)
