@@ -17,14 +17,16 @@ from pool import Record, Unit, run_units
 WORKER = Path(__file__).with_name("fuzz_worker.py")
 CASES_PER_UNIT = 10
 SECONDS_PER_CASE = 120.0  # those that fail are shrunk
+CASES_PER_SEED = 1_000_000
+"""Cases are numbered, and those of a seed begin at this multiple of it: other seeds share none."""
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python test/conformance/fuzz.py", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="the first case")
+    parser.add_argument("--seed", type=int, default=0, help="other seeds have other cases")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--show", type=int, metavar="SEED", help="run one case here and print it")
+    parser.add_argument("--show", type=int, metavar="CASE", help="run one case here and print it")
     parser.add_argument("--output", type=Path, default=Path("build/fuzz.jsonl"))
     parser.add_argument(
         "--refused", type=float, default=1.0, help="percentage of cases that may be refused"
@@ -34,8 +36,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> list[Record]:
     """Runs the cases; their records, which are in the output file as well."""
-    last = options.seed + options.cases
-    starts = range(options.seed, last, CASES_PER_UNIT)
+    first = options.seed * CASES_PER_SEED
+    last = first + options.cases
+    starts = range(first, last, CASES_PER_UNIT)
     units = [Unit("fuzz", "", "", start, min(start + CASES_PER_UNIT, last)) for start in starts]
     found: list[Record] = []
     started = time.monotonic()

@@ -143,5 +143,5 @@ def test_no_program_fails(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_no_program_of_many_fails(tmp_path: Path) -> None:
-    done = _fuzz(10_000, 1_000, tmp_path / "fuzz.jsonl")
+    done = _fuzz(10_000, 1, tmp_path / "fuzz.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
