@@ -34,6 +34,11 @@ def _flag(parser: AttrParser) -> bool:
 
 def _number(parser: AttrParser) -> int:
     parser.parse_punctuation("=")
+    return parser.parse_integer(allow_boolean=False)  # `verify` says what is legal
+
+
+def _ordinal(parser: AttrParser) -> int:
+    parser.parse_punctuation("=")
     return parser.parse_integer(allow_boolean=False, allow_negative=False)
 
 
@@ -52,7 +57,7 @@ def _one_dim(parser: AttrParser) -> int:
 def _by(parser: AttrParser) -> By:
     dim = _one_dim(parser)
     parser.parse_keyword("x")
-    return By(dim, parser.parse_integer(allow_boolean=False, allow_negative=False))
+    return By(dim, parser.parse_integer(allow_boolean=False))
 
 
 def _dims(parser: AttrParser) -> tuple[int, ...]:
@@ -87,7 +92,7 @@ class ClauseKind:
 
 FLAG = ClauseKind("", _flag, lambda value: "" if value else " = false")
 NUMBER = ClauseKind(" = 4", _number, lambda value: f" = {value}")
-ORDINAL = ClauseKind(" = 0", _number, lambda value: f" = {value}")
+ORDINAL = ClauseKind(" = 0", _ordinal, lambda value: f" = {value}")
 DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
 BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
 DIMS = ClauseKind(" = [d0, d1]", _dims, lambda value: f" = {_listed('d')(value)}")

@@ -106,7 +106,7 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
         "nontemporal": (data.nontemporal, len(op.write_maps), "results"),
     }
     for name, (numbers, count, what) in counts.items():
-        if any(number >= count for number in numbers or ()):
+        if any(not 0 <= number < count for number in numbers or ()):
             raise VerifyException(
                 f"{op.name}: {SCHEDULE}: {name} = {list(numbers or ())} of {count} {what}"
             )

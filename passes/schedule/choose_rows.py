@@ -39,7 +39,7 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.memory import Memory, Sweep
-from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, turn_rows
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces
 from lamina.passes.schedule.sweeps import (
     flat_arguments,
@@ -54,8 +54,9 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     """The schedule of the part, and those of its stages (in place); what is given stays."""
     outputs = outputs_of(stages)
     forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
-    tasks = given.completed_by(RowTasks(parallel=forks))
     collapse_rows(stages)
+    divides = task_rows(stages) > 0 or not any(s.totals for s in stages)
+    tasks = given.completed_by(RowTasks(parallel=forks and divides))
     memory = Memory(flat=flat_arguments(stages))
     if any(s.totals for s in stages):
         sweeps = group_sweeps(stages)

@@ -26,7 +26,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
 
@@ -76,8 +76,7 @@ def _verify(nest: GenericOp, by: By) -> None:
     taken = {*sliced, *rows_of(nest), *nest.reduction_dims}
     legal = [d for d in range(len(nest.extents)) if d not in taken]
     if by.dim not in legal:
-        names = ", ".join(f"d{d}" for d in legal) or "none"
-        raise illegal(nest, f"{where}: kept, and a loop of the task: {names}")
+        raise illegal(nest, f"{where}: kept, and a loop of the task: {dim_names(legal)}")
     if schedule_of(nest).compute_with or followers(nest):
         raise illegal(nest, f"{where}: it shares its loops with another nest")
     if BOUNDS in nest.attributes or STREAM in nest.attributes:

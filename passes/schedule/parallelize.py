@@ -199,9 +199,17 @@ class _Live:
 def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
     """As `_put_into_tasks`, where nests sum over rows: each task walks these in turn."""
     if tasks.inner or tasks.tile or (tasks.jam or 1) > 1:
-        raise illegal(stages[0].op, "inner, tile, jam: the kernel sums over its rows")
+        legal = "tasks are its rows in front of these"
+        raise illegal(stages[0].op, f"inner, tile, jam: the kernel sums over rows; {legal}")
     groups = _row_groups(stages)
     front = task_rows(stages)
+    if tasks.parallel and not front:
+        summing = next(stage for stage in stages if stage.totals)
+        raise illegal(
+            summing.op,
+            "parallel: one task walks the rows that are summed over, and no row stands in front of "
+            "them; here parallel = false",
+        )
 
     def task(inner: Emitter, number: Index) -> None:
         def row(deeper: Emitter, turn: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -243,6 +251,12 @@ def jam_refusal(together: int, rows: int) -> str:
     return f"jam = {together}: it divides the rows ({rows}) of a kernel that only reduces them"
 
 
+def tile_refusal(stage: Stage, dim: int) -> str:
+    """Why tasks take no part of a dimension that the stage reduces."""
+    legal = f"{stage.extents[dim]} positions at least, which are all of it"
+    return f"tile: tasks would divide d{dim}, which is reduced: {legal}"
+
+
 def _row_groups(stages: list[Stage]) -> list[dict[int, tuple[int, ...]]]:
     """Join the rows that every access walks as one (in place); of each, what it is made of."""
     before = [stage.rows for stage in stages]
@@ -272,5 +286,5 @@ def _tile(stages: list[Stage], tasks: RowTasks) -> tuple[int, int]:
     if tasks.tile < stages[0].inner_extents[0]:
         for stage in stages:
             if stage.inner[0] in stage.reduced:
-                raise illegal(stage.op, "tile: tasks would divide a reduced dimension")
+                raise illegal(stage.op, tile_refusal(stage, stage.inner[0]))
     return tasks.tile, stages[0].inner_extents[0]

@@ -189,7 +189,9 @@ def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: dict[Stage, E
             read = stage.reads[number]
             stream = Stream(sweep, stage, read)
             if read.memory in memory.scratch:
-                raise illegal(stage.op, f"prefetch: read {number} is made in the kernel")
+                outside = [n for n, r in enumerate(stage.reads) if r.memory not in memory.scratch]
+                reason = f"read {number} is made in the kernel; others are {outside}"
+                raise illegal(stage.op, f"prefetch: {reason}")
             size = element_bytes(stream.element)
             start = emit.plus(stream.start(emit, memory, envs[stage]), distance // size)
             found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))

@@ -11,7 +11,6 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
-from lamina.dialects.loop.schedules import NestSchedule
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
@@ -360,20 +359,17 @@ def rows_of_tiles(
     return tiled, stage.extents[tiled], free
 
 
+TILE_CLAUSES = ("vectorize", "unroll", "jam", "cache_read", "nontemporal", "tile")
+"""Clauses of a product in register tiles."""
+
+
 def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> Tile:
     """The register tile that the schedule asks for; a row of scalars where it does not."""
     schedule, panel = stage.schedule, shape.panel or 1
-    meant = NestSchedule(
-        vectorize=schedule.vectorize,
-        unroll=schedule.unroll,
-        jam=schedule.jam,
-        cache_read=schedule.cache_read,
-        nontemporal=schedule.nontemporal,
-        tile=schedule.tile,
-        terms=schedule.terms if shape.task_packed else None,
-    )
-    if schedule != meant:
-        raise illegal(stage.op, "of a packed product: vectorize, unroll, jam, cache_read")
+    legal = (*TILE_CLAUSES, "terms") if shape.task_packed else TILE_CLAUSES
+    if others := [name for name in schedule.texts() if name not in legal]:
+        said = ", ".join(others)
+        raise illegal(stage.op, f"{said}: a packed product here may have {', '.join(legal)}")
     column = shape.inner_column
     lanes = 1 if schedule.vectorize is None else schedule.vectorize.count
     vectors = panel // lanes

@@ -29,7 +29,7 @@ from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.split_dim import replace_positions
 from lamina.passes.memory.bufferize import ALIGNMENT
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of
 
@@ -61,7 +61,7 @@ def _has_rfactor(nest: GenericOp) -> bool:
 def _verify(nest: GenericOp, by: By) -> None:
     reduced = [d for d in nest.reduction_dims if nest.extents[d] > 1 and d not in rows_of(nest)]
     if by.dim not in reduced or nest.is_pointwise or summed_rows(nest):
-        legal = ", ".join(f"d{d}" for d in reduced) or "none"
+        legal = dim_names(reduced)
         raise illegal(nest, f"rfactor = d{by.dim}: dimensions that are reduced: {legal}")
     if any(name == "store" for name in nest.combiner_names):
         raise illegal(nest, "rfactor: a result is stored at each point")

@@ -17,10 +17,10 @@ from lamina.dialects.loop.slices import Slice
 from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
-from lamina.passes.schedule.parallelize import jam_refusal
+from lamina.passes.schedule.parallelize import jam_refusal, tile_refusal
 from lamina.passes.schedule.row_sums import emit_sums, turns_in
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
@@ -318,9 +318,12 @@ class Task:
             if not parts:
                 continue
             if sweep.order[stage][0] != stage.inner[0] and parts == [stage.inner[0]]:
-                raise illegal(stage.op, "order: the loop that tasks divide is the outermost")
-            if any(dim in s.reduced for s in sweep.stages for dim in self._parts(s)):
-                raise illegal(stage.op, "tile: tasks would divide a reduced dimension")
+                divided, *others = stage.inner
+                legal = f"d{divided} in front of {dim_names(others)}"
+                raise illegal(stage.op, f"order: tasks divide the outermost loop: {legal}")
+            for member in sweep.stages:
+                if divided := member.reduced.intersection(self._parts(member)):
+                    raise illegal(member.op, tile_refusal(member, min(divided)))
             if sweep.schedule.transpose is not None:
                 for dim in parts:
                     size = self.inner[stage][dim][1].size

@@ -205,7 +205,8 @@ def take_inner(stages: list[Stage], places: tuple[int, ...]) -> None:
     """Make rows of every stage loops of the task, in front of its own (in place)."""
     count = len(stages[0].rows)
     if any(not 0 <= place < count for place in places):
-        raise illegal(stages[0].op, f"inner = {list(places)}: its kernel has {count} rows")
+        legal = f"0 to {count - 1}" if count else "none"
+        raise illegal(stages[0].op, f"inner = {list(places)}: rows of its kernel: {legal}")
     for stage in stages:
         taken = tuple(stage.rows[place] for place in places)
         stage.inner = taken + stage.inner

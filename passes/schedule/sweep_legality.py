@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop.clauses import By
-from lamina.passes.schedule.illegal import illegal
+from lamina.dialects.loop.clauses import MOST, By
+from lamina.passes.schedule.block_scratch import element_bytes
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Sweep
+from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.transpose import turned_reads
 
 
@@ -28,8 +30,26 @@ def verify_sweep(sweep: Sweep) -> None:
         _verify_tile(sweep, schedule.tile)
     if schedule.cache_read is not None:
         raise _refuse(sweep, "cache_read: only for reads of packed products")
+    if schedule.terms is not None or schedule.double_buffer:
+        raise _refuse(sweep, "terms, double_buffer: only of packed products")
+    for stage in sweep.stages:
+        _verify_prefetch(stage)
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
         raise _refuse(sweep, "online, unroll: the nest has no loops in a task")
+
+
+def _verify_prefetch(stage: Stage) -> None:
+    """So many bytes ahead are one element of each read that is fetched, or more."""
+    distance, numbers = stage.schedule.prefetch_bytes, stage.schedule.prefetch
+    if distance is None:
+        return
+    if not numbers:
+        legal = f"only with prefetch, of reads {list(range(len(stage.reads)))}"
+        raise illegal(stage.op, f"prefetch_bytes: {legal}")
+    least = max(element_bytes(stage.reads[n].element) for n in numbers)
+    if distance < least:
+        legal = f"from {least}, the bytes of an element, to {MOST}"
+        raise illegal(stage.op, f"prefetch_bytes = {distance}: {legal}")
 
 
 def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -> bool:
@@ -48,10 +68,6 @@ def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) ->
 
 def _refuse(sweep: Sweep, reason: str) -> InputError:
     return illegal(sweep.stages[0].op, reason)
-
-
-def _names(dims: list[int]) -> str:
-    return ", ".join(f"d{d}" for d in dims) or "none"
 
 
 def _verify_transpose(sweep: Sweep) -> None:
@@ -73,7 +89,7 @@ def _verify_kept(sweep: Sweep, name: str, by: By) -> None:
     order = sweep.order[stage]
     legal = [order[p] for p in sweep.kept if p != sweep.place] if _keeps_vectors(sweep) else []
     if by.dim not in legal or sweep.lanes < 2 or stage.op.sources:
-        raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {_names(legal)}")
+        raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {dim_names(legal)}")
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"{name}: d{by.dim} has {stage.extents[by.dim]} positions")
 
@@ -84,7 +100,7 @@ def _verify_rfactor(sweep: Sweep, by: By) -> None:
     legal = [d for d in order if d in stage.reduced] if _keeps_vectors(sweep) else []
     if by.dim not in legal or schedule.jam is not None:
         raise _refuse(
-            sweep, f"rfactor = d{by.dim}: reduced, with vectors along kept ones: {_names(legal)}"
+            sweep, f"rfactor = d{by.dim}: reduced, with vectors along kept ones: {dim_names(legal)}"
         )
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"rfactor: d{by.dim} has {stage.extents[by.dim]} positions")

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 
@@ -39,10 +39,10 @@ def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
 
 def _order(stage: Stage) -> tuple[int, ...]:
     """The loops of a task as the stage has them, outermost first."""
-    loops = ", ".join(f"d{d}" for d in stage.inner) or "none"
+    loops = dim_names(stage.inner)
     order, vectors = stage.schedule.order, stage.schedule.vectorize
     if order is not None and sorted(order) != sorted(stage.inner):
-        raise illegal(stage.op, f"order: the loops of a task are {loops}")
+        raise illegal(stage.op, f"order: each loop of a task once: {loops}")
     if vectors is not None and stage.inner and vectors.dim not in stage.inner:
         raise illegal(stage.op, f"vectorize = d{vectors.dim}: the loops of a task are {loops}")
     return stage.inner if order is None else order

@@ -21,7 +21,7 @@ from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter
-from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import followers, has_tile, nests_in_tasks, set_schedule
 from lamina.passes.schedule.stages import schedule_of, stages_of
 from lamina.passes.schedule.sweeps import scheduled_sweeps
@@ -59,11 +59,16 @@ def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
     (sweep,) = scheduled_sweeps(stages)
     first, order = stages[0], sweep.order[stages[0]]
     if tile.dim not in order:
-        loops = ", ".join(f"d{d}" for d in order) or "none"
-        raise illegal(first.op, f"tile = d{tile.dim}: the loops of a task are {loops}")
+        raise illegal(first.op, f"tile = d{tile.dim}: the loops of a task are {dim_names(order)}")
     place, extent = order.index(tile.dim), first.extents[tile.dim]
-    if any(sweep.order[stage][place] in stage.reduced for stage in stages):
-        raise illegal(first.op, f"tile = d{tile.dim}: it is reduced")
+    kept = [
+        dim
+        for at, dim in enumerate(order)
+        if not any(sweep.order[stage][at] in stage.reduced for stage in stages)
+    ]
+    if tile.dim not in kept:
+        legal = f"kept loops of a task: {dim_names(kept)}"
+        raise illegal(first.op, f"tile = d{tile.dim}: it is reduced; {legal}")
     if tile.count >= extent:
         return
     block = Block(arg_types=[INDEX])

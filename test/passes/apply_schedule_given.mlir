@@ -84,7 +84,7 @@ func.func private @vectors(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {
 
 // A task may not divide what it reduces.
 func.func private @divided(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<tile = 9>]} {
-  // expected-error@below {{tile: tasks would divide a reduced dimension}}
+  // expected-error@below {{tile: tasks would divide d1, which is reduced: 45 positions at least}}
   loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
@@ -119,6 +119,50 @@ func.func private @streams(%x: memref<10x45xf32>, %y: memref<10xf32>) attributes
 func.func private @turned(%x: memref<30x20xf32>, %y: memref<30x20xf32>) attributes {lamina.kernel} {
   // expected-error@below {{transpose: no read is contiguous along d0 alone}}
   loop.generic (i, j) in [30, 20] reads(%x[i, j] : memref<30x20xf32>) writes([i, j] store into %y : memref<30x20xf32>) attributes {lamina.schedule = #loop.schedule<vectorize = d1 x 8, transpose = d0>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @ordered(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  // expected-error@below {{order: each loop of a task once: d1}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<order = [d0, d1]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @nothing_fetched(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  // expected-error@below {{prefetch_bytes: only with prefetch, of reads [0]}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<prefetch_bytes = 64>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @too_near(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  // expected-error@below {{prefetch_bytes = 3: from 4, the bytes of an element, to 1048576}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<prefetch = [0], prefetch_bytes = 3>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @no_product(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  // expected-error@below {{terms, double_buffer: only of packed products}}
+  loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<terms = 16>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }

@@ -158,7 +158,7 @@ func.func private @wrong_inner(%x: memref<6x45xf32>, %y: memref<6xf32>) attribut
   }
   func.return
 }
-// CHECK: error: loop.generic: lamina.schedule: inner = [1]: its kernel has 1 rows
+// CHECK: error: loop.generic: lamina.schedule: inner = [1]: rows of its kernel: 0 to 0
 
 // -----
 
@@ -169,7 +169,7 @@ func.func private @wrong_tile(%x: memref<6x45xf32>, %y: memref<6xf32>) attribute
   }
   func.return
 }
-// CHECK: error: loop.generic: lamina.schedule: tile: tasks would divide a reduced dimension
+// CHECK: error: loop.generic: lamina.schedule: tile: tasks would divide d1, which is reduced: 45 positions at least, which are all of it
 
 // -----
 
@@ -180,7 +180,18 @@ func.func private @tiled_sums(%x: memref<6x45xf32>, %y: memref<45xf32>) attribut
   }
   func.return
 }
-// CHECK: error: loop.generic: lamina.schedule: inner, tile, jam: the kernel sums over its rows
+// CHECK: error: loop.generic: lamina.schedule: inner, tile, jam: the kernel sums over rows; tasks are its rows in front of these
+
+// -----
+
+func.func private @parallel_sums(%x: memref<6x45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  loop.generic (i, j) in [6, 45] reads(%x[i, j] : memref<6x45xf32>) writes([j] add into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK: error: loop.generic: lamina.schedule: parallel: one task walks the rows that are summed over, and no row stands in front of them; here parallel = false
 
 // -----
 

@@ -216,6 +216,14 @@ CHAIN = "[#loop.rows<>, #loop.schedule<>]"
             "lanes are a power of 2",
         ),
         (
+            {"kernel_0": CHAIN.replace("schedule<>", "schedule<prefetch_bytes = -4>")},
+            "prefetch_bytes = -4 is not between 1 and 1048576",
+        ),
+        (
+            {"kernel_0": CHAIN.replace("schedule<>", "schedule<prefetch = [-1]>")},
+            r"prefetch = \[-1\] of 2 reads",
+        ),
+        (
             {"kernel_0": CHAIN.replace("schedule<>", "schedule<unroll = d1>")},
             "kernel_0':1:",
         ),

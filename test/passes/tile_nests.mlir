@@ -80,7 +80,7 @@ func.func private @reduced(%x: memref<8x45xf32>, %y: memref<8xf32>) attributes {
   }
   func.return
 }
-// CHECK: error: loop.generic: lamina.schedule: tile = d1: it is reduced
+// CHECK: error: loop.generic: lamina.schedule: tile = d1: it is reduced; kept loops of a task: none
 
 // -----
 
