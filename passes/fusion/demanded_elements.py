@@ -104,11 +104,8 @@ class NestDemand:
         """Note what is demanded of the operands."""
         nest = self.nest
         arguments = nest.block.args
-        for number, (value, pad) in enumerate(zip(nest.inputs, nest.pad_values, strict=True)):
+        for number, value in enumerate(nest.inputs):
             if (points := self._of(arguments[number])) is None:
-                continue
-            if pad is not None:
-                demands.need(value, EVERYTHING)
                 continue
             touched = _Touched.of(nest, value, nest.read_maps[number])
             demands.need(value, touched.limits(points))
@@ -187,7 +184,8 @@ def _agreed(found: Sequence[Points | None]) -> Points | None:
 class _Touched:
     """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
 
-    These are the nest's, and one for each index that is no linear form of them, as of panels.
+    These are the nest's, and one for each index that is no linear form of them, as of panels, or
+    that leaves the value, where a pad is read.
     """
 
     offset: Linear
@@ -195,12 +193,13 @@ class _Touched:
 
     @staticmethod
     def of(nest: GenericOp, value: SSAValue, index_map: AffineMap) -> _Touched:
-        """An access within the bounds of a value."""
+        """An access of a nest."""
         extents, shape = list(nest.extents), shape_of(value)
         forms: list[Linear] = []
         for expression, extent in zip(index_map.results, shape, strict=True):
             form = linear(expression, nest.extents)
-            if form is None:
+            low, high = (0, extent) if form is None else form.range(nest.extents)
+            if form is None or low < 0 or high >= extent:
                 form = Linear.dim(len(extents))
                 extents.append(extent)
             forms.append(form)

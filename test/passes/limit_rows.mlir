@@ -161,3 +161,39 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Pads and panels stand along other axes than the samples do.
+// CHECK-LABEL: @windows
+func.func @windows(%x: tensor<16x8x32xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<16x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @packed(%x) : (tensor<16x8x32xf32>) -> tensor<16x2x8x16xf32>
+  %1 = func.call @padded(%0) : (tensor<16x2x8x16xf32>) -> tensor<16x8xf32>
+  %2 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2 : tensor<16x8xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @packed(
+// CHECK:         live = [arg1 of 16, 2, 8, 16]
+func.func private @packed(%x: tensor<16x8x32xf32>) -> tensor<16x2x8x16xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (n, p, i, j) in [16, 2, 8, 16] reads(%x[n, i, p * 16 + j] : tensor<16x8x32xf32>) writes([n, p, i, j] store : tensor<16x2x8x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<16x2x8x16xf32>
+}
+// CHECK-LABEL: func.func private @padded(
+// CHECK:         live = [arg1 of 16]
+func.func private @padded(%x: tensor<16x2x8x16xf32>) -> tensor<16x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (n, i, j) in [16, 8, 33] reads(%x[n, j floordiv 16, i - 1, j mod 16] pad 0.0 : f32 : tensor<16x2x8x16xf32>) writes([n, i] add : tensor<16x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<16x8xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
