@@ -59,7 +59,7 @@ def compile(  # noqa: A001 - used as lamina.compile
     arguments; the fastest are kept, and remembered in the cache. Progress goes to standard error.
     `sizes` gives numbers for the sizes that an ONNX model, or `lamina.dims` of textual IR, names.
     `versions` says how sizes are compiled that `lamina.dims` or torch.export leaves open: "auto",
-    code for the first sizes that come and then for all up to powers of two, whose arguments are
+    code for the first sizes that come and then for all up to powers of four, whose arguments are
     padded; "exact", code for each set of sizes; "padded", no code for single sets of sizes. What is
     made stands in `Compiled.sizes`.
     `pipeline` says how the passes differ from the compiler's own, see `lamina.Pipeline`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ class SizedDynamoCall:
             for size in self._symbols.values()
             if size.node.expr in sized
         }
-        self._versions = Versions(names, self._exact, self._padded, policy)
+        self._versions = Versions(names, self._exact, self._padded, policy, self._elements)
         self._hints = {
             str(size.node.expr): int(guarding_hint_or_throw(size))
             for size in self._symbols.values()
@@ -73,6 +74,16 @@ class SizedDynamoCall:
             results = version.compiled(args)
         version.calls += 1
         return results
+
+    def _elements(self, sizes: Mapping[str, int]) -> int:
+        """How many elements the arguments with symbolic sizes have together."""
+        values = [n.meta.get("val") for n in self._graph.graph.nodes if n.op == "placeholder"]
+        return sum(
+            prod(number_at(size, sizes) for size in value.shape)
+            for value in values
+            if isinstance(value, torch.Tensor)
+            and any(isinstance(size, torch.SymInt) for size in value.shape)
+        )
 
     def _exact(self, sizes: Mapping[str, int]) -> Call:
         with unset_fake_temporarily():  # tensors without data are of another mode

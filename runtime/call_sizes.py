@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 
@@ -22,9 +23,10 @@ class CallSizes:
         arguments = arguments_of(function) if arguments is None else arguments
         self.names = size_names(arguments_of(function))
         self._results = [one for one in results_of(function) if one.kind == "output"]
+        self._shapes = [shape_of(declared, self.names) for declared in arguments]
         self._open: list[tuple[int, int, str, Size]] = []
-        for position, declared in enumerate(arguments):
-            for dim, size in enumerate(shape_of(declared, self.names)):
+        for position, (declared, shape) in enumerate(zip(arguments, self._shapes, strict=True)):
+            for dim, size in enumerate(shape):
                 if isinstance(size, Size):
                     place = f"dimension {dim} of argument '{declared.name}'"
                     self._open.append((position, dim, place, size))
@@ -56,6 +58,16 @@ class CallSizes:
             if extent != shape[dim]:
                 wanted.setdefault(position, list(shape))[dim] = extent
         return wanted, list(sizes.values())
+
+    def elements(self, sizes: Mapping[str, int]) -> int:
+        """How many elements arguments with open dimensions have together."""
+        values = {name: sizes[text] for text, name in self.names.items()}
+        shapes = [
+            [size.at(values) if isinstance(size, Size) else size for size in shape]
+            for shape in self._shapes
+            if any(isinstance(size, Size) for size in shape)
+        ]
+        return sum(prod(map(int, shape)) for shape in shapes)  # pyright: ignore
 
     def check_results(self, shapes: Shapes, sizes: Mapping[SizeName, int]) -> None:
         """Results have the sizes that `lamina.dims` says. Raises ExecutionError for another one."""

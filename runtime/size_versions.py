@@ -21,9 +21,22 @@ MOST_SETS = 4096
 """Sets of sizes of which it is remembered what version stands for them."""
 
 
-def bound_of(value: int, name: SizeName) -> int:
-    """How many elements a padded version has for a size: the next power of two, in its range."""
-    bound = 1 << max(value - 1, 0).bit_length()
+GROWTH_BITS = 2
+"""Padded versions are for sizes up to powers of `2 ** GROWTH_BITS`. Of a decoder of 4 layers, 256
+wide, one for 1x512 took 1.23 of the time of code for 1x66 alone, one for 1x128 took 1.18 (a Zen 5):
+loops end at live rows, so that few versions cost little."""
+
+
+LEAST_BOUND = 64
+"""Positions for which versions have room at least, where `ROOMY_ELEMENTS` are not exceeded."""
+ROOMY_ELEMENTS = 1 << 18
+"""Of padded arguments, which are copied in a call: a megabyte of floats, some 50 us."""
+
+
+def bound_of(value: int, name: SizeName, least: int = 1) -> int:
+    """How many elements a padded version has for a size: the next power of four, in its range."""
+    bits = -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
+    bound = 1 << bits
     return bound if name.range.most is None else min(bound, name.range.most)
 
 
@@ -90,13 +103,20 @@ class Versions:
     `exact` makes code for one set of sizes, `padded` for all up to some; the latter raises
     UnsupportedError for a program that cannot be padded. `policy` is one of `VERSION_POLICIES`, or
     "varying": as "auto", but that no code is for the first sizes alone. Numbers that are no sizes
-    of an argument may stand among the sizes of a set: they have no name in `names`.
+    of an argument may stand among the sizes of a set: they have no name in `names`. `elements`
+    counts those of arguments of given sizes.
     """
 
     def __init__(
-        self, names: Mapping[str, SizeName], exact: Make, padded: Make, policy: str
+        self,
+        names: Mapping[str, SizeName],
+        exact: Make,
+        padded: Make,
+        policy: str,
+        elements: Callable[[Mapping[str, int]], int],
     ) -> None:
         self.names, self.policy = names, policy
+        self._elements = elements
         self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
         self._make_exact, self._make_padded = exact, padded
         self._found: dict[tuple[int, ...], Version] = {}
@@ -127,7 +147,7 @@ class Versions:
         is_first = self.policy == "auto" and not len(self.sizes)
         if is_first or self.policy == "exact" or self.sizes.reason is not None:
             return self.exact(sizes)
-        bounds = {text: bound_of(sizes[text], name) for text, name in self.names.items()}
+        bounds = self._bounds(sizes)
         key = tuple(bounds.values())
         if key in self._padded:
             return self._padded[key]
@@ -141,6 +161,14 @@ class Versions:
             return self.exact(sizes)
         found = self._padded[key] = self._add(made, bounds, is_exact=False)
         return found
+
+    def _bounds(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Room for more than these sizes; for few more of what takes much memory."""
+        for least in (LEAST_BOUND, 1):
+            bounds = {n: bound_of(sizes[n], name, least) for n, name in self.names.items()}
+            if self._elements({**sizes, **bounds}) <= ROOMY_ELEMENTS:
+                break
+        return bounds
 
     def _add(self, made: Any, sizes: Mapping[str, int], *, is_exact: bool) -> Version:
         version = Version(made, dict(sizes), is_exact)

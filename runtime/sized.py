@@ -50,7 +50,7 @@ class SizedCompiled(Compiled):
     """A program for any sizes in a range: calls choose, and compile, the version for theirs.
 
     The first sizes that come get code of their own. Others get a version for all sizes up to the
-    next power of two, whose arguments are padded; where the program has an op that cannot be
+    next power of four, whose arguments are padded; where the program has an op that cannot be
     padded, each set of sizes gets its own code, and `sizes` says why. What stands for one version
     only, such as `native`, is asked of `version(batch=4)`.
     """
@@ -78,7 +78,9 @@ class SizedCompiled(Compiled):
         self._outputs = tuple(map(_slot, results_of(main)))
         self._call_sizes = CallSizes(main, self._arguments)
         self._names = self._call_sizes.names
-        self._versions = Versions(self._names, self._exact, self._padded, policy)
+        self._versions = Versions(
+            self._names, self._exact, self._padded, policy, self._call_sizes.elements
+        )
         self._state: Any = None
         layer = layer_of(module)
         if layer in SOURCE_LAYERS:

@@ -48,9 +48,10 @@ def total(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
 
 @lowers("prod", "prod.dim_int")
 def prod(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """In the result's dtype, half floats in f32."""
+    """Floats in f64: parts of a product that overflow would make NaN of a zero among the others,
+    or not, by the order in which vectors take the factors."""
     result = element_of(op.results[0])
-    x = b.convert(op.arg("self"), accumulation_type(result))
+    x = b.convert(op.arg("self"), f64 if is_float(result) else result)
     return shaped(op, b, b.convert(b.reduce("prod", x, dims_of(op)), result))
 
 
