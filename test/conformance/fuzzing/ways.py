@@ -13,10 +13,12 @@ import numpy as np
 import torch
 from fuzzing.oracle import Results, of_threads, run
 from fuzzing.program import Program
+from torch._dynamo.exc import BackendCompilerFailed
 from xdsl.dialects.builtin import ModuleOp
 
 import lamina
 from lamina.codegen.target import Target
+from lamina.dialects.errors import LaminaError
 from lamina.dialects.loop import GenericOp
 from lamina.frontends.exported_program import import_exported_program
 from lamina.lowering.pipeline import LAYERS
@@ -79,7 +81,13 @@ class Way:
         function: Callable[..., Any] = torch.compile(
             program.module(), backend="lamina", options=options, fullgraph=True
         )
-        yield "torch.compile", run(program, program.tensors(), function)
+        try:
+            results = run(program, program.tensors(), function)
+        except BackendCompilerFailed as error:
+            if isinstance(error.inner_exception, LaminaError) or not _fails_in_torch(program):
+                raise
+            raise NoProgramError(f"AOTAutograd fails: {error.inner_exception}") from error
+        yield "torch.compile", results
         yield "a second call", run(program, program.tensors(), function)
 
     def _interpreted(self, program: Program, exported: Any) -> Iterator[tuple[str, Results]]:
@@ -120,3 +128,13 @@ def _to_torch(value: Any) -> torch.Tensor:
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_numpy(array)
+
+
+def _fails_in_torch(program: Program) -> bool:
+    """Whether torch makes no graph of the program for its own back end either."""
+    torch._dynamo.reset()
+    try:
+        run(program, program.tensors(), torch.compile(program.module(), backend="aot_eager"))
+    except BackendCompilerFailed:
+        return True
+    return False
