@@ -194,10 +194,11 @@ def _padding(
         given = [args[place] for place in places]
         shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else None for v in given]
         try:
-            wanted, found = sizes.padded(shapes, bounds)
+            found = sizes.of(shapes)
         except ArgumentError as error:
             raise _OtherSizesError from error
-        made = [*args, *map(torch.tensor, found)]
+        wanted = dict(sizes.padded(shapes, found, bounds))
+        made = [*args, *map(torch.tensor, found.values())]
         for number, (place, value) in enumerate(zip(places, given, strict=True)):
             if not isinstance(value, torch.Tensor):
                 made[place] = torch.tensor(value)

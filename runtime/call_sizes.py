@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -45,11 +45,12 @@ class CallSizes:
         return {name: value for name, (value, _) in found.items()}
 
     def padded(
-        self, shapes: Shapes, bounds: Mapping[str, int]
-    ) -> tuple[dict[int, list[int]], list[int]]:
-        """What arguments become in a version for sizes up to `bounds`: the shapes of those that do
-        not fill theirs, by position, and the sizes, which such a version takes behind them."""
-        sizes = self.of(shapes)
+        self, shapes: Shapes, sizes: Mapping[SizeName, int], bounds: Mapping[str, int]
+    ) -> Iterator[tuple[int, list[int]]]:
+        """What arguments of these sizes become in a version for sizes up to `bounds`: positions and
+        shapes of those that do not fill theirs."""
+        if all(bounds[name.text] == size for name, size in sizes.items()):
+            return
         most = {name: bounds[name.text] for name in sizes}
         wanted: dict[int, list[int]] = {}
         for position, dim, _, size in self._open:
@@ -57,7 +58,7 @@ class CallSizes:
             assert shape is not None and isinstance(extent, int)
             if extent != shape[dim]:
                 wanted.setdefault(position, list(shape))[dim] = extent
-        return wanted, list(sizes.values())
+        yield from wanted.items()
 
     def elements(self, sizes: Mapping[str, int]) -> int:
         """How many elements arguments with open dimensions have together."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
@@ -11,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.sizes import SizeName
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
@@ -102,7 +105,10 @@ class SizedCompiled(Compiled):
         sizes = self._call_sizes.of(shapes)
         version = self._versions.find({name.text: value for name, value in sizes.items()})
         version.calls += 1
-        made = version.compiled(*args, **kwargs)
+        if version.is_exact:
+            made = version.compiled(*args, **kwargs)
+        else:
+            made = version.compiled(_Given(values, shapes, sizes))
         if self._says_more:
             results = made if isinstance(made, tuple) else (made,)
             self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
@@ -224,17 +230,44 @@ class SizedCompiled(Compiled):
             shapes.append(shape)
         return shapes
 
-    def pad(self, values: Sequence[Any], bounds: Mapping[str, int]) -> list[Any]:
+    def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Given:
+        """The arrays of a call, and their sizes."""
+        values = self.structure.flatten(args, kwargs)
+        shapes = self._shapes(values)
+        return _Given(values, shapes, self._call_sizes.of(shapes))
+
+    def pad(self, given: _Given, bounds: Mapping[str, int]) -> list[Any]:
         """The inputs of a version for sizes up to `bounds`: padded arrays, and their sizes."""
-        shapes, sizes = self._call_sizes.padded(self._shapes(values), bounds)
-        made = list(values)
-        for position, shape in shapes.items():
-            value = values[position]
+        made = list(given.values)
+        library = None
+        for position, shape in self._call_sizes.padded(given.shapes, given.sizes, bounds):
+            value = made[position]
+            library = library or kind_name(value)
             kind = array_kind(kind_name(value) or "numpy")
             made[position] = kind.padded(
                 kind.viewed(value, self._inputs[position], position), shape
             )
-        return [*made, *sizes]
+        if library is None:
+            library = next(filter(None, map(kind_name, made)), "numpy")
+        return [*made, *(_size_array(library, size) for size in given.sizes.values())]
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The arrays of a call, their shapes, and the sizes that these are."""
+
+    values: Sequence[Any]
+    shapes: list[tuple[int, ...]]
+    sizes: Mapping[SizeName, int]
+
+
+@lru_cache(maxsize=4096)
+def _size_array(library: str, size: int) -> Any:
+    """A size as native calls read it without a check in Python; nobody writes to it."""
+    return array_kind(library).viewed(size, _SIZE, 0)
+
+
+_SIZE = Slot("size", "input", "i64", ())
 
 
 class _Padding:
@@ -249,7 +282,9 @@ class _Padding:
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a call, padded, and its sizes."""
-        return self._program.pad(self._own.flatten(args, kwargs), self._bounds)
+        first = args[0] if args else None
+        given = first if isinstance(first, _Given) else self._program.given(args, kwargs)
+        return self._program.pad(given, self._bounds)
 
     def layout(self, outputs: int) -> Layout:
         """That of the program itself."""
