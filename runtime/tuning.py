@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 
-from lamina.codegen.target import STACK_BYTES, Target
+from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.modifications import modification
-from lamina.passes.memory.plan_scratch import stack_bytes
 from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
@@ -141,28 +140,21 @@ class _Trials:
         self._module, self._target, self._pointers = module, target, pointers
         self._options = options
         self._slots = _slots(self._lowered({}))
-        self._room: dict[str, int] = {}
 
     def is_legal(self, name: str, text: str) -> bool:
         """Whether a kernel may have that schedule, in the memory that there is."""
-        if name not in self._room:
-            self._room[name] = max(STACK_BYTES, self._scratch({}, name))
-        try:
-            return self._scratch({name: text}, name) <= self._room[name]
-        except (InputError, UnsupportedError):
-            return False
-
-    def _scratch(self, schedules: Mapping[str, str], name: str) -> int:
-        """Bytes that a task of one kernel keeps."""
         kernel = function_named(self._module, name)
         assert kernel is not None
         alone = ModuleOp([kernel.clone()])
-        give_schedules(alone, schedules, Context())
         copy = function_named(alone, name)
         assert copy is not None
-        choose_kernel(copy, self._target)
-        apply_schedule(copy)
-        return stack_bytes(copy)
+        try:
+            give_schedules(alone, {name: text}, Context())
+            choose_kernel(copy, self._target)
+            apply_schedule(copy)
+        except (InputError, UnsupportedError):
+            return False
+        return True
 
     def measure(self, schedules: Mapping[str, str], repeats: int) -> dict[str, float] | None:
         """Least seconds of each kernel; None where the variant cannot be made or run."""

@@ -187,12 +187,17 @@ def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
 def _verify_scratch(function: func.FuncOp) -> None:
     """What is noted of a kernel's stack is what it allocates, and fits."""
     noted = function.attributes.get(SCRATCH)
+    taken = stack_bytes(function)
     if noted is None:
+        if taken > STACK_BYTES:
+            raise DiagnosticException(
+                f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "
+                f"and there are {STACK_BYTES}: plan-scratch puts them into the arena"
+            )
         return
     if not isinstance(noted, DenseArrayBase) or len(noted.get_values()) != 2:
         raise DiagnosticException(f"verify-scheduled: {SCRATCH} is bytes of stack and of arena")
     noted_stack = int(noted.get_values()[0])
-    taken = stack_bytes(function)
     if noted_stack < taken or noted_stack > STACK_BYTES:
         raise DiagnosticException(
             f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lamina.codegen.target import STACK_BYTES, Target
+from lamina.codegen.target import Target
+from lamina.passes.cost.scratch_budget import BLOCK_BYTES, SCRATCH_BYTES
 
 TOTALS_SHARE = 4
 """Part of the nearest cache for totals of columns, beside what is added to them. Of 1,024 rows of
@@ -10,8 +11,10 @@ TOTALS_SHARE = 4
 SCRATCH_SHARE = 4
 """Part of the second-level cache for what a task keeps of its columns between nests."""
 COPY_SHARE = 2
-"""Part of the second-level cache, and of the stack, for a copy of a block of rows: a larger one has
-left the cache before the next panel is multiplied by it."""
+"""Part of the second-level cache, and of a task's scratch, for a copy of a block of rows: a larger
+one has left the cache before the next panel is multiplied by it."""
+BLOCK_SHARE = 2
+"""Part of the second-level cache for a block of rows of a product."""
 PAIRS_SHARE = 2
 """Part of the nearest cache for pairs that a task packs: larger pieces leave fewer tasks."""
 
@@ -28,7 +31,12 @@ def column_scratch_bytes(target: Target) -> int:
 
 def row_copy_bytes(target: Target) -> int:
     """What a task may copy of the rows of a product."""
-    return min(target.l2_bytes, STACK_BYTES) // COPY_SHARE
+    return min(target.l2_bytes, SCRATCH_BYTES) // COPY_SHARE
+
+
+def block_bytes(target: Target) -> int:
+    """What a task may keep of, or read for, a block of rows of a product."""
+    return min(target.l2_bytes // BLOCK_SHARE, BLOCK_BYTES)
 
 
 def pairs_packed(target: Target, bytes_each: int) -> int:

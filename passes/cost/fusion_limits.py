@@ -7,10 +7,6 @@ MIN_PARALLEL_ROWS = 8
 MIN_PADDED_ROWS = 64
 """Rows from which on a read beyond the edges of a row is made from scratch: with fewer, a kernel of
 its own has more to share out."""
-MAX_ROW_BYTES = 256 * 1024
-"""Scratch of a row at most."""
-MAX_PRODUCT_ROW_BYTES = 64 * 1024
-"""Scratch of a row beside products, which keep a block of at least eight rows."""
 MOST_GROWTH = 16
 """A result of a product that is so many times its operands, as scores of attention are, may have
 longer rows: stored, it would take most of the program's memory."""

@@ -25,9 +25,10 @@ from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.cost.fusion_limits import MAX_ROW_BYTES, MIN_PARALLEL_ROWS, SERIAL_WORK
+from lamina.passes.cost.fusion_limits import MIN_PARALLEL_ROWS, SERIAL_WORK
 from lamina.passes.cost.fusion_limits import SUM_TASKS as TASKS
 from lamina.passes.cost.fusion_model import estimate_column_sums
+from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override

@@ -18,8 +18,6 @@ from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.fusion_limits import (
     MAX_GROWN_ROW_BYTES,
-    MAX_PRODUCT_ROW_BYTES,
-    MAX_ROW_BYTES,
     MIN_PADDED_ROWS,
     MOST_GROWTH,
     SERIAL_WORK,
@@ -33,6 +31,7 @@ from lamina.passes.cost.kernel_model import (
     row_products,
     row_tasks,
 )
+from lamina.passes.cost.scratch_budget import MAX_PRODUCT_ROW_BYTES, MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_override import override
 
 MAX_CONTRACTIONS = 2

@@ -24,7 +24,7 @@ from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.cost.fusion_limits import MAX_ROW_BYTES
+from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_rules import Refusal, edge_rows, rows_cost

@@ -20,8 +20,9 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
-from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS, MAX_ROW_BYTES
+from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
+from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isqrt, prod
 
-from lamina.codegen.target import STACK_BYTES, Target
+from lamina.codegen.target import Target
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
+from lamina.passes.cost.cache_shares import block_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
     LONG_PANEL,
@@ -298,8 +299,7 @@ def _block_rows(
     )
     read = max(sums)
     kept = 0 if scratch is None else scratch.row_bytes
-    room = min(target.l2_bytes // 2, STACK_BYTES // 4 * 3)
-    fitting = room // max(1, read if scratch is None else max(read, kept))
+    fitting = block_bytes(target) // max(1, read if scratch is None else max(read, kept))
     if stream is not None:
         fitting = most
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))

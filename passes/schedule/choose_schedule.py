@@ -8,6 +8,7 @@ what stands there. Each class of kernel has a file: `choose_rows`, `choose_produ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.context import Context
@@ -43,12 +44,13 @@ from lamina.passes.schedule.choose_products import PAIR_BYTES, choose_products
 from lamina.passes.schedule.choose_rows import choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
 from lamina.passes.schedule.choose_unstructured import choose_unstructured
-from lamina.passes.schedule.extended_choosers import choose_by_extensions
+from lamina.passes.schedule.extended_choosers import choose_by_extensions, is_given
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.pair_copy import PAIR_ROW, PairCopy
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.streaming import streamed_arguments
+from lamina.passes.schedule.verify_scratch import verify_scratch
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,19 @@ def choose_kernel(
     """Write the schedule of one bufferized kernel function.
 
     Without `forks` it runs on the calling thread alone. The arguments whose numbers are in
-    `streamed` are written past the caches.
+    `streamed` are written past the caches. Raises InputError for what a kernel's text says that no
+    kernel of the target, or of the scratch that there is, may have.
     """
+    complete = partial(_complete, target=target, forks=forks, streamed=streamed)
+    given = function.clone() if is_given(function) else None
+    complete(function)
+    if given is not None:
+        verify_scratch(given, complete)
+
+
+def _complete(
+    function: func.FuncOp, *, target: Target, forks: bool, streamed: frozenset[int]
+) -> None:
     parts = parts_of(function)
     if not parts:
         return

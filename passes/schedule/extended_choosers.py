@@ -19,7 +19,7 @@ def choose_by_extensions(kernel: func.FuncOp, target: Target, context: Context) 
     Raises InputError, with the chooser's place, if it raises or gives what is no schedule.
     """
     choosers = extended_names("schedule chooser")
-    if not choosers or _is_given(kernel):
+    if not choosers or is_given(kernel):
         return
     for name, entry in reversed(choosers.items()):
         said = f"schedule chooser '{name}', kernel '{kernel.sym_name.data}':"
@@ -38,6 +38,7 @@ def choose_by_extensions(kernel: func.FuncOp, target: Target, context: Context) 
         return
 
 
-def _is_given(kernel: func.FuncOp) -> bool:
+def is_given(kernel: func.FuncOp) -> bool:
+    """Whether the text of a kernel has a schedule, or a part of one."""
     nests = (op for op in kernel.body.walk() if isinstance(op, GenericOp))
     return SCHEDULE in kernel.attributes or any(SCHEDULE in nest.attributes for nest in nests)

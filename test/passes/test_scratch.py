@@ -7,12 +7,18 @@ is between them stays in the kernel while a row is short, and must go somewhere 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from xdsl.utils.exceptions import DiagnosticException
 
 import lamina
+from lamina.dialects.context import Context
+from lamina.dialects.errors import InputError
+from lamina.lowering.pipeline import run_pipeline
+from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
 from lamina.passes.memory import plan_scratch
 
 LENGTHS = (7, 1000, 16_384, 50_257, 70_001, 128_256)
@@ -89,6 +95,44 @@ def test_everything_in_the_arena(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     given = plan_scratch._moved
     monkeypatch.setattr(plan_scratch, "_moved", lambda kernel, _: given(kernel, 64))
     check(seed, 3000, rows=200)
+
+
+PRODUCT = """
+func.func @main(%x: tensor<5000x64xf32>, %y: tensor<64x4000xf32>) -> tensor<5000x4000xf32> {
+  %0 = aten.mm.default(%x, %y) : (tensor<5000x64xf32>, tensor<64x4000xf32>) -> tensor<5000x4000xf32>
+  %1 = aten.softmax.int(%0, dim = 1) : (tensor<5000x4000xf32>) -> tensor<5000x4000xf32>
+  func.return %1 : tensor<5000x4000xf32>
+}"""
+
+
+def test_the_largest_block_that_fits_is_said() -> None:
+    chosen = lamina.compile(PRODUCT, cache=False, target="x86-64-v3").kernels[1].schedule
+    assert "block = 32" in chosen
+    given = {"kernel_1": chosen.replace("block = 32", "block = 5000")}
+    with pytest.raises(InputError, match=r"block = 5000: a task takes 80\d{6} bytes") as caught:
+        lamina.compile(PRODUCT, cache=False, target="x86-64-v3", schedules=given)
+    found = re.search(
+        r"and there are (\d+); the largest that fits: block = (\d+)$", str(caught.value)
+    )
+    assert found is not None
+    room, largest = map(int, found.groups())
+    assert room == SCRATCH_BYTES
+    assert room * 0.95 < largest * 4000 * 4 <= room
+    given = {"kernel_1": chosen.replace("block = 32", f"block = {largest}")}
+    taken = lamina.compile(PRODUCT, cache=False, target="x86-64-v3", schedules=given)
+    assert f"block = {largest}" in taken.kernels[1].schedule
+
+
+def test_scratch_that_nobody_planned_is_refused() -> None:
+    kernel = """
+    func.func private @kernel(%x: memref<8xf32>) attributes {lamina.kernel} {
+      %0 = memref.alloca() {alignment = 64 : i64} : memref<400000xf32>
+      func.return
+    }"""
+    with pytest.raises(
+        DiagnosticException, match="1600000 bytes of stack, and there are 1048576: "
+    ):
+        run_pipeline(lamina.parse(kernel), ["verify-scheduled"], Context())
 
 
 @pytest.mark.long
