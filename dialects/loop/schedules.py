@@ -67,12 +67,13 @@ class NestSchedule(Clauses):
     )
     tile: By | None = clause(
         BY,
-        "Positions of a dimension that are done before those behind them, to stay in a cache.",
+        "Positions of a dimension that are done before those behind them, to stay in a cache; of a "
+        "product whose tasks pack its columns, those that are packed at a time.",
     )
     terms: int | None = clause(
         NUMBER,
-        "Of a product whose tasks pack its columns, `tile` of them at a time: so many terms of the "
-        "sum are packed and multiplied at a time.",
+        "Of a product: so many terms of the sum are multiplied, and packed where tasks pack its "
+        "columns, before those behind them.",
     )
     rfactor: By | None = clause(
         BY,
@@ -92,8 +93,8 @@ class NestSchedule(Clauses):
     )
     double_buffer: bool | None = clause(
         FLAG,
-        "Of a product in matrix tiles whose tasks pack its columns: while a `tile` of the sum is "
-        "multiplied, the next one is packed into a second buffer.",
+        "Of a product in matrix tiles whose tasks pack its columns: while `terms` of the sum are "
+        "multiplied, the next ones are packed into a second buffer.",
     )
     prefetch: tuple[int, ...] | None = clause(
         NUMBERS, "Reads whose lines are fetched ahead along the vectors, `prefetch_bytes` ahead."

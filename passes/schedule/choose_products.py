@@ -126,7 +126,7 @@ def choose_products(
             _choose_sum_blocks(stage, shape, blocks)
         terms = _sum_block(stage, shape, target) if panel_mode else None
         if terms is not None and not shape.task_packed:
-            decide(stage, tile=By(summed_dims(stage, shape)[0], terms))
+            decide(stage, terms=terms)
         if shape.pairs is None:
             choose_register_tile(stage, shape, blocks, memory, target)
         elif not target.multiplies_tiles:
@@ -177,10 +177,10 @@ def _choose_sum_blocks(stage: Stage, shape: Contraction, blocks: Blocks) -> None
     if not copies and blocks.size < LEAST_BLOCKED_ROWS:
         return
     size = -(-terms // -(-terms // SUM_BLOCK))
-    tile = By(shape.summed[0], -(-size // TILE_TERMS) * TILE_TERMS)
+    block = -(-size // TILE_TERMS) * TILE_TERMS
     ahead = not copies and is_packed_in_tasks(shape) and terms % TILE_TERMS == 0
     copied = (shape.a,) if copies else None
-    decide(stage, tile=tile, cache_read=copied, double_buffer=ahead or None)
+    decide(stage, terms=block, cache_read=copied, double_buffer=ahead or None)
     if stage.schedule.double_buffer:
         decide(stage, prefetch_rows=TERMS_AHEAD)
 

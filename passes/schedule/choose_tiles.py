@@ -14,7 +14,7 @@ from lamina.passes.cost.product_limits import MIN_PANELS, WAY_BYTES
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.product import summed_dims
-from lamina.passes.schedule.product_task import Blocks, rows_of_tiles, sum_block
+from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
 from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
 from lamina.passes.schedule.stages import Stage
 
@@ -34,7 +34,7 @@ def choose_register_tile(
     if row is not None:
         decide(stage, jam=By(row, height))
         block = blocks.size if blocks.is_blocked else stage.extents[row]
-        terms = sum_block(stage, shape)
+        terms = stage.schedule.terms
         if not extra and _gains_copy(stage, shape, row, memory, block, terms, target):
             decide(stage, cache_read=(shape.a,))
 
@@ -79,7 +79,7 @@ def _gains_copy(
     row: int,
     memory: Memory,
     block: int,
-    terms: By | None,
+    terms: int | None,
     target: Target,
 ) -> bool:
     """Whether a block of `block` rows of the operand should be copied before its product.
@@ -91,7 +91,7 @@ def _gains_copy(
     if access.memory in memory.scratch or panels < MIN_PANELS:
         return False
     size = getattr(access.element, "bitwidth", 32) // 8
-    length = prod(stage.extents[d] for d in summed) if terms is None else terms.count
+    length = prod(stage.extents[d] for d in summed) if terms is None else terms
     row_bytes = length * size + ROW_PADDING_BYTES
     if block * row_bytes > row_copy_bytes(target):
         return False

@@ -8,7 +8,6 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
@@ -128,7 +127,7 @@ class ProductTask:
             padded = self._padded_scratch(stage)
             sums.emit_task(emit, env, limits, panels[0], then, padded=padded)
             return
-        if shape.pairs is None and sum_block(stage, shape) is not None:
+        if shape.pairs is None and stage.schedule.terms is not None:
             sums = self._product_blocks(emit, stage, row_dim, extra, together, smallest)
             whole = stage.extents[shape.inner_column] // shape.panel
             if self._padded_scratch(stage):
@@ -264,23 +263,22 @@ class ProductTask:
     ) -> ProductBlocks:
         """A product in register tiles whose sum is taken in blocks."""
         shape = self.products[stage]
-        block = sum_block(stage, shape)
-        assert block is not None
-        summed = summed_dims(stage, shape)
+        terms = stage.schedule.terms
+        assert terms is not None
         tile = tile_of(stage, shape, row, smallest)
         if (
             (row is None or extra or not self.blocks.is_blocked or self.scratch is not None)
-            or summed != (block.dim,)
+            or len(summed_dims(stage, shape)) != 1
             or tile.lanes == 1
             or stage.schedule.cache_read not in (None, (), (shape.a,))
         ):
             raise illegal(
                 stage.op,
-                "tile, terms: of the only summed dimension, where rows are one dimension, tasks "
+                "terms: of the only summed dimension, where rows are one dimension, tasks "
                 "take ranges of panels, and tiles are of vectors",
             )
         packing = self._panel_copy(emit, stage, panels) if shape.task_packed else None
-        rows, terms = self.blocks.size, block.count
+        rows = self.blocks.size
         return ProductBlocks(
             stage, shape, self.memory, emit, tile, row, rows, panels, terms, packing
         )
@@ -289,22 +287,20 @@ class ProductTask:
         self, emit: Emitter, stage: Stage, row: int | None, extra: list[int], panels: int
     ) -> TileBlocks:
         """A product in matrix tiles whose sum is taken in blocks."""
-        shape, tile = self.products[stage], stage.schedule.tile
+        shape, terms = self.products[stage], stage.schedule.terms
         if (
             not is_packed_in_tasks(shape)
             or (row is None or extra or not self.blocks.is_blocked)
             or stage.schedule.cache_read != (shape.a,)
-            or tile is None
-            or tile.dim != shape.summed[0]
-            or tile.count % TILE_TERMS
+            or terms is None
+            or terms % TILE_TERMS
         ):
             raise illegal(
                 stage.op,
-                f"cache_read: of read {shape.a}, beside a tile of d{shape.summed[0]} by "
-                f"{TILE_TERMS} or a multiple of that, where tasks pack pairs, and rows are one "
-                "dimension",
+                f"cache_read: of read {shape.a}, beside terms that are a multiple of {TILE_TERMS}, "
+                "where tasks pack pairs, and rows are one dimension",
             )
-        return TileBlocks(stage, shape, self.memory, emit, self.blocks.size, panels, tile.count)
+        return TileBlocks(stage, shape, self.memory, emit, self.blocks.size, panels, terms)
 
     def _panel_copy(self, emit: Emitter, stage: Stage, panels: int) -> PanelCopy:
         """What packs the columns of a task of so many panels, as many at a time as is asked for."""
@@ -324,14 +320,6 @@ class ProductTask:
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
         return False
-
-
-def sum_block(stage: Stage, shape: Contraction) -> By | None:
-    """The summed dimension of a product, and the terms of it that are a block; None for all."""
-    schedule = stage.schedule
-    if not shape.task_packed:
-        return schedule.tile
-    return None if schedule.terms is None else By(shape.summed[0], schedule.terms)
 
 
 def panel_count(stage: Stage, shape: Contraction) -> int:
@@ -359,14 +347,14 @@ def rows_of_tiles(
     return tiled, stage.extents[tiled], free
 
 
-TILE_CLAUSES = ("vectorize", "unroll", "jam", "cache_read", "nontemporal", "tile")
+TILE_CLAUSES = ("vectorize", "unroll", "jam", "cache_read", "nontemporal", "terms")
 """Clauses of a product in register tiles."""
 
 
 def tile_of(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> Tile:
     """The register tile that the schedule asks for; a row of scalars where it does not."""
     schedule, panel = stage.schedule, shape.panel or 1
-    legal = (*TILE_CLAUSES, "terms") if shape.task_packed else TILE_CLAUSES
+    legal = (*TILE_CLAUSES, "tile") if shape.task_packed else TILE_CLAUSES
     if others := [name for name in schedule.texts() if name not in legal]:
         said = ", ".join(others)
         raise illegal(stage.op, f"{said}: a packed product here may have {', '.join(legal)}")

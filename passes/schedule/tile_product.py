@@ -108,7 +108,7 @@ class TileProduct(TileResults):
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
         self.terms: tuple[Index, Index] = terms or (0, stage.extents[self.term])
         if terms is not None and self.block_terms < stage.extents[self.term]:
-            raise illegal(stage.op, "tile: not of a sum of which a part is added up at a time")
+            raise illegal(stage.op, "terms: not of a sum of which a part is added up at a time")
         self.zeros: ZeroTerms | None = None
         if terms is not None and outside:
             self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.unit)
@@ -144,14 +144,12 @@ class TileProduct(TileResults):
 
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
-        extent, tile = self.stage.extents[self.term], self.stage.schedule.tile
-        if tile is None:
+        extent, terms = self.stage.extents[self.term], self.stage.schedule.terms
+        if terms is None:
             return extent
-        if tile.dim != self.term or tile.count % TILE_TERMS:
-            raise illegal(
-                self.stage.op, f"tile: of d{self.term} by {TILE_TERMS} or a multiple of that"
-            )
-        return min(tile.count, extent)
+        if terms % TILE_TERMS:
+            raise illegal(self.stage.op, f"terms = {terms}: a multiple of {TILE_TERMS}")
+        return min(terms, extent)
 
     def block(
         self,

@@ -193,6 +193,8 @@ def tile_unit(stage: Stage, shape: Contraction, row: int | None, fewest: int) ->
     Those have as many rows as are jammed, of the operand that is read as it stands.
     """
     schedule, turned = stage.schedule, shape.pairs == shape.a
+    if schedule.tile is not None:
+        raise illegal(stage.op, "tile: packed pairs have all columns; blocks of the sum are terms")
     lanes, across = schedule.vectorize, shape.inner_column
     if lanes is None:
         if schedule.jam is not None or schedule.unroll is not None:

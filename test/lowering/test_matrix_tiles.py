@@ -176,12 +176,15 @@ def test_targets_without_tiles_refuse_them() -> None:
 @pytest.mark.parametrize(
     ("clauses", "reason"),
     [
-        ("tile = d2 x 40", "tile: of d2 by 32 or a multiple of that"),
-        ("tile = d0 x 64", "tile: of d2 by 32 or a multiple of that"),
-        ("cache_read = [0]", "cache_read: of read 0, beside a tile of d2 by 32"),
-        ("tile = d2 x 64, cache_read = [1]", "cache_read: of read 0, beside a tile of d2 by 32"),
+        ("terms = 40", "terms = 40: a multiple of 32"),
+        ("tile = d2 x 64", "tile: packed pairs have all columns; blocks of the sum are terms"),
+        ("cache_read = [0]", "cache_read: of read 0, beside terms that are a multiple of 32"),
         (
-            "tile = d2 x 64, double_buffer",
+            "terms = 64, cache_read = [1]",
+            "cache_read: of read 0, beside terms that are a multiple of 32",
+        ),
+        (
+            "terms = 64, double_buffer",
             "double_buffer: of tiles of rows, by a sum of a multiple",
         ),
     ],
@@ -189,7 +192,7 @@ def test_targets_without_tiles_refuse_them() -> None:
 def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
     text = _program("mm", (96, 300), (300, 64), (96, 64))
     with pytest.raises(InputError, match=reason):
-        _rescheduled(text, TARGET, "tile = d2 x 160", clauses)
+        _rescheduled(text, TARGET, "terms = 160", clauses)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +204,7 @@ def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
         ("vectorize = d1 x 16, unroll = 2, jam = d2 x 8", "jam: tiles of this product go along"),
         ("vectorize = d1 x 16, unroll = 2, jam = d0 x 17", "jam: tiles of this product go along"),
         ("jam = d0 x 8", "jam, unroll: of matrix tiles"),
-        ("vectorize = d1 x 16, tile = d2 x 64, double_buffer", "double_buffer: of matrix tiles"),
+        ("vectorize = d1 x 16, terms = 64, double_buffer", "double_buffer: of matrix tiles"),
     ],
 )
 def test_register_tiles_of_dot_products(clauses: str, reason: str) -> None:
@@ -230,7 +233,7 @@ def test_register_tiles_of_packed_rows(clauses: str, reason: str) -> None:
     [
         "vectorize = d1 x 16, unroll = 1, jam = d0 x 3",
         "vectorize = d1 x 16, unroll = 2",
-        "vectorize = d1 x 16, unroll = 2, jam = d0 x 16, tile = d2 x 96",
+        "vectorize = d1 x 16, unroll = 2, jam = d0 x 16, terms = 96",
     ],
 )
 def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
@@ -246,7 +249,7 @@ def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
     [
         "vectorize = d0 x 16, unroll = 1, jam = d1 x 16",
         "vectorize = d0 x 16, unroll = 1, jam = d1 x 4",
-        "vectorize = d0 x 16, unroll = 2, jam = d1 x 8, tile = d2 x 96",
+        "vectorize = d0 x 16, unroll = 2, jam = d1 x 8, terms = 96",
         "vectorize = d0 x 16, unroll = 2, jam = d1 x 16, tile = d2 x 64",
     ],
 )
@@ -260,7 +263,7 @@ def test_other_register_tiles_of_packed_rows_have_the_same_results(clauses: str)
 
 def test_two_buffers_are_for_what_tasks_pack() -> None:
     text = _program("linear", (75, 640), (64, 640), (75, 64))
-    chosen = "tile = d2 x 224"
+    chosen = "terms = 224"
     with pytest.raises(InputError, match="double_buffer: of a product whose tasks pack"):
         _rescheduled(text, TARGET, chosen, f"{chosen}, double_buffer")
 

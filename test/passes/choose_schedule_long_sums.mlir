@@ -4,7 +4,7 @@
 // A panel of many terms leaves the caches before the next rows read it: the sum is taken in blocks.
 // CHECK-LABEL: @long
 // CHECK-SAME:    #loop.products<parallel, block = 150, columns = 4>
-// CHECK:         tile = d2 x 192, cache_read = [0]>
+// CHECK:         terms = 192, cache_read = [0]>
 
 // The sums of a task's panel, and the copied rows of a block: 192 terms, and a line that keeps rows apart.
 // LOOPS-LABEL: @long
@@ -20,7 +20,7 @@ func.func private @long(%a: memref<300x16384xf32>, %b: memref<4x16384x32xf32>, %
 }
 
 // CHECK-LABEL: @short
-// CHECK-NOT:     tile = d2
+// CHECK-NOT:     terms =
 func.func private @short(%a: memref<300x1024xf32>, %b: memref<4x1024x32xf32>, %out: memref<300x128xf32>) attributes {lamina.kernel} {
   loop.generic (i, j, k) in [300, 128, 1024] reads(%a[i, k] : memref<300x1024xf32>, %b[j floordiv 32, k, j mod 32] : memref<4x1024x32xf32>) writes([i, j] add into %out : memref<300x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
   ^bb0(%x: f32, %y: f32):

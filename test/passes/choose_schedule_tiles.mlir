@@ -13,7 +13,7 @@ func.func private @long(%a: memref<512x3072xbf16>, %b: memref<3072x96xbf16>, %c:
 }
 // CHECK-LABEL: @long
 // CHECK-SAME:    block = 512
-// CHECK:         #loop.schedule<tile = d2 x 256, cache_read = [0]>
+// CHECK:         #loop.schedule<terms = 256, cache_read = [0]>
 
 // -----
 
@@ -29,7 +29,7 @@ func.func private @shorter(%a: memref<512x768xbf16>, %b: memref<768x96xbf16>, %c
   func.return
 }
 // CHECK-LABEL: @shorter
-// CHECK:         #loop.schedule<tile = d2 x 256, double_buffer, prefetch_rows = 16>
+// CHECK:         #loop.schedule<terms = 256, double_buffer, prefetch_rows = 16>
 
 // -----
 
@@ -45,7 +45,7 @@ func.func private @in_part(%a: memref<512x780xbf16>, %b: memref<780x96xbf16>, %c
   func.return
 }
 // CHECK-LABEL: @in_part
-// CHECK:         #loop.schedule<tile = d2 x 224>
+// CHECK:         #loop.schedule<terms = 224>
 
 // -----
 

@@ -46,7 +46,7 @@ def blocked(
         clause for clause in first.split(", ") if clause.split(" ")[0] in ("vectorize", "unroll")
     )
     reads = ", cache_read = [0]" if copies else ", cache_read = []"
-    own += f", jam = d0 x {min(fewest, 5)}, tile = d2 x {terms}{reads}"
+    own += f", jam = d0 x {min(fewest, 5)}, terms = {terms}{reads}"
     return f"{kernel.name}=[#loop.products<block = {rows}{split}{at}>, #loop.schedule<{own}>{rest}"
 
 
@@ -86,7 +86,7 @@ def test_every_term_once(
         ((300, 20000, 70), "terms ="),
         ((64, 65536, 64), "terms ="),
         ((257, 17000, 129), "terms ="),
-        ((1100, 9000, 40), "tile = d2 x"),
+        ((1100, 9000, 40), "terms ="),
     ],
 )
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -99,13 +99,30 @@ def test_long_sums_are_taken_in_blocks(shape: Shape, clause: str, element: str) 
     np.testing.assert_array_equal(made(a, b), a @ b)
 
 
-@pytest.mark.parametrize("dim", ["d0", "d1"])
-def test_blocks_are_of_the_sum(dim: str) -> None:
+def test_columns_that_are_packed_already_have_no_tile() -> None:
     text = program(1040, 900, 64, "f32", bias=False)
     name, _, schedule = blocked(text, 1040, 192, 64, 1, False, "x86-64-v4").partition("=")
-    wrong = schedule.replace("tile = d2", f"tile = {dim}")
-    with pytest.raises(InputError, match="of the only summed dimension"):
+    wrong = schedule.replace("terms = 192", "tile = d1 x 32")
+    with pytest.raises(InputError, match=r"tile: a packed product here may have .*, terms$"):
         lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
+
+
+def test_whole_rows_have_no_blocks_of_the_sum() -> None:
+    text = """
+    func.func @main(%a: tensor<5000x64xf32>, %b: tensor<64x4000xf32>) -> tensor<5000x4000xf32> {
+      %0 = core_aten.mm.default(%a, %b)
+          : (tensor<5000x64xf32>, tensor<64x4000xf32>) -> tensor<5000x4000xf32>
+      %1 = core_aten._softmax.default(%0, dim = 1, half_to_float = false)
+          : (tensor<5000x4000xf32>) -> tensor<5000x4000xf32>
+      func.return %1 : tensor<5000x4000xf32>
+    }"""
+    kernel = lamina.compile(text, target="x86-64-v4", cache=False).kernels[-1]
+    assert kernel.schedule is not None and "compute_at = block" in kernel.schedule
+    schedules = {
+        kernel.name: kernel.schedule.replace("unroll = 2, ", "unroll = 2, terms = 64, ", 1)
+    }
+    with pytest.raises(InputError, match="terms: of the only summed dimension"):
+        lamina.compile(text, target="x86-64-v4", schedules=schedules, cache=False)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -141,7 +158,7 @@ def test_tasks_pack_blocks(
     name, _, schedule = blocked(text, m, terms, rows, 1, copies, target).partition("=")
     width = 32 if target == "host" else 16
     several = f"tile = d1 x {panels * 32}, " if not turned and width == 32 else ""
-    schedule = schedule.replace(f"tile = d2 x {terms}", f"{several}terms = {terms}")
+    schedule = schedule.replace("terms =", f"{several}terms =")
     made = lamina.compile(text, target=target, schedules={name: schedule}, cache=False)
     assert f"terms = {terms}" in made.kernels.schedules()
     a, b, d = numbers(m, k), numbers(k, n), numbers(m, n)
