@@ -7,9 +7,6 @@ of each tile in scratch for the next block. The last block adds them up and stor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
@@ -22,18 +19,7 @@ from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START, Stage
-
-AfterPanel = Callable[[Emitter, Env, Index], None]
-
-
-@dataclass(frozen=True)
-class _Block:
-    """So many terms of the sum from `low` on, and whether they are the first and the last ones."""
-
-    low: Index
-    count: int
-    is_first: bool
-    is_last: bool
+from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
 
 
 class ProductBlocks(ProductEmitter):
@@ -80,22 +66,12 @@ class ProductBlocks(ProductEmitter):
         after_panel: AfterPanel | None,
     ) -> None:
         """All tiles of these rows and panels; those from panel `whole` on are stored in part."""
+
+        def block(inner: Emitter, terms: SumBlock) -> None:
+            self._block(inner, env, rows, panels, whole, terms, after_panel)
+
         extent = self.stage.extents[self.term]
-        last = (extent - 1) // self.size
-
-        def block(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            low = inner.times(number, self.size)
-            terms = _Block(low, self.size, is_first=False, is_last=False)
-            self._block(inner, env, rows, panels, panels[1], terms, None)
-            return values
-
-        first = _Block(0, min(self.size, extent), is_first=True, is_last=last == 0)
-        self._block(emit, env, rows, panels, whole, first, after_panel)
-        emit.loop(1, last, 1, [], block)
-        if last:
-            low = last * self.size
-            rest = _Block(low, extent - low, is_first=False, is_last=True)
-            self._block(emit, env, rows, panels, whole, rest, after_panel)
+        over_sum(emit, extent, self.size, block, last_apart=True)
 
     def _block(
         self,
@@ -104,7 +80,7 @@ class ProductBlocks(ProductEmitter):
         rows: tuple[Index, Index],
         panels: tuple[Index, Index],
         whole: Index,
-        terms: _Block,
+        terms: SumBlock,
         after_panel: AfterPanel | None,
     ) -> None:
         if self.copy is not None:
@@ -146,7 +122,7 @@ class ProductBlocks(ProductEmitter):
         rows: tuple[Index, Index],
         panel: Index,
         number: Index,
-        terms: _Block,
+        terms: SumBlock,
         *,
         masked: bool,
     ) -> None:
@@ -178,7 +154,7 @@ class ProductBlocks(ProductEmitter):
 
         emit.loop(low, high, height, [], tile)
 
-    def _products(self, emit: Emitter, env: Env, panel: Index, terms: _Block) -> list[SSAValue]:
+    def _products(self, emit: Emitter, env: Env, panel: Index, terms: SumBlock) -> list[SSAValue]:
         """The sums of one tile over the terms of the block."""
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
         count, height = self.tile.rows * self.tile.vectors, self.tile.rows

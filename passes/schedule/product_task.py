@@ -20,9 +20,10 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile, summed_dims
-from lamina.passes.schedule.product_blocks import AfterPanel, ProductBlocks
+from lamina.passes.schedule.product_blocks import ProductBlocks
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import PANEL_START, Stage
+from lamina.passes.schedule.sum_blocks import AfterPanel
 from lamina.passes.schedule.tile_blocks import TileBlocks
 from lamina.passes.schedule.tile_product import TileProduct
 
@@ -115,20 +116,12 @@ class ProductTask:
         block = self.blocks.size
         if not self.blocks.is_blocked and row_dim is not None:
             block = stage.extents[row_dim]
+        sums: TileBlocks | ProductBlocks | None = None
         if shape.pairs is not None and stage.schedule.cache_read:
             sums = self._tile_blocks(emit, stage, row_dim, extra, together)
-            width = shape.panel
-
-            def then(inner: Emitter, panel: Index) -> None:
-                start = inner.times(panel, width)
-                if after_panel is not None:
-                    after_panel(inner, {**env, PANEL_START: start}, start)
-
-            padded = self._padded_scratch(stage)
-            sums.emit_task(emit, env, limits, panels[0], then, padded=padded)
-            return
-        if shape.pairs is None and stage.schedule.terms is not None:
+        elif shape.pairs is None and stage.schedule.terms is not None:
             sums = self._product_blocks(emit, stage, row_dim, extra, together, smallest)
+        if sums is not None:
             whole = stage.extents[shape.inner_column] // shape.panel
             if self._padded_scratch(stage):
                 whole = panel_count(stage, shape)

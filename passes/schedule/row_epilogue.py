@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.block_scratch import BlockScratch
@@ -13,7 +13,7 @@ from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.product_task import ProductTask, TaskDomain
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain, panel_count
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
@@ -28,17 +28,15 @@ class RowEpilogue(ProductTask):
         if self.bounded is not None:
             limits = self.bounded.range(emit, envs[self.bounded.stage], rows)
         scratch = self._place(emit)
+        divided = {} if self.bounded is None else self.bounded.dims
         for segment in scratch.segments:
-            self._segment(emit, segment, envs, rows, limits)
+            self._segment(emit, segment, envs, rows, divided, limits)
 
     def _place(self, emit: Emitter) -> BlockScratch:
         """Give the task its scratch."""
         scratch = self.scratch
         assert scratch is not None
-        places = [
-            emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
-            for element, row in scratch.places
-        ]
+        places = [self._alloca(emit, element, row) for element, row in scratch.places]
         for buffer in scratch.buffers:
             self.memory.scratch[buffer.memory] = buffer.strides
             self.memory.flat[buffer.memory] = places[buffer.place]
@@ -47,32 +45,47 @@ class RowEpilogue(ProductTask):
                 self.memory.local_row[buffer.memory] = scratch.places[buffer.place][1]
         return scratch
 
+    def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:
+        """Scratch for so many elements of each row of the block."""
+        return emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
+
     def _segment(
         self,
         emit: Emitter,
         segment: Sequence[Stage],
         envs: dict[Stage, Env],
         rows: tuple[Index, Index],
-        limits: tuple[Index, Index] | None,
+        divided: Mapping[Stage, int],
+        ends: tuple[Index, Index] | None,
     ) -> None:
-        """A product for the block, or stages for each of its rows, `limits` for bounded ones."""
-        bounded, stage = self.bounded, segment[0]
-        within = None if bounded is None or stage not in bounded.dims else limits
+        """A product for the block, or stages for each of its rows.
+
+        Those in `divided` run positions `ends` of the dimension that it names.
+        """
+        stage = segment[0]
+        within = ends if stage in divided else None
         if stage not in self.products:
             self._rows(emit, segment, envs, rows, within)
             return
-        shape = self.products[stage]
-        panels: tuple[Index, Index] = (
-            0,
-            -(-stage.extents[shape.inner_column] // (shape.panel or 1)),
-        )
-        if bounded is None or within is None:
-            self.product(emit, stage, envs[stage], rows, panels)
-        elif bounded.dims[stage] == shape.inner_column:
+        shape, panels = self.products[stage], (0, panel_count(stage, self.products[stage]))
+        if within is not None and divided[stage] != shape.inner_column:
+            self._part_of_sum(emit, stage, envs[stage], rows, panels, within)
+            return
+        if within is not None:
             panels = panels_of(emit, within, shape.panel or 1)
-            self.product(emit, stage, envs[stage], rows, panels)
-        else:
-            self.product(emit, stage, envs[stage], rows, panels, terms=within, outside=True)
+        self.product(emit, stage, envs[stage], rows, panels)
+
+    def _part_of_sum(
+        self,
+        emit: Emitter,
+        stage: Stage,
+        env: Env,
+        rows: tuple[Index, Index],
+        panels: tuple[Index, Index],
+        terms: tuple[Index, Index],
+    ) -> None:
+        """A product of which only `terms` of the sum are other than zeros."""
+        self.product(emit, stage, env, rows, panels, terms=terms, outside=True)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]

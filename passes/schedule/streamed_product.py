@@ -15,13 +15,12 @@ from typing import Any
 
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.body import broadcast
-from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -62,20 +61,20 @@ class StreamedProduct(RowEpilogue):
             place = 1 if segment[0] in plan.dims else 2 if segment[0] in plan.after else 0
             groups[place].append(segment)
         for segment in groups[0]:
-            self._segment(emit, segment, envs, rows, None)
+            self._segment(emit, segment, envs, rows, {}, None)
         self._begin(emit, envs, rows, limits)
 
         def block(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             ends = at, inner.least(inner.plus(at, plan.block), limits[1])
             own = {s: {**env, BLOCK_START: at} for s, env in envs.items()}
             for segment in groups[1]:
-                self._block_segment(inner, segment, own, rows, ends)
+                self._segment(inner, segment, own, rows, plan.dims, ends)
             return values
 
         emit.loop(*limits, plan.block, [], block)
         self._end(emit, envs, rows)
         for segment in groups[2]:
-            self._segment(emit, segment, envs, rows, None)
+            self._segment(emit, segment, envs, rows, {}, None)
 
     def _extent(self) -> int:
         stage, dim = next(iter(self.plan.dims.items()))
@@ -111,34 +110,22 @@ class StreamedProduct(RowEpilogue):
             return Tile(height, TILE_PANEL // TILE_COLUMNS, TILE_COLUMNS)
         return tile_of(stage, shape, row, fewest)
 
-    def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:
-        return emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
-
     # One block
 
-    def _block_segment(
+    def _part_of_sum(
         self,
         emit: Emitter,
-        segment: Sequence[Stage],
-        envs: dict[Stage, Env],
+        stage: Stage,
+        env: Env,
         rows: tuple[Index, Index],
-        ends: tuple[Index, Index],
+        panels: tuple[Index, Index],
+        terms: tuple[Index, Index],
     ) -> None:
-        """The stages of a segment, for positions `ends` of the dimension."""
-        stage = segment[0]
-        if stage not in self.products:
-            self._rows(emit, segment, envs, rows, ends)
-            return
-        shape = self.products[stage]
-        panel = shape.panel or 1
-        if stage not in self.plan.joins:
-            self.product(emit, stage, envs[stage], rows, panels_of(emit, ends, panel))
-            return
-        panels = -(-stage.extents[shape.inner_column] // panel)
+        """The sums of a block alone, then joined with those of the blocks before it."""
         memory = stage.writes[0].memory
         total = self.memory.flat[memory]
         self.memory.flat[memory] = self.parts[stage]
-        self.product(emit, stage, envs[stage], rows, (0, panels), terms=ends)
+        self.product(emit, stage, env, rows, panels, terms=terms)
         self.memory.flat[memory] = total
         self._join_rows(emit, stage, rows)
 

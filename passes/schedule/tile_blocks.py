@@ -9,8 +9,6 @@ for places there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
@@ -31,12 +29,11 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.pair_panels import PairPanels, first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
 from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
 TILE = TILE_ROWS * TILE_TERMS
 """Elements of a tile of the rows."""
-
-AfterPanel = Callable[[Emitter, Index], None]
 
 
 class TileBlocks:
@@ -70,32 +67,24 @@ class TileBlocks:
         emit: Emitter,
         env: Env,
         rows: tuple[Index, Index],
-        first: Index,
-        after_panel: AfterPanel,
-        *,
-        padded: bool,
+        panels: tuple[Index, Index],
+        whole: int,
+        after_panel: AfterPanel | None,
     ) -> None:
-        """All tiles of rows `[low, high)` and the task's panels, from panel `first` on.
+        """All tiles of these rows and panels; those from panel `whole` on are stored in part."""
+        first = panels[0]
 
-        `padded` says that the result has room for whole panels.
-        """
-        extent = self.stage.extents[self.term]
-        whole = extent // self.terms
+        def block(inner: Emitter, terms: SumBlock) -> None:
+            self._block(inner, env, rows, first, terms)
 
-        def block(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            low = inner.times(number, self.terms)
-            self._block(inner, env, rows, first, low, self.terms, anew=False)
-            return values
-
-        self._block(emit, env, rows, first, 0, min(extent, self.terms), anew=True)
-        emit.loop(1, whole, 1, [], block)
-        if whole and extent % self.terms:
-            low, rest = whole * self.terms, extent % self.terms
-            self._block(emit, env, rows, first, low, rest, anew=False)
+        over_sum(emit, self.stage.extents[self.term], self.terms, block, last_apart=False)
+        masked = whole * TILE_PANEL < self.stage.extents[self.column]
 
         def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            self._store(inner, env, rows, inner.plus(first, number), number, padded=padded)
-            after_panel(inner, inner.plus(first, number))
+            start = inner.times(inner.plus(first, number), TILE_PANEL)
+            self._store(inner, env, rows, start, number, masked=masked)
+            if after_panel is not None:
+                after_panel(inner, {**env, PANEL_START: start}, start)
             return values
 
         emit.loop(0, self.panels, 1, [], panel)
@@ -106,16 +95,13 @@ class TileBlocks:
         env: Env,
         rows: tuple[Index, Index],
         first: Index,
-        low: Index,
-        terms: int,
-        *,
-        anew: bool,
+        terms: SumBlock,
     ) -> None:
-        """The products of `terms` terms from `low` on; `anew`, they are the first."""
-        steps = -(-terms // TILE_TERMS)
+        """The products of one block of the sum, from panel `first` on."""
+        steps = -(-terms.count // TILE_TERMS)
         count = emit.quotient(emit.plus(emit.minus(rows[1], rows[0]), TILE_ROWS - 1), TILE_ROWS)
-        self._copy(emit, env, rows, count, low, terms)
-        self.columns.pack(emit, env, first, low, terms)
+        self._copy(emit, env, rows, count, terms.low, terms.count)
+        self.columns.pack(emit, env, first, terms.low, terms.count)
         kind = VectorType(f32, [TILE_ROWS, TILE_COLUMNS])
 
         def tiles(inner: Emitter, panel: Index, at: Index) -> None:
@@ -134,7 +120,7 @@ class TileBlocks:
             sums = [
                 inner.add(
                     TileZeroOp(kind)
-                    if anew
+                    if terms.is_first
                     else TileLoadOp(self.sums, inner.value(place), pitch, kind)
                 )
                 for place in places
@@ -226,19 +212,18 @@ class TileBlocks:
         emit: Emitter,
         env: Env,
         rows: tuple[Index, Index],
-        panel: Index,
+        column: Index,
         number: Index,
         *,
-        padded: bool,
+        masked: bool,
     ) -> None:
-        """Write the sums of one panel for the rows that there are."""
+        """Write the sums of the panel that begins at a column, for the rows that there are."""
         write = self.stage.writes[0]
         form, flat = self.memory.layout(write), self.memory.flat[write.memory]
         unit = form.coefficient(self.column)
-        column = emit.times(panel, TILE_PANEL)
         kind = VectorType(f32, [TILE_COLUMNS])
         masks: list[SSAValue | None] = [None] * PANEL_TILES
-        if self.stage.extents[self.column] % TILE_PANEL and not padded:
+        if masked:
             left = emit.minus(self.stage.extents[self.column], column)
             masks = [
                 first_lanes(emit, emit.minus(left, n * TILE_COLUMNS), TILE_COLUMNS)

@@ -1,0 +1,51 @@
+"""A product's sum in blocks: so many terms are multiplied for all tiles of a task before others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env
+
+AfterPanel = Callable[[Emitter, Env, Index], None]
+"""What follows a panel of a product, at the environment and the column where that begins."""
+
+
+@dataclass(frozen=True)
+class SumBlock:
+    """So many terms of the sum from `low` on, and whether they are the first and the last ones."""
+
+    low: Index
+    count: int
+    is_first: bool
+    is_last: bool
+
+
+def over_sum(
+    emit: Emitter,
+    extent: int,
+    size: int,
+    block: Callable[[Emitter, SumBlock], None],
+    *,
+    last_apart: bool,
+) -> None:
+    """Emit `block` for blocks of `size` of all `extent` terms.
+
+    The first one stands in front of a loop over the others, and so does, behind it, the last one if
+    it is shorter, or if it is to stand apart.
+    """
+    looped = (extent - 1) // size if last_apart else extent // size
+
+    def body(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        low = inner.times(number, size)
+        block(inner, SumBlock(low, size, is_first=False, is_last=False))
+        return values
+
+    block(emit, SumBlock(0, min(size, extent), is_first=True, is_last=looped == 0))
+    emit.loop(1, looped, 1, [], body)
+    low = looped * size
+    if 0 < low < extent:
+        block(emit, SumBlock(low, extent - low, is_first=False, is_last=True))
