@@ -250,7 +250,7 @@ def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
         "vectorize = d0 x 16, unroll = 1, jam = d1 x 16",
         "vectorize = d0 x 16, unroll = 1, jam = d1 x 4",
         "vectorize = d0 x 16, unroll = 2, jam = d1 x 8, terms = 96",
-        "vectorize = d0 x 16, unroll = 2, jam = d1 x 16, tile = d2 x 64",
+        "vectorize = d0 x 16, unroll = 2, jam = d1 x 16, terms = 64",
     ],
 )
 def test_other_register_tiles_of_packed_rows_have_the_same_results(clauses: str) -> None:

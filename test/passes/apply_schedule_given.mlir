@@ -168,3 +168,43 @@ func.func private @no_product(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attrib
   }
   func.return
 }
+
+// -----
+
+func.func private @tiled_sum(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c16 = arith.constant 16 : index
+  %c45 = arith.constant 45 : index
+  scf.for %r = %c0 to %c6 step %c1 {
+    scf.for %t = %c0 to %c45 step %c16 {
+      // expected-error@below {{tile: tasks would divide d1, which is reduced: 45 positions at least}}
+      loop.generic (d0, d1) in [6, 45] slice(d0 = %r, d1 = %t x 16) reads(%x[d0, d1] : memref<6x45xf32>) writes([d0] add into %y : memref<6xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+      ^bb0(%v: f32):
+        loop.yield %v : f32
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func private @turned_tile(%x: memref<6x45x20xf32>, %y: memref<6x45x20xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c16 = arith.constant 16 : index
+  %c45 = arith.constant 45 : index
+  scf.for %r = %c0 to %c6 step %c1 {
+    scf.for %t = %c0 to %c45 step %c16 {
+      // expected-error@below {{order: tasks divide the outermost loop: d1 in front of d2}}
+      loop.generic (d0, d1, d2) in [6, 45, 20] slice(d0 = %r, d1 = %t x 16) reads(%x[d0, d1, d2] : memref<6x45x20xf32>) writes([d0, d1, d2] store into %y : memref<6x45x20xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<order = [d2, d1]>} {
+      ^bb0(%v: f32):
+        loop.yield %v : f32
+      }
+    }
+  }
+  func.return
+}
