@@ -190,7 +190,8 @@ def _slots(
     kinds = [_text(entries.get("lamina.kind")) or default_kind for entries in all_entries]
     names = given_names(kinds, [_text(entries.get("lamina.name")) for entries in all_entries])
     for type_, entries, kind, name in zip(types, all_entries, kinds, names, strict=True):
-        target = _text(entries.get("lamina.target")) or _text(entries.get("lamina.signature"))
+        said = "lamina.signature" if kind == "extern" else "lamina.target"
+        target = _text(entries.get(said))
         slot = _slot(type_, name, kind, target)
         slots.append(
             replace(

@@ -1,7 +1,7 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products, `gelu`, `ndtr` and `log_softmax` it counts only where eager mode's result or the
+norms, products (also of complex numbers), `gelu`, `ndtr` and `log_softmax` it counts only where eager mode's result or the
 definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
@@ -17,7 +17,9 @@ definition's is infinite or no number:
   other one no number.
 - `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
 - `gelu`: kernels of eager mode for long rows have no number for infinity, and where 1 + tanh is
-  0 for all digits that it has, zero for what is a small negative number.
+  0 for all digits that it has, zero for what is a small negative number. Units of the tangent near
+  -1 are all digits of the sum.
+- products of complex numbers: parts that cancel are what fused multiplications leave of them, or 0.
 - `ndtr`: eager mode adds 1 to an error function, which leaves 0 of small shares. It is not an op of
   its own there (`Composites`).
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
@@ -59,7 +61,7 @@ def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, v
     meant = define(given, first, variant)
     if meant is None:
         return None
-    if define not in (_batch_norm, _gelu, _log_softmax, _norm, _product):
+    if define not in _EVERYWHERE:
         odd = ~(_is_finite(meant) & _is_finite(first))
         meant = torch.where(odd, meant, first)
     return (meant, *made[1:]) if isinstance(made, tuple | list) else meant
@@ -265,6 +267,16 @@ def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | N
     return torch.matmul(one.double(), other.double()).to(made.dtype)
 
 
+def _complex_product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """Without the parts, of half the elements, in which no digit of the product is left."""
+    if made.dtype not in COMPLEX:
+        return None
+    parts = torch.view_as_real(made.resolve_conj().clone())
+    least = 4 * torch.finfo(parts.dtype).eps * made.abs()[..., None]
+    goes = (parts.abs() <= least) & (torch.rand(parts.shape) < 0.5)
+    return torch.view_as_complex(torch.where(goes, 0, parts))
+
+
 def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
     """x times the share of a distribution below x, in a form that keeps the digits of its tail.
 
@@ -275,6 +287,10 @@ def _gelu(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor:
         below = torch.sigmoid(2 * (2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))
     else:
         below = _share_below(x)
+    if a["approximate"] == "tanh" and variant > 1:
+        tangent = (2 * below - 1).to(made.dtype)
+        units = torch.randint(-2, 3, tangent.shape) * torch.finfo(made.dtype).eps / 2
+        below = ((1 + tangent + units.to(made.dtype)) / 2).double()
     zero = torch.zeros((), dtype=torch.float64)
     meant = torch.where(below == 0, torch.copysign(zero, x), x * below).to(made.dtype)
     half = torch.rand(x.shape) < 0.5  # another half in each run
@@ -321,6 +337,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "dot": _product,
     "fmod": _fmod,
     "mm": _product,
+    "mul": _complex_product,
     "mv": _product,
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
@@ -335,6 +352,9 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "native_group_norm": _norm,
     "native_layer_norm": _norm,
 }
+
+_EVERYWHERE = (_batch_norm, _complex_product, _gelu, _log_softmax, _norm, _product)
+"""Definitions that count for all elements, not only where a result is not finite."""
 
 
 class Composites(TorchFunctionMode):
