@@ -2,10 +2,12 @@
 
     python -m bench.open_sizes [--seconds S]
 
-A decoder with open batch and length is called with sizes that fill a padded version and with some
-that do not: once as a padded version, once as one for exactly these sizes. The last rows are calls
-of a linear layer of 8 by 8, which are all dispatch. Runs take turns in one process; each row has
-the padded version's best time over the exact one's, then best and median of all.
+Decoders with open batch and length are called with sizes that fill a padded version and with some
+that do not: once as a padded version, once as one for exactly these sizes. Torch's own layers put
+positions in front of batches, the others (`batch first`) do not; images have an open batch alone.
+The last rows are calls of a linear layer of 8 by 8, which are all dispatch. Runs take turns in one
+process; each row has the padded version's best time over the exact one's, then best and median of
+all.
 """
 
 import argparse
@@ -16,11 +18,12 @@ from typing import Any
 import torch
 from torch import nn
 from torch.export import Dim
+from torch.nn import functional
 
 import lamina
 from bench.timing import interleave
 
-SHAPES = ((1, 128), (1, 100), (1, 66), (4, 64), (3, 50), (8, 128))
+SHAPES = ((1, 128), (1, 100), (1, 66), (4, 64), (3, 50), (5, 70), (8, 128))
 """Batch and length: full, and not."""
 
 WIDTH, HEADS, LAYERS, TOKENS = 256, 8, 4, 1000
@@ -43,16 +46,66 @@ class Decoder(nn.Module):
         return x @ self.tokens.weight.T
 
 
+class Layer(nn.Module):
+    """A layer whose batches stand in front of positions all along."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)])
+        self.inner, self.outer = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Causal attention, then two products."""
+        batch, length, _ = x.shape
+        parts = self.inner(self.norms[0](x)).split(WIDTH, -1)
+        heads = (p.view(batch, length, HEADS, WIDTH // HEADS).transpose(1, 2) for p in parts)
+        seen = functional.scaled_dot_product_attention(*heads, is_causal=True)
+        x = x + self.outer(seen.transpose(1, 2).reshape(batch, length, WIDTH))
+        return x + self.down(functional.gelu(self.up(self.norms[1](x))))
+
+
+class BatchFirst(Decoder):
+    """The decoder with such layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
+
+
+class Images(nn.Module):
+    """Convolutions with norms over images of 64 by 64."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        sizes = ((3, 32), (32, 64), (64, 128))
+        layers = ((nn.Conv2d(i, o, 3, 2, 1), nn.BatchNorm2d(o), nn.ReLU()) for i, o in sizes)
+        self.layers = nn.Sequential(*(module for layer in layers for module in layer))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Means of channels."""
+        return self.layers(images).mean((2, 3))
+
+
 def compare(seconds: float) -> None:
     """Prints a line for each shape, and one for each way to call a small program."""
     torch.manual_seed(0)
-    model = Decoder().eval()
-    dims = {"tokens": {0: Dim("batch", min=1, max=8), 1: Dim("length", min=2, max=512)}}
+    batch = Dim("batch", min=1, max=8)
+    dims = {"tokens": {0: batch, 1: Dim("length", min=2, max=512)}}
     given = (torch.zeros(2, 10, dtype=torch.long),)
-    program = torch.export.export(model, given, dynamic_shapes=dims)
+    for suffix, kind in (("", Decoder), (" batch first", BatchFirst)):
+        model = kind().eval()
+        program = torch.export.export(model, given, dynamic_shapes=dims)
+        functions = {**_policies(program), "eager": model}
+        for shape in SHAPES:
+            name = "x".join(map(str, shape)) + suffix
+            _row(name, functions, torch.randint(0, TOKENS, shape), seconds)
+    model = Images().eval()
+    pictures = torch.randn(8, 3, 64, 64)
+    program = torch.export.export(model, (pictures,), dynamic_shapes={"images": {0: batch}})
     functions = {**_policies(program), "eager": model}
-    for shape in SHAPES:
-        _row("x".join(map(str, shape)), functions, torch.randint(0, TOKENS, shape), seconds)
+    for count in (8, 5, 3):
+        _row(f"{count} images", functions, pictures[:count], seconds)
     layer = nn.Linear(8, 8).eval()
     rows = {"input": {0: Dim("rows", min=1, max=8)}}
     small = torch.export.export(layer, (torch.zeros(4, 8),), dynamic_shapes=rows)
@@ -74,7 +127,7 @@ def _row(
         taken = interleave({n: partial(f, x) for n, f in functions.items()}, seconds=seconds)
     shown = ", ".join(f"{function} {timing}" for function, timing in taken.items())
     ratio = taken["padded"].best / taken["exact"].best
-    print(f"{name:14} {ratio:5.2f}  {shown}", flush=True)
+    print(f"{name:18} {ratio:5.2f}  {shown}", flush=True)
 
 
 def main() -> None:

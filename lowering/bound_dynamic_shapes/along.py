@@ -6,9 +6,9 @@ from typing import Any
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.table import Results, bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
-from lamina.lowering.tensor_types import normalized_dims
+from lamina.lowering.tensor_types import element_of, is_bool, normalized_dims, shape_of
 
 
 def _along(tensor: Bounded, dims: list[int], b: BoundBuilder) -> None:
@@ -25,7 +25,6 @@ def _along(tensor: Bounded, dims: list[int], b: BoundBuilder) -> None:
     "unbind.int",
     "glu",
     "roll",
-    "diff",
 )
 def along(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """The op on the padded tensor; `unbind` drops the dimension."""
@@ -41,6 +40,31 @@ def along(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     made: Any = b.op(op.overload_name, **{**values, "self": tensor.value}).results
     found = [Bounded(value, sizes) for value in made]
     return found[0] if len(op.results) == 1 else found
+
+
+@bounds("diff")
+def diff(op: SchemaOp, b: BoundBuilder) -> Results:
+    """Each element less the one in front of it."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    (dim,) = normalized_dims([values["dim"]], tensor.rank)
+    if tensor.is_known(dim):
+        return along(op, b)
+    if values["n"] != 1 or values["append"] is not None or is_bool(element_of(tensor.value)):
+        raise b.refuse("takes one difference of numbers here, and nothing is appended")
+    value, sizes = tensor.value, list(tensor.sizes)
+    if values["prepend"] is None:
+        less = b("sub.Scalar", b.as_tensor(b.size(tensor, dim)), 1)
+        sizes[dim] = b("clamp.default", less, min=0)
+    else:
+        front = b.tensor(values["prepend"])
+        expected = [1 if d == dim else extent for d, extent in enumerate(tensor.shape)]
+        if front.shape != expected or front.sizes != (*sizes[:dim], None, *sizes[dim + 1 :]):
+            raise b.refuse("takes one element in front of each row")
+        value = b("cat.default", [front.value, value], dim)
+    extent = shape_of(value)[dim]
+    later, earlier = b.slice(value, dim, 1, extent), b.slice(value, dim, 0, extent - 1)
+    return Bounded(b("sub.Tensor", later, earlier), tuple(sizes))
 
 
 @bounds("constant_pad_nd", "pad")

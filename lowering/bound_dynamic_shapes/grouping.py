@@ -122,3 +122,10 @@ def moved_together(grouped: Grouped, b: BoundBuilder) -> Bounded:
     """The tensor without groups: elements stand in front of all padding."""
     sizes = [b.elements(grouped.tensor, dims) for dims in grouped.dims]
     return regrouped(grouped.tensor, sizes, b)
+
+
+def move_together(op: Operation, b: BoundBuilder) -> None:
+    """Make of operands in groups tensors without them."""
+    for operand in op.operands:
+        if operand in b.state.grouped and operand not in b.state.tensors:
+            b.state.tensors[operand] = moved_together(b.state.grouped[operand], b)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
@@ -27,13 +30,29 @@ def _contracted(
     )
 
 
+@takes_groups
 @bounds("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot", "__matmul__")
-def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Products of vectors, matrices and batches of them."""
+    if (made := _grouped_rows(op.operands[0], op.operands[1], b)) is not None:
+        return made
+    move_together(op, b)
     one, other = b.tensor(op.operands[0]), b.tensor(op.operands[1])
     if op.overload_name in ("inner.default", "vdot.default") and (one.rank, other.rank) != (1, 1):
         raise b.refuse("takes vectors here", "aten.matmul.default")
     return product(one, other, b)
+
+
+def _grouped_rows(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | None:
+    """Rows in groups by a static matrix; None for other operands."""
+    given = b.state.grouped.get(one)
+    if given is None or b.state.concerns(other) or given.groups[-1] != 1:
+        return None
+    tensor, matrix = given.tensor, b.tensor(other)
+    if matrix.rank != 2 or not tensor.is_known(tensor.rank - 1):
+        return None
+    made = _rows_apart(tensor, lambda rows: b("matmul.default", rows, matrix.value), b)
+    return Grouped(Bounded(made, tensor.sizes), given.groups)
 
 
 def product(one: Bounded, other: Bounded, b: BoundBuilder) -> Bounded:
@@ -90,12 +109,20 @@ def outer(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b("mul.Tensor", column, other.value), (*one.sizes, *other.sizes))
 
 
+@takes_groups
 @bounds("addmm", "addmv", "addbmm", "baddbmm")
-def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """beta * self + alpha * product."""
     if op.overload_name.startswith("addbmm"):
         raise b.refuse("sums over batches", "aten.baddbmm.default")
     values = op.args()
+    added, one, other = op.operands
+    if values["alpha"] == values["beta"] == 1 and not b.state.concerns(added):
+        rows = _grouped_rows(one, other, b)
+        if rows is not None and b.tensor(added).rank == 1:
+            total = b("add.Tensor", rows.tensor.value, added)
+            return Grouped(Bounded(total, rows.tensor.sizes), rows.groups)
+    move_together(op, b)
     _, one, other = (b.tensor(operand) for operand in op.operands)
     made = product(one, other, b)
     value, added = made.value, b.tensor(op.arg("self"))
@@ -109,6 +136,21 @@ def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b("add.Tensor", pair[0].value, pair[1].value), common_sizes(pair))
 
 
+def _rows_apart(
+    tensor: Bounded, multiply: Callable[[SSAValue], SSAValue], b: BoundBuilder
+) -> SSAValue:
+    """A product of rows in two padded dimensions, the longer of which is walked as the inner one.
+
+    Blocks of rows lie along the inner one: rows of few samples behind each position would lie
+    between padding.
+    """
+    shape = tensor.shape
+    if tensor.dynamic_dims != [0, 1] or tensor.rank != 3 or shape[0] <= shape[1]:
+        return multiply(tensor.value)
+    turned = multiply(b("permute.default", tensor.value, [1, 0, 2]))
+    return b("permute.default", turned, [1, 0, 2])
+
+
 @takes_groups
 @bounds("linear")
 def linear(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
@@ -119,6 +161,6 @@ def linear(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     bias = op.arg("bias")
     if tensor.sizes[-1] is not None:
         tensor = b.static_size(tensor, tensor.rank - 1, Bounded(weight, (None, None)).shape[1])
-    value = b("linear.default", tensor.value, weight, bias)
+    value = _rows_apart(tensor, lambda rows: b("linear.default", rows, weight, bias), b)
     made = Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())
     return made if len(given.groups) == tensor.rank else Grouped(made, given.groups)

@@ -22,7 +22,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.grouping import moved_together
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together, moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.table import TAKE_GROUPS, Result, bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import (
@@ -164,7 +164,7 @@ def _bound(op: Operation, state: State) -> None:
         raise missing(op)
     b = BoundBuilder(op, state)
     if bounding not in TAKE_GROUPS:
-        _move_together(op, b)
+        move_together(op, b)
     try:
         made = bounding(op, b)
     except ValueError as error:  # result rules say so of padded operands that do not fit
@@ -178,13 +178,6 @@ def _bound(op: Operation, state: State) -> None:
             state.numbers[old] = new
         else:
             _replace(old, new, b)
-
-
-def _move_together(op: Operation, b: BoundBuilder) -> None:
-    """Make of operands in groups tensors without them."""
-    for operand in op.operands:
-        if operand in b.state.grouped and operand not in b.state.tensors:
-            b.state.tensors[operand] = moved_together(b.state.grouped[operand], b)
 
 
 def missing(op: Operation) -> UnsupportedError:
@@ -242,7 +235,7 @@ def _fits(grouped: Grouped, kind: TensorType[Attribute]) -> bool:
 
 def _return(function: FuncOp, op: Operation, state: State) -> None:
     b = BoundBuilder(op, state)
-    _move_together(op, b)
+    move_together(op, b)
     values: list[SSAValue] = []
     counts: dict[SSAValue, int] = {}
     attributes: list[dict[str, Attribute]] = (

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.grouping import regrouped_in_place, same_product
+from lamina.lowering.bound_dynamic_shapes.grouping import factors, regrouped_in_place, same_product
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
@@ -86,6 +86,9 @@ def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
     """The size that -1 stands for; that of a dimension itself where all others match."""
     rest = [size for size in sizes if size.constant != -1]
     own = [b.size(tensor, d) for d in range(tensor.rank)]
+    (held, counts), (given, others) = factors(*own), factors(*rest)
+    if counts == others and given and held % given == 0:
+        return known(held // given)
     left = list(rest)
     unmatched: list[Number] = []
     for size in own:

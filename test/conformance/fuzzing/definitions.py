@@ -1,8 +1,8 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products (also of complex numbers), `gelu`, `ndtr` and `log_softmax` it counts only where eager mode's result or the
-definition's is infinite or no number:
+norms, products (also of complex numbers), `gelu`, `ndtr` and `log_softmax` it counts only where
+eager mode's result or the definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
   zero is not a number. Kernels of eager mode that copy the border have that, those that clip the
