@@ -24,6 +24,7 @@ eager mode's result or the definition's is infinite or no number:
   its own there (`Composites`).
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
   element that is the mean it has the rounding of two products, which others may not have.
+- means, and losses that are means: where the sum overflows, eager mode has infinity for a number.
 - `vector_norm`: where powers overflow, eager mode has infinity for a norm that is a number.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
@@ -311,6 +312,21 @@ def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return define
 
 
+def _mean(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    if made.dtype not in FLOATS:
+        return None
+    dims, keepdim = a.get("dim"), a.get("keepdim", False)
+    return a["self"].double().mean(dims, keepdim).to(made.dtype)
+
+
+def _binary_cross_entropy(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    if made.dtype not in FLOATS:
+        return None
+    names = ("self", "target", "weight", "pos_weight")
+    given = [None if a[name] is None else a[name].double() for name in names]
+    return torch.ops.aten.binary_cross_entropy_with_logits(*given, a["reduction"]).to(made.dtype)
+
+
 def _vector_norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     x = a["self"]
     wide = torch.complex128 if x.dtype in COMPLEX else torch.float64
@@ -333,9 +349,11 @@ def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
 
 _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
+    "binary_cross_entropy_with_logits": _binary_cross_entropy,
     "bmm": _product,
     "dot": _product,
     "fmod": _fmod,
+    "mean": _mean,
     "mm": _product,
     "mul": _complex_product,
     "mv": _product,
