@@ -11,7 +11,7 @@ import os
 import sys
 from functools import cache
 
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 
 SWITCH = "LAMINA_LOG"
 """The variable of the environment that lists topics, with commas."""

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.dialects.extension_tables import key_of_pass
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 from lamina.lowering.pipeline import (
     CONTRACTS,
     ENTERING,

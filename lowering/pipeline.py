@@ -20,7 +20,7 @@ from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
 from lamina.dialects.logs import is_told, topic
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written

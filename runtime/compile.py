@@ -19,7 +19,7 @@ from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
 from lamina.dialects.modifications import modification
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.declared import arguments_of

@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.dialects.context import load_dialect
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.extension_tables import extended_names
+from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
-from lamina.dialects.source import nearest
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.op_trials import DTYPES, Trial, example, try_example

@@ -27,7 +27,8 @@ import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_tables import extended, extended_names
-from lamina.dialects.source import SourceParser, decode_source, describe_invalid, nearest
+from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.source import SourceParser, decode_source, describe_invalid
 from lamina.frontends.file_formats import FILE_FORMATS
 from lamina.lowering.custom_pipeline import between
 from lamina.lowering.pipeline import pipeline, quoted_names
@@ -357,14 +358,12 @@ class LaminaOptMain(xDSLOptMain):
 
     def _check_layer(self, prog: ModuleOp) -> None:
         """With `--to`, the program must stand at the layer of `--from`."""
-        if self.args.to is None:
-            return
+        if self.args.to is None or self.args.since is not None:
+            return  # with --since it stands between two layers
         found, said = layer_of(prog), self.args.from_layer
         own = any(op.name.startswith(f"{found}.") for op in prog.walk())
         if found in ("aten", "core_aten", "prims") and not own:
             return  # what stands there belongs to no layer, or to an extension
-        if self.args.since is not None:
-            return  # between two layers
         if found != said and (found, said) != ("aten", "functional"):
             raise InputError(
                 f"lamina-opt: error: the program stands at layer {found}, not at {said} "

@@ -14,7 +14,7 @@ from xdsl.utils.target import Target
 
 from lamina.dialects.context import DIALECTS, load_dialect
 from lamina.dialects.extension_tables import extended_names
-from lamina.dialects.source import op_names
+from lamina.dialects.nearest_ops import op_names
 from lamina.tools.universe import UNIVERSE
 
 LAYERS: tuple[str, ...] = tuple(DIALECTS)

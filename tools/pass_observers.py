@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 from lamina.lowering.crash_reproducer import reproducer, written
 
 if TYPE_CHECKING:

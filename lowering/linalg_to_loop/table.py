@@ -115,7 +115,7 @@ class LinalgConversion(Conversion):
 
     def missing(self, op: Operation) -> UnsupportedError:
         """The error for an op without a lowering: the nearest names."""
-        from lamina.dialects.source import nearest
+        from lamina.dialects.nearest_ops import nearest
 
         near = nearest(op.name, [name for name in self.table() if not name.endswith("*")])
         return unsupported(op, "no lowering from linalg yet", ", ".join(near) or None)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended, extended_names
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 
 
 class Backend(Protocol):

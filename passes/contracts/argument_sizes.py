@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
-from lamina.dialects.source import nearest
 from lamina.passes.contracts.declared import RESULT, Declared, arguments_of
 
 DIMS = "lamina.dims"

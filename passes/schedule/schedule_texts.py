@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
-from lamina.dialects.source import nearest
+from lamina.dialects.nearest_ops import nearest
 from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.kernel_parts import parts_of

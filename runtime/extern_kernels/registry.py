@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeVar
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.extension_tables import extended
+from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.schema.grammar import ELEMENT_NAMES
-from lamina.dialects.source import nearest
 
 LIBRARIES = {
     "linalg": ("linear_algebra", "spectral"),

@@ -23,7 +23,7 @@ from texts.mutations import PIECES
 from texts.seeds import seeds
 
 from lamina.dialects.context import DIALECTS, load_dialect
-from lamina.dialects.source import op_names
+from lamina.dialects.nearest_ops import op_names
 
 WORKER = Path(__file__).with_name("fuzz_texts_worker.py")
 CASES_PER_UNIT = 50

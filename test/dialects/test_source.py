@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
-from lamina.dialects.source import decode_source, nearest, nearest_ops, parse_module
+from lamina.dialects.nearest_ops import nearest, nearest_ops
+from lamina.dialects.source import decode_source, parse_module
 
 PROGRAMS = (
     """func.func @main(%a: tensor<2x3xf32> {lamina.name = "a"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lamina.dialects.context import load_dialect
-from lamina.dialects.source import op_names
+from lamina.dialects.nearest_ops import op_names
 from lamina.passes.registry import PASSES
 from lamina.tools.constants import constants
 from lamina.tools.generate_docs import generate, main
