@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import CondOp, WhileOp, YieldOp
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.stablehlo.all_ops import StableHLO
 from lamina.dialects.stablehlo.attributes import make_word
 from lamina.dialects.stablehlo.op import HloOp
@@ -22,7 +23,7 @@ def convert_control_flow(module: ModuleOp) -> None:
 
     Raises InputError for regions whose arguments or results do not fit.
     """
-    for op in [op for op in module.walk() if op.name in BRANCHING]:
+    for op in [op for op in list_ops(module) if op.name in BRANCHING]:
         assert isinstance(op, HloOp)
         for region in op.regions:
             if len(region.blocks) != 1:

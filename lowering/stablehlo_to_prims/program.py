@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.lowering.stablehlo_to_prims.control_flow import convert_control_flow
 from lamina.lowering.stablehlo_to_prims.table import LOWERINGS
@@ -17,19 +18,46 @@ from lamina.passes.refusal import unsupported
 def convert_program(module: ModuleOp) -> None:
     """Lowers a program in place. Raises UnsupportedError and InputError, by op and line."""
     inline_calls(module)
-    for op in list(module.walk()):
+    for op in list_ops(module):
         if op.name == "sdy.mesh":
             _erase(op)
         elif op.name == "sdy.sharding_constraint":
             Rewriter.replace_op(op, [], list(op.operands))
         elif op.name == "stablehlo.get_tuple_element" and isinstance(op, HloOp):
             _take_apart(op)
-    for op in list(module.walk()):
+    for op in list_ops(module):
         if op.name == "stablehlo.tuple" and not any(result.uses for result in op.results):
             _erase(op)
     _drop_uncalled(module)
     convert_control_flow(module)
+    _unique_constants(module)
     LOWERINGS.convert(module)
+
+
+MOST_BYTES = 64
+"""Of constants that are compared: longer ones are weights, which seldom stand twice."""
+
+
+def _unique_constants(root: Operation) -> None:
+    """Of small constants that are equal and stand in one block, the first serves for all."""
+    for region in root.regions:
+        for block in region.blocks:
+            _unique_in_block(block)
+
+
+def _unique_in_block(block: Block) -> None:
+    made: dict[Attribute, Operation] = {}
+    for op in list(block.ops):
+        if op.regions:
+            _unique_constants(op)
+        if op.name != "stablehlo.constant" or op.attributes or not isinstance(op, HloOp):
+            continue
+        value = op.attr("value")
+        if isinstance(value, DenseIntOrFPElementsAttr) and len(value.data.data) <= MOST_BYTES:
+            first = made.setdefault(value, op)
+            if first is not op:
+                op.results[0].replace_all_uses_with(first.results[0])
+                _erase(op)
 
 
 def _erase(op: Operation) -> None:

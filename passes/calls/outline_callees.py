@@ -20,6 +20,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects import aten, prims
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.source_layers import marks_linalg
 from lamina.passes.calls.callee_programs import (
     callee_of,
@@ -113,7 +114,7 @@ def _called(functions: Mapping[str, func.FuncOp]) -> list[str]:
     found: dict[str, None] = {}
 
     def visit(function: func.FuncOp) -> None:
-        for op in function.walk():
+        for op in list_ops(function):
             name = op.callee.root_reference.data if isinstance(op, func.CallOp) else ""
             if name in functions and name not in found:
                 visit(functions[name])

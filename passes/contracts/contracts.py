@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.extension_tables import goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
+from lamina.dialects.op_list import list_ops
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.verify_program import verify_between_ops
@@ -56,7 +57,7 @@ def verify_layer(
     Raises `InputError` naming the first op that breaks the contract of `layer`.
     """
     module.verify()
-    ops = list(module.walk())
+    ops = list_ops(module)
     verify_between_ops(module, ops)
     name = layer.replace("-", "_")
     verify_entries(module, name)
@@ -136,7 +137,7 @@ def allow_ops(module: ModuleOp, names: Iterable[str]) -> None:
 
 def verify_addressable(module: ModuleOp) -> None:
     """Refuse tensors and buffers whose bytes an i64 does not count."""
-    _refuse_unaddressable(module.walk())
+    _refuse_unaddressable(list_ops(module))
 
 
 def _refuse_unaddressable(ops: Iterable[Operation]) -> None:

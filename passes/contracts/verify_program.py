@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.source import verify_module
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.contracts.task_loops import verify_task_loops
@@ -34,7 +35,7 @@ def verify_program(module: ModuleOp) -> None:
 
 def verify_between_ops(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
     """`verify_program`, without the ops' own verifiers; `ops` are all, if they were listed."""
-    _refuse_long_numbers(module.walk() if ops is None else ops)
+    _refuse_long_numbers(list_ops(module) if ops is None else ops)
     verify_dominance(module)
     for function in kernel_functions(module):
         verify_kernel_function(function)
@@ -50,16 +51,25 @@ _LONG = (Float80Type, Float128Type)
 
 def _refuse_long_numbers(ops: Iterable[Operation]) -> None:
     """Nothing computes in long floats, and xDSL cannot print them; an index has 64 bits."""
+    seen: set[int] = set()  # by identity: a program has few types and attributes, and many uses
+
+    def is_new(attribute: Attribute) -> bool:
+        known = id(attribute) in seen
+        seen.add(id(attribute))
+        return not known
+
     for op in ops:
         for result in op.results:
-            _refuse_long(op, result.type)
+            if is_new(result.type):
+                _refuse_long(op, result.type)
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
                     _refuse_long(op, argument.type)
         for noted in (op.properties, op.attributes):
             for attribute in noted.values():
-                _refuse_long_attribute(op, attribute)
+                if is_new(attribute):
+                    _refuse_long_attribute(op, attribute)
 
 
 def _refuse_long_attribute(op: Operation, attribute: Attribute) -> None:

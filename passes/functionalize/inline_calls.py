@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.declared import results_of
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -28,6 +29,8 @@ from lamina.passes.regions.outline_regions import REGION
 _STAY = (KERNEL, REGION)
 NO_INLINE = "no_inline"
 """MLIR's attribute of functions, and of calls, that stay."""
+
+_CALLING = (func.CallOp.name, "stablehlo.composite")
 
 MOST_OPS = 200_000
 """Ops of one entry with all that it calls: functions that call others twice grow fast."""
@@ -49,6 +52,8 @@ def inline_calls(module: ModuleOp) -> None:
     Calls of what has no body here are left for contracts to refuse. Raises InputError for calls
     whose types do not fit, UnsupportedError for recursion.
     """
+    if not any(op.name in _CALLING for op in list_ops(module)):
+        return
     _call_decompositions(module)
     functions = inlined_functions(module)
     calls = {name: _calls(function) for name, function in functions.items()}
@@ -69,7 +74,7 @@ def inline_calls(module: ModuleOp) -> None:
 
 def _call_decompositions(module: ModuleOp) -> None:
     """Composites of StableHLO are calls of the functions that say what they are."""
-    for op in [op for op in module.walk() if op.name == "stablehlo.composite"]:
+    for op in [op for op in list_ops(module) if op.name == "stablehlo.composite"]:
         if not isinstance(op, HloOp):
             continue
         named = op.attr("decomposition")
@@ -137,7 +142,7 @@ def _names(calls: Iterable[func.CallOp], functions: Mapping[str, func.FuncOp]) -
 
 
 def _calls(function: Operation) -> list[func.CallOp]:
-    return [op for op in function.walk() if isinstance(op, func.CallOp)]
+    return [op for op in list_ops(function) if isinstance(op, func.CallOp)]
 
 
 def _inline_into(
@@ -147,7 +152,7 @@ def _inline_into(
     if name in done:
         return
     calls = _calls(functions[name])
-    count = sum(1 for _ in functions[name].walk()) if calls else 0
+    count = len(list_ops(functions[name])) if calls else 0
     for call in calls:
         callee = functions.get(call.callee.root_reference.data)
         if callee is None:
@@ -159,7 +164,7 @@ def _inline_into(
         _inline_into(called, functions, done, (*above, name))
         if NO_INLINE in call.attributes or NO_INLINE in callee.attributes:
             continue
-        count += sum(1 for _ in callee.walk())
+        count += len(list_ops(callee))
         if count > MOST_OPS:
             raise unsupported(call, f"@{name} has more than {MOST_OPS} ops with what it calls")
         _replace(call, callee)
