@@ -17,8 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import torch
 
 import lamina
+from bench.sentence_embeddings import TOKENS, export_encoder, load_encoder
 from bench.timing import format_seconds, interleave, print_table
-from examples.minilm import TOKENS, export_encoder, load_encoder
 
 
 def example_inputs() -> tuple[torch.Tensor, torch.Tensor]:

