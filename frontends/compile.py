@@ -22,8 +22,8 @@ from lamina.runtime.layers import DEFAULT, parse
 
 def compile(  # noqa: A001 - used as lamina.compile
     program: object,
-    *,
     example_inputs: Sequence[Any] | None = None,
+    *,
     target: Target | str | None = None,
     constants: Mapping[str, Any] | None = None,
     cache: bool = True,
@@ -39,12 +39,14 @@ def compile(  # noqa: A001 - used as lamina.compile
     `program` is textual IR (str, or bytes in UTF-8) or an xDSL ModuleOp, at any layer; the path of
     a file (`FILE_FORMATS` says which are more than textual IR); an `onnx.ModelProto`; a
     `torch.export.ExportedProgram`, a graph that make_fx has traced, or an `nn.Module` with
-    `example_inputs`, which torch.export exports as it is now, in training mode or not; what
-    `jax.jit(f).lower(*arguments)` or `jax.export.export` gives, whose calls nest as those of `f`.
+    `example_inputs`, which torch.export exports as it is now, in training mode or not; `jax.jit(f)`
+    with `example_inputs`, or what its `lower(*arguments)` or `jax.export.export` gives, whose calls
+    nest as those of `f`.
     The function `main` is what runs; other public functions are `Compiled.entries`. A module that
     is passed in stays as it is.
 
-    `example_inputs` are the positional arguments of a torch module, of the shapes it is to have.
+    `example_inputs` are the positional arguments of a torch module or a function of JAX's, of the
+    shapes they are to have.
 
     `target` is a Target or a name for `Target.parse`; the machine at hand by default.
     `constants` binds arrays or tensors to arguments of kind parameter, buffer and constant by
@@ -70,9 +72,9 @@ def compile(  # noqa: A001 - used as lamina.compile
         compiled = lamina.compile(Path("model.mlir"), constants={"w": weights})
         result = compiled(x)
     """
-    if example_inputs is not None and not _is_of_torch(program):
+    if example_inputs is not None and not (_is_of_torch(program) or is_of_jax(program)):
         kind = type(program).__name__
-        raise InputError(f"example_inputs are for torch modules, not for a {kind}")
+        raise InputError(f"example_inputs are for torch modules and JAX functions, not for a {kind}")
     source = _read(program, example_inputs, Bindings(constants or {}, sizes or {}))
     return compile_module(
         source.module,
@@ -111,7 +113,7 @@ def _read(
         return read_torch(program, example_inputs)
     if is_of_jax(program):
         with compiling():
-            return read_jax(program)
+            return read_jax(program, example_inputs)
     raise InputError(
         f"cannot compile a {type(program).__name__}: pass textual IR, a path, an xDSL ModuleOp, "
         "an onnx.ModelProto, a torch module with example_inputs, or what "

@@ -1,6 +1,6 @@
-"""Programs of JAX: what `jax.jit(f).lower(...)` and `jax.export.export(...)` give.
+"""Programs of JAX: `jax.jit(f)`, its `lower(...)`, and what `jax.export.export(...)` gives.
 
-Both print themselves as StableHLO, and say how the arguments and results of a call nest. JAX itself
+They print themselves as StableHLO, and say how the arguments and results of a call nest. JAX itself
 is not imported.
 """
 
@@ -18,8 +18,8 @@ from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import function_named
 from lamina.runtime.layers import parse
 
-KINDS = ("Lowered", "Exported")
-"""The classes that are read."""
+JITTED = "PjitFunction"
+"""The class of what `jax.jit` gives."""
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _LOCATION = re.compile(rf' loc\((?:[^()"]|{_QUOTED}|\((?:[^()"]|{_QUOTED})*\))*\)')
@@ -66,10 +66,23 @@ def is_of_jax(program: object) -> bool:
     return type(program).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
-def read_jax(program: object) -> SourceProgram:
-    """A lowered or exported function. Raises InputError for other objects of JAX."""
+def read_jax(program: object, example_inputs: Sequence[Any] | None = None) -> SourceProgram:
+    """A lowered or exported function, or a jitted one with arguments to lower it for.
+
+    Raises InputError for other objects of JAX.
+    """
     kind: Any = program
     name = type(program).__name__
+    if name == JITTED:
+        if not isinstance(example_inputs, tuple | list):
+            raise InputError(
+                "a jitted function has no shapes of its own: pass a tuple of its arguments, "
+                "lamina.compile(jax.jit(f), (x,))"
+            )
+        kind = kind.lower(*example_inputs)
+        name = type(kind).__name__
+    elif example_inputs is not None:
+        raise InputError("a lowered function has its inputs: leave example_inputs out")
     if name == "Exported":
         text = _LOCATION_LINE.sub("", _LOCATION.sub("", str(kind.mlir_module())))
         kept = tuple(kind.module_kept_var_idx)
@@ -77,8 +90,8 @@ def read_jax(program: object) -> SourceProgram:
         text, kept = kind.as_text(), None
     else:
         raise InputError(
-            f"cannot compile a {type(program).__module__}.{name}: pass what "
-            "jax.jit(f).lower(*arguments) or jax.export.export(jax.jit(f))(*arguments) gives"
+            f"cannot compile a {type(program).__module__}.{name}: pass jax.jit(f) with "
+            "example_inputs, or what jax.jit(f).lower(*arguments) or jax.export.export(jax.jit(f))(*arguments) gives"
         )
     module = parse(text)
     main = function_named(module, "main")

@@ -62,7 +62,7 @@ def _traced_inputs(module: torch.nn.Module) -> tuple[Any, ...]:
             return _in_one_mode(found)
     raise InputError(
         f"cannot compile a {_kind(module)} without inputs, whose shapes it is compiled "
-        "for: lamina.compile(module, example_inputs=(x,))"
+        "for: lamina.compile(module, (x,))"
     )
 
 

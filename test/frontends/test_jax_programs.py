@@ -71,9 +71,18 @@ def test_gradients_of_a_network() -> None:
         np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_a_jitted_function_is_refused_with_what_to_pass() -> None:
-    with pytest.raises(lamina.InputError, match=r"jax\.jit\(f\)\.lower"):
+def test_a_jitted_function_with_its_arguments() -> None:
+    function = jax.jit(lambda x, y: x * y["scale"] + 1)
+    x, y = np.arange(3, dtype=np.float32), {"scale": np.float32(2)}
+    compiled = lamina.compile(function, (x, y))
+    np.testing.assert_array_equal(compiled(x, y), [1, 3, 5])
+
+
+def test_a_jitted_function_without_arguments_is_refused() -> None:
+    with pytest.raises(lamina.InputError, match="pass a tuple of its arguments"):
         lamina.compile(jax.jit(lambda x: x))
+    with pytest.raises(lamina.InputError, match="leave example_inputs out"):
+        lamina.compile(jax.jit(lambda x: x).lower(jnp.ones(3)), (jnp.ones(3),))
 
 
 def test_what_is_not_known_is_refused_by_name_and_line() -> None:

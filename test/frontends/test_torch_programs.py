@@ -91,7 +91,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "text with inputs": (
         lambda: lamina.compile("func.func @main()", example_inputs=(1,)),
-        "example_inputs are for torch modules, not for a str",
+        "example_inputs are for torch modules and JAX functions, not for a str",
     ),
     "a tensor": (lambda: lamina.compile(torch.ones(2)), "cannot compile a Tensor"),
 }
