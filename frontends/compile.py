@@ -74,7 +74,8 @@ def compile(  # noqa: A001 - used as lamina.compile
     """
     if example_inputs is not None and not (_is_of_torch(program) or is_of_jax(program)):
         kind = type(program).__name__
-        raise InputError(f"example_inputs are for torch modules and JAX functions, not for a {kind}")
+        takers = "torch modules and JAX functions"
+        raise InputError(f"example_inputs are for {takers}, not for a {kind}")
     source = _read(program, example_inputs, Bindings(constants or {}, sizes or {}))
     return compile_module(
         source.module,

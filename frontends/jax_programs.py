@@ -91,7 +91,8 @@ def read_jax(program: object, example_inputs: Sequence[Any] | None = None) -> So
     else:
         raise InputError(
             f"cannot compile a {type(program).__module__}.{name}: pass jax.jit(f) with "
-            "example_inputs, or what jax.jit(f).lower(*arguments) or jax.export.export(jax.jit(f))(*arguments) gives"
+            "example_inputs, or what jax.jit(f).lower(*arguments) or "
+            "jax.export.export(jax.jit(f))(*arguments) gives"
         )
     module = parse(text)
     main = function_named(module, "main")
