@@ -118,6 +118,7 @@ _SUMS = frozenset(
         "addcdiv",
         "addcmul",
         "avg_pool2d",
+        "binary_cross_entropy_with_logits",
         "cumprod",
         "cumsum",
         "dist",
