@@ -39,6 +39,7 @@ from lamina.dialects.loop.outside_values import (
     Value,
     Weight,
 )
+from lamina.dialects.loop.predicates import SGE, SGT, SLT
 
 Bounded = dict[GenericOp, tuple[int, tuple[Bound, ...]]]
 """For each nest that has any: the dimension, and its bounds as forms over the kernel's rows."""
@@ -304,19 +305,16 @@ def comparisons(nest: GenericOp, dim: int) -> dict[SSAValue, Bound]:
     return found
 
 
-_SLT, _SLE, _SGT, _SGE = range(2, 6)
-
-
 def _bound(predicate: int, difference: Linear, dim: int, places: dict[int, int]) -> Bound | None:
     """The bound of `dim` within which `difference` compares with 0 so."""
     step = difference.coefficient(dim)
     rest = {d: c for d, c in difference.terms if d != dim}
-    if abs(step) != 1 or not rest.keys() <= places.keys() or not _SLT <= predicate <= _SGE:
+    if abs(step) != 1 or not rest.keys() <= places.keys() or not SLT <= predicate <= SGE:
         return None
-    if predicate in (_SGT, _SGE):
+    if predicate in (SGT, SGE):
         step, difference = -step, difference.scale(-1)
     # step * position + rest < 0, or <= 0
-    limit = 0 if predicate in (_SLT, _SGT) else 1
+    limit = 0 if predicate in (SLT, SGT) else 1
     other = Linear.of(
         {places[d]: c for d, c in difference.terms if d != dim}, difference.constant - limit
     )

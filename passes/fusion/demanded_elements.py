@@ -24,9 +24,7 @@ from xdsl.traits import is_side_effect_free
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import flatten, shape_of
 from lamina.dialects.loop.linear import Linear, linear
-
-SLT, ULT = 2, 6
-"""Predicates of `arith.cmpi`: signed and unsigned less than."""
+from lamina.dialects.loop.predicates import SLT, ULT
 
 
 @dataclass(frozen=True)

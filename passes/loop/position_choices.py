@@ -16,9 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
-
-EQ, NE, SLT, SLE, SGT, SGE = range(6)
-"""Predicates of `arith.cmpi`."""
+from lamina.dialects.loop.predicates import EQ, NE, SGE, SGT, SLE, SLT
 
 
 def settle_choices(op: GenericOp) -> None:

@@ -21,15 +21,13 @@ from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, sub
 from lamina.dialects.loop.kernel_nests import rows_of, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
+from lamina.dialects.loop.predicates import SLT, ULT
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS, MAX_PARTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import rebuild
-
-SLT, ULT = 2, 6
-"""Predicates of `arith.cmpi`: signed and unsigned less than."""
 
 
 @dataclass(frozen=True)
