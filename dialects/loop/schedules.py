@@ -175,6 +175,11 @@ class ProductTasks(Clauses):
         ("panel", "block"),
     )
     block: int | None = clause(NUMBER, "Rows of a task.")
+    num_threads: int | None = clause(
+        NUMBER,
+        "Live rows are divided into blocks of nearly the same size, `block` rows at most, and few "
+        "blocks into a multiple of this number.",
+    )
     columns: int | None = clause(NUMBER, "Ranges into which the panels are divided, each a task.")
     outer_columns: str | None = clause(
         WORD,

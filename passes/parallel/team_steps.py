@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import cf, func, memref, scf
+from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop.team import BarrierOp, SingleOp
 from lamina.passes.memory.memory_accesses import Access, conflict, root_of, touched
+
+_WITHOUT_EFFECTS = (cf.AssertOp, arith.RemUIOp, arith.RemSIOp)
+"""Ops that each thread may run, though xDSL does not say so: it does of quotients."""
 
 
 def is_shared(block: Block) -> bool:
@@ -64,7 +67,7 @@ def _steps(block: Block) -> list[list[Operation]] | None:
                 return None
         elif _keeps_apart(op):
             steps.append([op])
-        elif not (is_side_effect_free(op) or isinstance(op, cf.AssertOp)):
+        elif not (is_side_effect_free(op) or isinstance(op, _WITHOUT_EFFECTS)):
             if any(result.first_use for result in op.results):
                 return None
             if steps and not _keeps_apart(steps[-1][0]):

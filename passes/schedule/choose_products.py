@@ -61,6 +61,7 @@ from lamina.passes.schedule.product import summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
+    can_share_evenly,
     computes_at_panels,
     has_blocked_rows,
     loop_over_columns,
@@ -134,6 +135,8 @@ def choose_products(
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
+    if tasks.parallel and bounded is None and can_share_evenly(stages, products, blocks):
+        tasks = tasks.completed_by(ProductTasks(num_threads=target.cores))
     outputs = outputs_of(stages)
     for segment in segments:
         divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)

@@ -77,7 +77,7 @@ def count_of(emit: Emitter, ends: Sequence[End]) -> Index:
     total: Index = prod(end.end for end in ends if isinstance(end.end, int))
     for end in ends:
         if not isinstance(end.end, int):
-            total = _times(emit, total, end.end)
+            total = times(emit, total, end.end)
     return total
 
 
@@ -86,7 +86,7 @@ def split_digits(emit: Emitter, number: Index, groups: Sequence[Sequence[End]]) 
     ends = [end for group in groups for end in group]
     found: list[Index] = []
     for end in reversed(ends[1:]):
-        rest, number = _divided(emit, number, end.end)
+        rest, number = divided(emit, number, end.end)
         found.append(rest)
     if ends:
         found.append(number)
@@ -167,7 +167,8 @@ def _rounded(emit: Emitter, count: Index, size: int) -> Index:
     return emit.quotient(emit.plus(count, size - 1), size)
 
 
-def _times(emit: Emitter, left: Index, right: Index) -> Index:
+def times(emit: Emitter, left: Index, right: Index) -> Index:
+    """left * right."""
     if isinstance(right, int):
         return emit.times(left, right)
     if isinstance(left, int):
@@ -175,7 +176,7 @@ def _times(emit: Emitter, left: Index, right: Index) -> Index:
     return emit.add(binary_op(arith.MuliOp, left, right))
 
 
-def _divided(emit: Emitter, number: Index, by: Index) -> tuple[Index, Index]:
+def divided(emit: Emitter, number: Index, by: Index) -> tuple[Index, Index]:
     """Remainder and quotient."""
     if isinstance(by, int):
         return emit.remainder(number, by), emit.quotient(number, by)

@@ -16,6 +16,7 @@ from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.block_scratch import plan_block
 from lamina.passes.schedule.bounded_block import BoundedBlock, balanced
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.even_blocks import EvenBlocks, shares_evenly
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import (
     End,
@@ -68,7 +69,14 @@ def schedule_product_kernel(
     if bounded is not None and len(in_blocks) > 1:
         in_blocks = [End.of(blocks.count)]
     parts = [End.of(splits)]
-    least = _tile_rows(products, blocks)
+    least = tile_rows(products, blocks)
+    even = None
+    if tasks.num_threads is not None:
+        if bounded is not None or not can_share_evenly(stages, products, blocks):
+            raise illegal(stages[0].op, "num_threads: only live rows of a product are shared so")
+        around = count_of(emit, [end for group in (*wide, *outer, parts) for end in group])
+        even = EvenBlocks.of(emit, in_block, around, (least, block), tasks.num_threads)
+        in_blocks = even.ends
     columns_first = tasks.order == "columns"
     order = (
         [*wide, parts, *outer, in_blocks] if columns_first else [*outer, in_blocks, *wide, parts]
@@ -87,9 +95,11 @@ def schedule_product_kernel(
             block_number = balanced(inner, block_number, in_blocks[0].end)
         low = inner.times(block_number, block)
         high = inner.plus(low, block)
-        if blocks.live:
+        if even is not None:
+            low, high = even.rows(inner, block_number)
+        elif blocks.live:
             high = block_end(inner, low, in_block, block, least)
-        if rows % block:
+        if rows % block and even is None:
             high = inner.least(high, rows)
         position = [*column_at, *outer_at]
         envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
@@ -98,7 +108,15 @@ def schedule_product_kernel(
     emit.tasks(count, task, parallel=tasks.parallel)
 
 
-def _tile_rows(products: Products, blocks: Blocks) -> int:
+def can_share_evenly(stages: list[Stage], products: Products, blocks: Blocks) -> bool:
+    """Whether blocks of live rows may be of any size."""
+    if not blocks.live:
+        return False
+    digits = live_digits(stages[0].op)[stages[0].rows[-1]]
+    return shares_evenly(digits, blocks.size, tile_rows(products, blocks))
+
+
+def tile_rows(products: Products, blocks: Blocks) -> int:
     """Rows that each block has at least: those of the largest tile."""
     jams = [stage.schedule.jam for stage in products]
     tiled = any(shape.pairs is not None for shape in products.values())

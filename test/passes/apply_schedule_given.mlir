@@ -208,3 +208,15 @@ func.func private @turned_tile(%x: memref<6x45x20xf32>, %y: memref<6x45x20xf32>)
   }
   func.return
 }
+
+// -----
+
+func.func private @all_live(%a: memref<128x32xf32>, %b: memref<2x32x32xf32>, %c: memref<128x64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<block = 64, num_threads = 2>]} {
+  // expected-error@below {{num_threads: only live rows of a product are shared so}}
+  loop.generic (m, n, k) in [128, 64, 32] reads(%a[m, k] : memref<128x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<2x32x32xf32>) writes([m, n] add into %c : memref<128x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,28 @@ def test_rows_behind_the_live_ones_are_not_run(name: str, count: int) -> None:
     )
     left = np.isnan(found.take(range(count, BOUND), axis))
     assert left.any() == (count < BOUND - 16)  # blocks of rows round up
+
+
+@pytest.mark.parametrize("cores", [2, 5])
+@pytest.mark.parametrize("name", ["product", "product and softmax"])
+def test_threads_share_live_rows_evenly(name: str, cores: int) -> None:
+    bound = 128
+    text = _text(name).replace(f"[1, {BOUND}]", f"[1, {bound}]")
+    module = padded_program(parse(text), {"n": bound})
+    target = replace(Target.parse("x86-64-v4"), cores=cores)
+    lower(module, "functional", "bufferized", target)
+    lower(module, "bufferized", "scheduled", target)
+    assert f"num_threads = {cores}" in str(module)
+    module = parse(_uncut(str(module)))
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((bound, 48), np.float32)
+    w = rng.standard_normal((96, 48), np.float32)
+    for count in (1, 14, 66, 127):
+        found = run_module(module, [x, w, np.array(count)])[0][:count]
+        wanted = (x @ w.T)[:count]
+        if name != "product":
+            wanted = np.exp(wanted) / np.exp(wanted).sum(1, keepdims=True)
+        np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 
 
 @pytest.mark.parametrize("count", [-3, 0, BOUND + 1, 1 << 40])

@@ -1,0 +1,92 @@
+"""Live rows in blocks of nearly the same size, as many as threads share without rest.
+
+Blocks of a known size leave a short one behind: of 66 live rows in blocks of 64 one thread has 64
+and the other 2. So the rows that count are divided by how many they are when the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.live_rows import Digit
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.live_rows import End, count_of, divided, times
+
+ROUNDS = 4
+"""Blocks for each thread that share well enough as they are: a thread has a fourth more at most."""
+
+
+def shares_evenly(digits: Sequence[Digit], size: int, fewest: int) -> bool:
+    """Whether live rows, in blocks of at most `size`, can be divided into any number of blocks.
+
+    Each then has `fewest` rows, those of a register tile, without reaching behind the others.
+    """
+    rows = _rows_together(digits)
+    return rows is not None and min(rows, size) >= 2 * fewest
+
+
+def _rows_together(digits: Sequence[Digit]) -> int | None:
+    """The rows of which the first ones count, as far as they lie together; None without such."""
+    if digits and digits[-1].count is not None:
+        return digits[-1].extent
+    if digits and digits[0].count is not None:
+        return prod(digit.extent for digit in digits)
+    return None
+
+
+@dataclass(frozen=True)
+class EvenBlocks:
+    """Of `extent` rows the first `live` ones in `count` blocks, so for each position of `lead`."""
+
+    lead: list[End]
+    extent: int
+    live: Index
+    count: Index
+    fewest: int
+
+    @staticmethod
+    def of(
+        emit: Emitter, ends: list[End], around: Index, sizes: tuple[int, int], threads: int
+    ) -> EvenBlocks:
+        """Rows with these ends, in blocks of so many rows at least and at most, with `around`
+        tasks for each."""
+        fewest, size = sizes
+        lead, extent, live = ends[:-1], ends[-1].extent, ends[-1].end
+        if isinstance(live, int):
+            extents = [end.extent for end in ends]
+            lead, extent = [], prod(extents)
+            live = emit.times(ends[0].end, prod(extents[1:]))
+        count = emit.quotient(emit.plus(live, size - 1), size)
+        tasks = times(emit, times(emit, around, count_of(emit, lead)), count)
+        shared = emit.times(emit.quotient(emit.plus(count, threads - 1), threads), threads)
+        shared = emit.least(shared, emit.most(emit.quotient(live, fewest), 1))
+        is_uneven = _compared(emit, emit.remainder(tasks, threads), "ne", 0)
+        are_few = _compared(emit, tasks, "slt", ROUNDS * threads)
+        divides = emit.add(arith.AndIOp(is_uneven, are_few))
+        chosen = emit.add(arith.SelectOp(divides, emit.value(shared), emit.value(count)))
+        return EvenBlocks(lead, extent, live, chosen, fewest)
+
+    @property
+    def ends(self) -> list[End]:
+        """The digits of the numbers of blocks."""
+        return [*self.lead, End(self.extent, self.count)]
+
+    def rows(self, emit: Emitter, number: Index) -> tuple[Index, Index]:
+        """Where the block of a number begins and ends, of those that `ends` counts."""
+        block = emit.remainder(number, self.extent) if self.lead else number
+        base = emit.minus(number, block) if self.lead else 0
+        bounds = (
+            divided(emit, times(emit, emit.plus(block, step), self.live), self.count)[1]
+            for step in (0, 1)
+        )
+        low, high = (emit.plus(base, bound) for bound in bounds)
+        return low, emit.most(high, emit.plus(low, self.fewest))
+
+
+def _compared(emit: Emitter, left: Index, predicate: str, right: int) -> SSAValue:
+    return emit.add(arith.CmpiOp(emit.value(left), emit.value(right), predicate))

@@ -1,0 +1,32 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4"}' | filecheck %s --check-prefix CHOSEN
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4"},apply-schedule' | filecheck %s
+
+// Rows that count are divided among threads by how many they are in the call: the blocks of each position in front of
+// them are a multiple of the threads, if tasks are few.
+// CHOSEN-LABEL: @project
+// CHOSEN-SAME:    #loop.products<parallel, block = 64, num_threads = 16
+// CHECK-LABEL: @project
+// CHECK:         %[[N:[0-9]+]] = arith.minsi
+// CHECK:         %[[BLOCKS:[0-9]+]] = arith.select
+// CHECK:         scf.parallel
+// CHECK:           arith.muli %{{[0-9]+}}, %[[N]]
+// CHECK:           arith.divui %{{[0-9]+}}, %[[BLOCKS]]
+func.func private @project(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %n: memref<i64>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 256]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// CHOSEN-LABEL: @known
+// CHOSEN-NOT:     num_threads
+func.func private @known(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
