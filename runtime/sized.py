@@ -37,10 +37,11 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import Slot, element_name, function_named
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.known_calls import KnownCalls
 from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.memory_use import MemoryUse
 from lamina.runtime.random_state import make_state
-from lamina.runtime.size_versions import Sizes, Versions
+from lamina.runtime.size_versions import Sizes, Version, Versions
 
 
 class CompileVersion(Protocol):
@@ -84,6 +85,7 @@ class SizedCompiled(Compiled):
         self._versions = Versions(
             self._names, self._exact, self._padded, policy, self._call_sizes.elements
         )
+        self._runs = KnownCalls()
         self._state: Any = None
         layer = layer_of(module)
         if layer in SOURCE_LAYERS:
@@ -100,15 +102,19 @@ class SizedCompiled(Compiled):
 
         Raises ArgumentError for sizes out of their ranges, or that contradict each other.
         """
+        if not kwargs and (run := self._runs.find(args)) is not None:
+            return run(args)
         values = self.structure.flatten(args, kwargs)
         shapes = self._shapes(values)
         sizes = self._call_sizes.of(shapes)
         version = self._versions.find({name.text: value for name, value in sizes.items()})
+        if self.structure.is_flat and not kwargs and not self._says_more:
+            self._runs.keep(args, self._run(version, values, shapes, sizes))
         version.calls += 1
         if version.is_exact:
             made = version.compiled(*args, **kwargs)
         else:
-            made = version.compiled(_Given(values, shapes, sizes))
+            made = version.compiled(*self._pad(_Given(values, shapes, sizes), version.sizes))
         if self._says_more:
             results = made if isinstance(made, tuple) else (made,)
             self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
@@ -205,6 +211,7 @@ class SizedCompiled(Compiled):
         return self._compiled(padded_program(self._module, bounds), _Padding(self, bounds))
 
     def _compiled(self, module: ModuleOp, structure: Structure) -> Compiled:
+        self._runs.forget()  # with a new version an old one may go
         made = self._compile(module, structure=structure)
         if self._state is not None:
             made.take_state(self._state)
@@ -230,13 +237,44 @@ class SizedCompiled(Compiled):
             shapes.append(shape)
         return shapes
 
-    def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Given:
-        """The arrays of a call, and their sizes."""
+    def _run(
+        self,
+        version: Version,
+        values: Sequence[Any],
+        shapes: list[tuple[int, ...]],
+        sizes: Mapping[SizeName, int],
+    ) -> Callable[[Sequence[Any]], Any]:
+        """What runs a version for more arguments of these types and shapes."""
+        compiled = version.compiled
+        if version.is_exact:
+
+            def exact(args: Sequence[Any]) -> Any:
+                version.calls += 1
+                return compiled(*args)
+
+            return exact
+        added = self._pad(_Given(values, shapes, sizes), version.sizes)[len(values) :]
+        is_full = not list(self._call_sizes.padded(shapes, sizes, version.sizes))
+
+        def padded(args: Sequence[Any]) -> Any:
+            version.calls += 1
+            if is_full:
+                return compiled(*args, *added)
+            return compiled(*self._pad(_Given(args, shapes, sizes), version.sizes))
+
+        return padded
+
+    def ready(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], bounds: Mapping[str, int]
+    ) -> Sequence[Any]:
+        """The inputs of a version for sizes up to `bounds`: these are, or a call's arguments."""
+        if len(args) == len(self._inputs) + len(self._names):
+            return args
         values = self.structure.flatten(args, kwargs)
         shapes = self._shapes(values)
-        return _Given(values, shapes, self._call_sizes.of(shapes))
+        return self._pad(_Given(values, shapes, self._call_sizes.of(shapes)), bounds)
 
-    def pad(self, given: _Given, bounds: Mapping[str, int]) -> list[Any]:
+    def _pad(self, given: _Given, bounds: Mapping[str, int]) -> list[Any]:
         """The inputs of a version for sizes up to `bounds`: padded arrays, and their sizes."""
         made = list(given.values)
         library = None
@@ -271,9 +309,10 @@ _SIZE = Slot("size", "input", "i64", ())
 
 
 class _Padding:
-    """A structure whose arguments are padded behind being flattened."""
+    """A structure whose arguments are padded behind being flattened, but for calls that have the
+    sizes behind their arguments: those have the inputs of the version."""
 
-    is_flat = False
+    is_flat = True
 
     def __init__(self, program: SizedCompiled, bounds: Mapping[str, int]) -> None:
         self._program, self._bounds = program, bounds
@@ -282,9 +321,7 @@ class _Padding:
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a call, padded, and its sizes."""
-        first = args[0] if args else None
-        given = first if isinstance(first, _Given) else self._program.given(args, kwargs)
-        return self._program.pad(given, self._bounds)
+        return self._program.ready(args, kwargs, self._bounds)
 
     def layout(self, outputs: int) -> Layout:
         """That of the program itself."""

@@ -117,6 +117,27 @@ def test_arguments_of_other_kinds() -> None:
         compiled(random(3, 8))
 
 
+@pytest.mark.parametrize("policy", ["auto", "exact", "padded"])
+@pytest.mark.parametrize("batch", [3, 40])
+def test_shapes_that_came_before(policy: str, batch: int) -> None:
+    compiled = lamina.compile(PROGRAM, constants={"w": WEIGHTS}, versions=policy)
+    for count in (batch, 1, batch, batch):
+        check(compiled, count)
+    with pytest.raises(ArgumentError, match="expected dtype float32, got float64"):
+        compiled(random(batch, 8), random(2 * batch, 8).astype(np.float64))
+    x, y = random(8, batch).T, random(2 * batch, 16)[:, ::2]
+    expected = run_module(lamina.parse(PROGRAM), [x, y, WEIGHTS])
+    for found, wanted in zip(compiled(x, y), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    torch: Any = pytest.importorskip("torch")
+    for found, wanted in zip(
+        compiled(torch.from_numpy(x.copy()), torch.from_numpy(y.copy())), expected, strict=True
+    ):
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    assert sum(version.calls for version in compiled.sizes) == 7
+
+
 def test_one_version_is_a_program_of_its_own(tmp_path: Path) -> None:
     compiled = lamina.compile(PROGRAM, constants={"w": WEIGHTS})
     for member in ("native", "save", "explain_schedules", "memory", "kernels"):
