@@ -8,7 +8,7 @@ from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
-from lamina.runtime.dispatch.native import team_functions
+from lamina.runtime.dispatch.native import forget_teams, team_functions
 from lamina.runtime.extern_kernels.failures import explained
 
 
@@ -56,6 +56,8 @@ class Executable:
         symbols = [f"lamina_{name}" for name in metadata.arguments]
         provided = team_functions() if metadata.needs_openmp else {}
         self._loaded = load_object(code, symbols, target, metadata.needs_openmp, provided)
+        if provided:
+            forget_teams(self._loaded.addresses.values(), len(code))
 
     def address(self, entry: str) -> int:
         """Where the machine code of an entry starts; KeyError for an unknown one."""

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -255,6 +255,17 @@ def team_functions() -> Mapping[str, int]:
     for variable, symbol in (("lamina_fork", "GOMP_parallel"), ("lamina_most_threads", TEAM_SIZE)):
         ctypes.c_void_p.from_address(addresses[variable]).value = runtime[symbol]
     return {"GOMP_parallel": addresses["lamina_parallel"]}
+
+
+def forget_teams(addresses: Iterable[int], code_bytes: int) -> None:
+    """Has no time of a team's function stand for code that was just loaded in its place.
+
+    `addresses` are some of the code's entries, `code_bytes` bounds its size.
+    """
+    entries = list(addresses)
+    forget = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)
+    where = native_calls().addresses["lamina_forget"]
+    forget(where)(min(entries) - code_bytes, max(entries) + code_bytes)
 
 
 # Output memory

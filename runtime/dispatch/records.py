@@ -220,6 +220,7 @@ ENTRIES = (
     "lamina_complete",
     "lamina_poll",
     "lamina_parallel",
+    "lamina_forget",
     "lamina_fork",
     "lamina_most_threads",
     "lamina_api",

@@ -26,6 +26,7 @@ from lamina.runtime.dispatch.records import (
 
 _WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
+_FORGET = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)
 _MOST = ctypes.CFUNCTYPE(ctypes.c_int32)
 _CLOCK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
 
@@ -47,6 +48,7 @@ class Machine:
         ctypes.c_void_p.from_address(addresses["lamina_fork"]).value = fork
         ctypes.c_void_p.from_address(addresses["lamina_most_threads"]).value = most
         self._parallel = _FORK(addresses["lamina_parallel"])
+        self._forget = _FORGET(addresses["lamina_forget"])
         self.works = [_WORK(lambda _: None) for _ in range(3)]
 
     def _clock(self, _: int, where: int) -> int:
@@ -64,6 +66,11 @@ class Machine:
         for _ in range(count):
             self._parallel(ctypes.cast(self.works[work], ctypes.c_void_p), None, 0, 0)
         return self.asked
+
+    def load_in_place_of(self, work: int) -> None:
+        """Says that other code was loaded where a function was."""
+        where = ctypes.cast(self.works[work], ctypes.c_void_p).value or 0
+        self._forget(where, where + 1)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +130,28 @@ def test_long_runs_are_not_probed(make: Callable[..., Machine]) -> None:
     machine = make()
     machine.serial, machine.team = 3 * LONG_RUN, 2 * LONG_RUN
     assert machine.run(10 * FIRST_RUNS) == [0, 1] + [0] * (10 * FIRST_RUNS - 2)
+
+
+def test_one_thread_that_runs_for_long_is_probed(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.serial, machine.team = LONG_RUN * 3 // 4, LONG_RUN * 9 // 10
+    machine.run(2 + FIRST_RUNS + PROBES)
+    assert machine.run() == [1]
+    machine.serial, machine.team = 2 * LONG_RUN, LONG_RUN * 9 // 10
+    machine.run(2 * MOST_RUNS)
+    assert machine.run(100).count(0) >= 95
+
+
+def test_code_in_the_place_of_other_code_is_measured_anew(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL * 5 // 4
+    machine.run(1000)
+    machine.run(3, 1)
+    machine.team = TEAM
+    assert machine.run(2) == [1, 1]
+    machine.load_in_place_of(0)
+    assert machine.run(3) == [0, 1, 0]
+    assert machine.run(1, 1) == [0]
 
 
 def test_each_function_has_times_of_its_own(make: Callable[..., Machine]) -> None:
