@@ -79,6 +79,11 @@ class NestSchedule(Clauses):
         BY,
         "A reduced dimension is split into so many parts, far apart, which are reduced together.",
     )
+    dot_pairs: bool | None = clause(
+        FLAG,
+        "Of a sum of products of bf16: two neighbouring terms are one dot product, so that the "
+        "vectors have twice as many terms as totals.",
+    )
     transpose: int | None = clause(
         DIM,
         "Reads are contiguous along this dimension: square tiles are transposed in registers.",

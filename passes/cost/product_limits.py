@@ -54,6 +54,9 @@ FEW_ROWS = 8
 LEAST_DOT_ROWS = 7
 """Rows that are packed in lanes of dot products, of which there are 16, at least: by 2048x2048 they
 take 254 us however many there are, and 40 us each in f32 (two cores of a Zen 5)."""
+MOST_DOT_ROWS = 16
+"""Rows whose dot products with columns that lie along the sum are made as both stand, at most: by
+2048x2048 4 rows take 206 us in all, 1,214 in f32; packed in lanes, 7 take 1,216 (a Zen 4)."""
 MIN_WINDOW_ROWS = 8
 """Below this many rows, as in groups of few channels, windows are summed beside the scratch of
 their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""

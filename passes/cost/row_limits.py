@@ -21,6 +21,9 @@ LEAST_LINE = 4
 """Positions of a line that are worth a register tile of their own: fewer share too little."""
 ROW_STREAMS = (4, 2)
 """Rows at once, the first number that divides their count; more streams gain little."""
+MOST_SHARED_ROWS = 8
+"""Rows at once that share what they read most of, at most, as rows of a product by a weight do:
+the nearest cache has as many places, or more, for lines a power of two apart."""
 LEAST_STREAM_TASKS = 16
 """Groups of rows that must be left, for any usual number of threads to share."""
 STREAM_VECTORS = 2

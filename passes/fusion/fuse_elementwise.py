@@ -22,7 +22,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
-from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -39,6 +39,7 @@ from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 from lamina.passes.loop.position_reads import is_position, settle_reads
+from lamina.passes.loop.widened_operands import dots_in_place
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,15 @@ class FuseElementwisePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_overrides(op)
-        machine = Roofline.of(Target.parse(self.target))
+        target = Target.parse(self.target)
+        machine = Roofline.of(target)
         rule = Rule(machine, DecisionLog(self.name, self.print_decisions))
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._apply_function(function, rule)
+                self._apply_function(function, rule, target)
 
     @staticmethod
-    def _apply_function(function: func.FuncOp, rule: Rule) -> None:
+    def _apply_function(function: func.FuncOp, rule: Rule, target: Target) -> None:
         for op in list(function.body.block.ops):
             if not isinstance(op, GenericOp):
                 continue
@@ -72,7 +74,7 @@ class FuseElementwisePass(ModulePass):
             if not is_product(op):
                 inline_producers(op, rule)
             elif not is_packed(op):
-                _inline_widening(op, rule)
+                _inline_widening(op, rule, target)
         rule.name_all()
         for op in reversed(list(function.body.block.ops)):
             if not erase_if_dead(op) and isinstance(op, GenericOp) and op.block in rule.copied:
@@ -166,12 +168,14 @@ def inline_producers(op: GenericOp, rule: Rule) -> GenericOp:
         op = settled
 
 
-def _inline_widening(op: GenericOp, rule: Rule) -> None:
+def _inline_widening(op: GenericOp, rule: Rule, target: Target) -> None:
     """Read half floats where an unpacked product reads them widened: half the bytes.
 
-    What stays in the nearest cache and is read again and again is widened once instead.
+    What stays in the nearest cache and is read again and again is widened once instead, but where
+    dot products widen by themselves.
     """
-    number = 0
+    number, shape = 0, Contraction.of(op)
+    dots = shape is not None and dots_in_place(shape, (), target)
     while number < len(op.inputs):
         producer = op.inputs[number].owner
         fused = None
@@ -179,7 +183,7 @@ def _inline_widening(op: GenericOp, rule: Rule) -> None:
             said = None
             if override(producer) is None:
                 said = Decision(True, "reading half floats costs half the bytes")
-                if _stays_near(producer, op, rule.machine):
+                if not dots and _stays_near(producer, op, rule.machine):
                     said = Decision(False, "it is widened once, and stays in the nearest cache")
             fused = _try_inline(op, number, rule, said)
         if fused is None:

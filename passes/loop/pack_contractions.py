@@ -49,6 +49,7 @@ from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
 from lamina.passes.loop.turn_constants import turn_constants
+from lamina.passes.loop.widened_operands import dots_in_place
 from lamina.passes.regions.region_functions import invariant_values
 
 
@@ -81,6 +82,8 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     if shape.panel is not None:
         return False
     if target.multiplies_tiles and pack_pairs(shape, invariants, least_rows=1):
+        return False
+    if dots_in_place(shape, invariants, target):
         return False
     if target.dots_pairs and pack_pairs(shape, invariants, least_rows=LEAST_DOT_ROWS):
         return False

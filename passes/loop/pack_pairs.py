@@ -10,7 +10,6 @@ neighbours in memory are packed by the tasks that multiply them, panel by panel.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -20,11 +19,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import (
-    Forms,
-    flatten,
-    forms_of,
     map_of,
-    producer_dims,
     shape_of,
     substitute,
 )
@@ -32,26 +27,14 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout
-from lamina.dialects.loop.rounding import IMPLICIT, is_widening
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
+from lamina.passes.loop.widened_operands import Operand, widened_operand
 
 LEAST_TERMS = TILE_TERMS
 """Terms of a sum that fill a tile: shorter ones leave most of it empty."""
-
-
-@dataclass(frozen=True)
-class Operand:
-    """A bf16 tensor, and the indices at which a product reads it."""
-
-    value: SSAValue
-    forms: Forms
-
-    def step(self, dim: int) -> int:
-        """Elements from one position of a dimension of the product to the next."""
-        return flatten(self.forms, shape_of(self.value)).coefficient(dim)
 
 
 def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_rows: int) -> bool:
@@ -61,7 +44,7 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     eager mode's products of bf16 do. Rows are packed if there are `least_rows` of them.
     """
     op = shape.op
-    operands = [half for number in (0, 1) if (half := _half(op, number)) is not None]
+    operands = [half for number in (0, 1) if (half := widened_operand(op, number)) is not None]
     if len(operands) != 2 or not _fits(shape):
         return False
     number = _packed_read(shape, operands, invariants)
@@ -105,24 +88,6 @@ def _body() -> Block:
     product = arith.MulfOp(wide[0], wide[1])
     body.add_ops([*wide, product, YieldOp([product.result])])
     return body
-
-
-def _half(op: GenericOp, number: int) -> Operand | None:
-    """What was widened to give a read, for an op computed in f32."""
-    nest = op.inputs[number].owner
-    if not is_widening(nest):
-        return None
-    (given,), first = nest.inputs, nest.block.first_op
-    if given.type.element_type != bf16:  # pyright: ignore[reportAttributeAccessIssue]
-        return None
-    if first is None or IMPLICIT not in first.attributes:
-        return None
-    read = forms_of(nest.read_maps[0], nest.extents)
-    seen = forms_of(op.read_maps[number], op.extents)
-    position = None if seen is None else producer_dims(nest, seen)
-    if read is None or position is None:
-        return None
-    return Operand(given, tuple(substitute(form, position) for form in read))
 
 
 def _packed_read(

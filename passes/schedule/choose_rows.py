@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
@@ -21,6 +22,7 @@ from lamina.passes.cost.row_limits import (
     LEAST_LINE,
     LEAST_STREAM_TASKS,
     MOST_CHUNK,
+    MOST_SHARED_ROWS,
     PARALLEL_WORK,
     ROW_STREAMS,
     STREAM_VECTORS,
@@ -261,8 +263,18 @@ def _row_streams(
         return None
     if sum(body_cost(s.op) for s in first.stages) > LIGHT_BODY:
         return None
-    fitting = (n for n in ROW_STREAMS if rows % n == 0 and rows // n >= LEAST_STREAM_TASKS)
+    shared = _shared_rows(first.stages[0])
+    alike = (n for n in range(MOST_SHARED_ROWS, 1, -1) if shared % n == 0)
+    counts = (*alike, *ROW_STREAMS)
+    fitting = (n for n in counts if rows % n == 0 and rows // n >= LEAST_STREAM_TASKS)
     return next(fitting, None)
+
+
+def _shared_rows(stage: Stage) -> int:
+    """Positions of the outermost rows for which the largest read is the same."""
+    largest = max(stage.reads, key=lambda r: byte_size(r.memory.type))  # pyright: ignore
+    same = takewhile(lambda d: largest.stride(d) == 0, stage.rows)
+    return prod(stage.extents[d] for d in same)
 
 
 def work(stages: Sequence[Stage]) -> int:

@@ -36,6 +36,7 @@ from lamina.passes.cost.sweep_limits import (
     TILES_AHEAD,
 )
 from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.online_softmax import online_softmax
 from lamina.passes.schedule.prefetch import (
@@ -142,9 +143,21 @@ def _vectors(sweep: Sweep, target: Target) -> None:
         lanes = target.lanes(widest_bits(sweep.stages))
         decide(stage, transpose=transposed_dim(stage, order[:1], order[1], lanes))
     lanes = lanes_of(sweep.stages, extents[place], target)
-    if stage.schedule.transpose is None and place not in sweep.kept:
+    if _dots(sweep, order[place], extents[place], target):
+        lanes *= 2
+    elif stage.schedule.transpose is None and place not in sweep.kept:
         lanes = fitting_lanes(target.lanes(element_bits(sweep.stages, target)), extents[place])
     decide(stage, vectorize=By(order[place], lanes))
+
+
+def _dots(sweep: Sweep, dim: int, terms: int, target: Target) -> bool:
+    """Whether the nest, alone in its sweep, adds up dot products of neighbouring terms."""
+    stage = sweep.stages[0]
+    if stage.schedule.dot_pairs is None:
+        fills = terms >= 2 * target.lanes(32)
+        fits = target.dots_pairs and len(sweep.stages) == 1 and stage.schedule.vectorize is None
+        decide(stage, dot_pairs=(fills and fits and sums_pairs(stage, dim)) or None)
+    return bool(stage.schedule.dot_pairs)
 
 
 def transposed_dim(stage: Stage, dims: tuple[int, ...], along: int, lanes: int) -> int | None:

@@ -7,6 +7,7 @@ run for the same rows, so that what they hand each other is scratch of the task,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -191,12 +192,33 @@ class Task:
             or not only_reduces(sweeps[0], sweeps[1:], self.outputs)
         ):
             raise illegal(first.op, jam_refusal(count, extent))
-        numbers = [emit.plus(self.starts[0], k * entry.step) for k in range(count)]
-        rows = [self._envs(emit, [number]) for number in numbers]
+        rows = [self._far_row(emit, k, entry.step) for k in range(count)]
         RowSegment(sweeps, self.memory, self.outputs).run_together(emit, rows)
         for op in ops:
             if not isinstance(op, GenericOp):
                 emit.again(op)
+
+    def _far_row(self, emit: Emitter, number: int, step: int) -> dict[Stage, Env]:
+        """The positions of the row that is `number` steps behind the task's own.
+
+        Where steps are multiples of inner dimensions, positions along those are the task's own:
+        what rows read alike is then seen to be the same.
+        """
+        start = self.starts[0]
+        extents = [self.stages[0].extents[d] for d in self.rows[0][0]]
+        inner = next((n for n in range(1, len(extents)) if step % prod(extents[n:]) == 0), None)
+        if inner is None:
+            return self._envs(emit, [emit.plus(start, number * step)])
+        size = prod(extents[inner:])
+        first, within = emit.quotient(start, size), emit.remainder(start, size)
+        if step == size:  # the task's own row is one of the first so many
+            first, within = 0, start
+        outer = emit.split(emit.plus(first, number * (step // size)), extents[:inner])
+        position = [*outer, *emit.split(within, extents[inner:])]
+        return {
+            stage: dict(zip(dims, position, strict=True))
+            for stage, dims in zip(self.stages, self.rows[0], strict=True)
+        }
 
     def _envs(self, emit: Emitter, starts: Sequence[Index]) -> dict[Stage, Env]:
         """The positions of all rows, given where the slice of each group of them begins."""

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
+from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import (
     Body,
@@ -50,6 +51,7 @@ class SweepEmitter:
         self.reductions = self.accumulators.results
         self._past_caches = True
         self.unroll = sweep.schedule.unroll or 1
+        self.dots = bool(sweep.schedule.dot_pairs)
 
     # The nest
 
@@ -227,6 +229,8 @@ class SweepEmitter:
         mask: SSAValue | None,
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
+        if self.dots:
+            return self._dot(emit, envs, prepared, index, mask, carried)
         made: dict[SSAValue, Lane] = {}
         values: dict[tuple[Stage, int], SSAValue] = {}
         for stage in self.sweep.stages:
@@ -253,6 +257,23 @@ class SweepEmitter:
                 if owner is stage:
                     values[stage, number] = body.vector(emit, stage.op.yielded[number])
         return self._accumulate(emit, [values[key] for key in self.reductions], carried, mask)
+
+    def _dot(
+        self,
+        emit: Emitter,
+        envs: dict[Stage, Env],
+        prepared: dict[Stage, Body],
+        index: Index,
+        mask: SSAValue | None,
+        carried: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """Pairs of terms of a sum of products; what is masked off is read as zeros."""
+        (stage,), (total,) = self.sweep.stages, carried
+        body, dim = prepared[stage].fork(), self._vector_dim(stage)
+        assert dim is not None
+        self._load_reads(emit, stage, body, {**envs[stage], dim: index}, dim, mask, {})
+        pairs = [body.values[argument].value for argument in stage.op.block.args]
+        return [emit.add(DotPairsOp(*pairs, total))]
 
     def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
         for op in stage.op.block.ops:
@@ -328,7 +349,11 @@ class SweepEmitter:
 
     def _start(self, emit: Emitter) -> list[SSAValue]:
         """Accumulators that nothing was taken into."""
-        return self.accumulators.start(emit, self.lanes)
+        return self.accumulators.start(emit, self._total_lanes)
+
+    @property
+    def _total_lanes(self) -> int:
+        return self.lanes // 2 if self.dots else self.lanes
 
     def _accumulate(
         self,
@@ -347,7 +372,7 @@ class SweepEmitter:
         if not self.reductions:
             return
         totals = self.accumulators.joined(emit, self.accumulators.parts(carried))
-        totals = self.accumulators.folded(emit, totals, self.lanes)
+        totals = self.accumulators.folded(emit, totals, self._total_lanes)
         for (stage, number), total in zip(self.reductions, totals, strict=True):
             self._keep(emit, envs[stage], stage, number, total)
 

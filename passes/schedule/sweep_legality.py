@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop.clauses import MOST, By
 from lamina.passes.schedule.block_scratch import element_bytes
+from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Stage
@@ -32,6 +33,8 @@ def verify_sweep(sweep: Sweep) -> None:
         raise _refuse(sweep, "cache_read: only for reads of packed products")
     if schedule.terms is not None or schedule.double_buffer:
         raise _refuse(sweep, "terms, double_buffer: only of packed products")
+    if schedule.dot_pairs:
+        _verify_dots(sweep)
     for stage in sweep.stages:
         _verify_prefetch(stage)
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
@@ -68,6 +71,15 @@ def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) ->
 
 def _refuse(sweep: Sweep, reason: str) -> InputError:
     return illegal(sweep.stages[0].op, reason)
+
+
+def _verify_dots(sweep: Sweep) -> None:
+    stage, vectors = sweep.stages[0], sweep.schedule.vectorize
+    if len(sweep.stages) != 1 or vectors is None or not sums_pairs(stage, vectors.dim):
+        legal = "only of a sum of products of two bf16, with vectors along neighbouring terms"
+        raise _refuse(sweep, f"dot_pairs: {legal}")
+    if vectors.count < 2:
+        raise _refuse(sweep, f"dot_pairs: vectorize = d{vectors.dim} x 2 or more")
 
 
 def _verify_transpose(sweep: Sweep) -> None:

@@ -171,6 +171,17 @@ func.func private @no_product(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attrib
 
 // -----
 
+func.func private @dots_of_floats(%x: memref<4x64xf32>, %y: memref<4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  // expected-error@below {{dot_pairs: only of a sum of products of two bf16, with vectors along neighbouring terms}}
+  loop.generic (i, j) in [4, 64] reads(%x[i, j] : memref<4x64xf32>) writes([i] add into %y : memref<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, dot_pairs>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
 func.func private @tiled_sum(%x: memref<6x45xf32>, %y: memref<6xf32>) attributes {lamina.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -29,3 +29,35 @@ func.func private @rows(%a: memref<4x384x16x2xbf16>, %b: memref<96x768xbf16>, %c
 }
 // CHECK-LABEL: @rows
 // CHECK:         #loop.schedule<vectorize = d0 x 16, unroll = 2, jam = d1 x 8>
+
+// -----
+
+// Few rows by columns that lie along the sum: neighbouring terms of both, as they stand.
+func.func private @few_rows(%a: memref<4x768xbf16>, %b: memref<96x768xbf16>, %c: memref<4x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [4, 96, 768] reads(%a[m, k] : memref<4x768xbf16>, %b[n, k] : memref<96x768xbf16>) writes([m, n] add into %c : memref<4x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h {lamina.implicit} : bf16 to f32
+    %q = arith.extf %g {lamina.implicit} : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @few_rows
+// CHECK:         #loop.schedule<vectorize = d2 x 32, unroll = {{[0-9]+}}, dot_pairs>
+
+// -----
+
+// What the program itself widens is multiplied in f32, where subnormal numbers count.
+func.func private @of_f32(%a: memref<4x768xbf16>, %b: memref<96x768xbf16>, %c: memref<4x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [4, 96, 768] reads(%a[m, k] : memref<4x768xbf16>, %b[n, k] : memref<96x768xbf16>) writes([m, n] add into %c : memref<4x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @of_f32
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = {{[0-9]+}}>
