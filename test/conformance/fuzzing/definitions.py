@@ -92,7 +92,12 @@ def _convolution(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
             _meeting(n, m, s, o)
             for n, m, s, o in zip(large.shape[2:], small.shape[2:], stride, offsets, strict=True)
         ]
-        if any(low >= high for low, high in ranges):
+        taps = kernel[(..., *place)]
+        if variant % 2 and not a["transposed"]:
+            total += torch.einsum("goc->go", 0 * taps)[None, ..., *[None] * dims].where(
+                _outside(made, ranges), torch.zeros((), dtype=wide)
+            )
+        if any(low >= high for low, high in ranges):  # the whole image is padding there
             continue
         near = (..., *(slice(low, high) for low, high in ranges))
         far = (
@@ -102,14 +107,9 @@ def _convolution(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
                 for (low, high), s, o in zip(ranges, stride, offsets, strict=True)
             ),
         )
-        taps = kernel[(..., *place)]
         if a["transposed"]:
             total[far] += torch.einsum(pattern, own[near], taps)
         else:
-            if variant % 2:
-                total += torch.einsum("goc->go", 0 * taps)[None, ..., *[None] * dims].where(
-                    _outside(made, ranges), torch.zeros((), dtype=wide)
-                )
             total[near] += torch.einsum(pattern, own[far], taps)
     result = total.flatten(1, 2)
     if a["bias"] is not None:
