@@ -12,7 +12,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.ranks import emit_rank
-from lamina.passes.schedule.words import Words, WordVectors, pack_words, place_of
+from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
 
 RUN = 8
 """Elements whose ranks are counted faster than they are merged, one by one."""
@@ -44,7 +44,7 @@ def emit_merge_sort(
     """Sort what `load` gives for 0 .. `length` into `results`.
 
     The sort is stable. `load` reads neither results nor work. With `lanes`, of which there are not
-    more than elements, keys and places are words, of which so many vectors are a run.
+    more than elements, keys are numbers, of which so many vectors are a run.
     """
     if lanes > 1:
         ranked = WordVectors.of(emit, lanes, vectors)
@@ -65,23 +65,24 @@ def _sort_words(
     down: bool,
     ranked: WordVectors,
 ) -> None:
-    """The same of words, which stand in the memory of places."""
-    ends = [Words(p.places, p.base) for p in (results, work)]
+    """The same of numbers, which stand in the memory of places, or in that of both."""
+    kind = results.keys.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    ends = [numbers_in(p, kind) for p in (results, work)]
     start, other = ends if _passes(length, ranked.run) % 2 == 0 else ends[::-1]
     pack_words(emit, load, other, length, down=down)
 
     def own_run(e: Emitter, first: Index) -> tuple[Index, Index]:
         return first, e.least(e.plus(first, ranked.run), length)
 
-    def put(first: Index, e: Emitter, rank: SSAValue, word: SSAValue) -> None:
-        start.put(e, e.plus(first, rank), [word])
+    def put(first: Index, e: Emitter, rank: SSAValue, values: tuple[SSAValue, ...]) -> None:
+        start.put(e, e.plus(first, rank), values)
 
     ranked.rank(emit, other, length, own_run, put)
     _merge_runs(emit, start, other, length, ranked.run)
 
     def unpack(e: Emitter, at: list[Index]) -> None:
-        [word] = ends[0].load(e, at[0])
-        results.store(e, at[0], *load(e, place_of(e, word)))
+        place = ends[0].place(e, ends[0].load(e, at[0]))
+        results.store(e, at[0], *load(e, place))
 
     over_points(emit, [(0, length)], unpack)
 

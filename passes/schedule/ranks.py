@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.words import Words, WordVectors, pack_words, place_of
+from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
 
 
 def emit_by_rank(
@@ -26,7 +26,7 @@ def emit_by_rank(
 ) -> None:
     """Put elements `start` to `start + count` of the sorted row into the results.
 
-    With `lanes`, ranks of so many vectors of words are counted at once.
+    With `lanes`, ranks of so many vectors of numbers are counted at once.
     """
     start, count = window
 
@@ -43,16 +43,17 @@ def emit_by_rank(
         key, place = keys.load(e, here)
         put(e, emit_rank(e, keys.key, here, key, (0, length), keys.down), key, place)
 
-    def put_word(first: Index, e: Emitter, rank: SSAValue, word: SSAValue) -> None:
-        put(e, rank, *keys.load(e, place_of(e, word)))
+    def put_number(first: Index, e: Emitter, rank: SSAValue, values: tuple[SSAValue, ...]) -> None:
+        put(e, rank, *keys.load(e, numbers.place(e, values)))
 
     if lanes == 1:
         over_points(emit, [(0, length)], element)
         return
-    words = Words(work.places, work.base)
-    pack_words(emit, keys.load, words, length, down=keys.down)
+    kind = keys.memory.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    numbers = numbers_in(work, kind)
+    pack_words(emit, keys.load, numbers, length, down=keys.down)
     ranked = WordVectors.of(emit, lanes, vectors)
-    ranked.rank(emit, words, length, lambda e, first: (0, length), put_word)
+    ranked.rank(emit, numbers, length, lambda e, first: (0, length), put_number)
 
 
 def emit_rank(

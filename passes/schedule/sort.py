@@ -25,7 +25,7 @@ from lamina.passes.schedule.ranks import emit_by_rank
 from lamina.passes.schedule.selection import emit_selection
 from lamina.passes.schedule.top import emit_top, has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
-from lamina.passes.schedule.words import fits_word
+from lamina.passes.schedule.words import is_number
 
 
 def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: UnstructuredTasks) -> None:
@@ -105,7 +105,7 @@ def _verify_algorithm(op: SortOp, algorithm: str, lanes: int) -> None:
         raise illegal(op, f"algorithm = {algorithm}, lanes = {lanes}: here it may be {known}")
     element = op.input.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
     in_words = algorithm in ("merge", "rank")
-    fits = lanes <= length and fits_word(element) if in_words else has_vectors(element)
+    fits = lanes <= length and is_number(element) if in_words else has_vectors(element)
     if lanes.bit_count() != 1 or (lanes > 1 and not fits):
-        limit = f"{length} at most" if in_words and fits_word(element) else f"1 for {element}"
+        limit = f"{length} at most" if in_words and is_number(element) else f"1 for {element}"
         raise illegal(op, f"lanes = {lanes}: a power of 2, and {limit}")

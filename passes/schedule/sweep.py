@@ -272,8 +272,8 @@ class SweepEmitter:
         body, dim = prepared[stage].fork(), self._vector_dim(stage)
         assert dim is not None
         self._load_reads(emit, stage, body, {**envs[stage], dim: index}, dim, mask, {})
-        pairs = [body.values[argument].value for argument in stage.op.block.args]
-        return [emit.add(DotPairsOp(*pairs, total))]
+        left, right = (body.values[argument].value for argument in stage.op.block.args)
+        return [emit.add(DotPairsOp(left, right, total))]
 
     def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
         for op in stage.op.block.ops:

@@ -1,7 +1,8 @@
-"""Keys of at most 32 bits and the places of their elements as one number each, of 64 bits.
+"""Keys as numbers of 64 bits in their order, which scalars and vectors compare alike.
 
-No two are equal, so that whatever puts them in order keeps the order of equal keys; to compare and
-to move them takes one operation, of vectors too.
+Keys of at most 32 bits and the places of their elements are one number, a word. No two are equal,
+so that whatever puts them in order keeps the order of equal keys, and they move together. Wider
+keys stand beside their places.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     VectorType,
     f32,
+    f64,
     i1,
     i32,
     i64,
@@ -28,13 +30,13 @@ from lamina.dialects.loop.vector_arith import VECTOR_FORMS, ExtUIOp
 from lamina.passes.schedule.body import broadcast, choose
 from lamina.passes.schedule.compare import compare, element_of, lanes_of
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, vector_of
-from lamina.passes.schedule.pairs import Load
+from lamina.passes.schedule.pairs import Load, Pairs
 from lamina.passes.schedule.points import over_points
 
 Among = Callable[[Emitter, Index], tuple[Index, Index]]
 """Bounds of the words that those from an index on are compared with."""
 
-Put = Callable[[Index, Emitter, SSAValue, SSAValue], None]
+Put = Callable[[Index, Emitter, SSAValue, tuple[SSAValue, ...]], None]
 """Takes the index of the first of the words, and the rank of one of them and itself."""
 
 WORD_BITS = 64
@@ -48,9 +50,14 @@ def fits_word(kind: Attribute) -> bool:
     return kind == f32 or (isinstance(kind, IntegerType) and kind.bitwidth <= PLACE_BITS)
 
 
+def is_number(kind: Attribute) -> bool:
+    """Whether keys of this type have numbers: one with the place, or one beside it."""
+    return fits_word(kind) or kind == f64 or isinstance(kind, IntegerType)
+
+
 def word_lanes(kind: Attribute, lanes: int, count: int) -> int:
-    """Words of a vector that has room for so many, of `count` keys of that type; 1 for none."""
-    return max(1, min(lanes, 1 << (count.bit_length() - 1))) if fits_word(kind) else 1
+    """Numbers of a vector that has room for so many, of `count` keys of that type; 1 for none."""
+    return max(1, min(lanes, 1 << (count.bit_length() - 1))) if is_number(kind) else 1
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,23 @@ class Words:
 
     memory: SSAValue
     base: Index
+    unique = True
+    """Whether no two numbers are equal."""
+
+    def made_of(
+        self, emit: Emitter, key: SSAValue, at: Index, *, down: bool
+    ) -> tuple[SSAValue, ...]:
+        """What stands for a key at a place of its row: the less, the sooner it goes."""
+        return (word_of(emit, key, at, down=down),)
+
+    def place(self, emit: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+        """The place, as an index, in what stands for a key."""
+        return place_of(emit, values[0])
+
+    def vector(self, emit: Emitter, at: Index, lanes: int) -> SSAValue:
+        """So many numbers from an index on."""
+        where = emit.value(emit.plus(self.base, at))
+        return emit.add(vector.LoadOp(self.memory, [where], VectorType(i64, [lanes])))
 
     def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, ...]:
         """The word at an index."""
@@ -77,11 +101,78 @@ class Words:
         return compare(emit, later[0], earlier[0], "slt")
 
 
-def pack_words(emit: Emitter, load: Load, to: Words, length: Index, *, down: bool) -> None:
-    """Words of the elements that `load` gives for 0 .. `length`: places are those numbers."""
+@dataclass(frozen=True)
+class NumberedPairs:
+    """Numbers of wide keys in a memref of their type, and places beside them, from `base` on."""
+
+    keys: SSAValue
+    places: SSAValue
+    base: Index
+    unique = False
+
+    def made_of(
+        self, emit: Emitter, key: SSAValue, at: Index, *, down: bool
+    ) -> tuple[SSAValue, ...]:
+        """What stands for a key at a place of its row."""
+        place = emit.add(arith.IndexCastOp(emit.value(at), i64))
+        return _turned(emit, _number(emit, key, 1), 1, down), place
+
+    def place(self, emit: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+        """The place, as an index, in what stands for a key."""
+        return emit.add(arith.IndexCastOp(values[1], INDEX))
+
+    def vector(self, emit: Emitter, at: Index, lanes: int) -> SSAValue:
+        """So many numbers from an index on."""
+        where, kind = emit.value(emit.plus(self.base, at)), VectorType(self._kind, [lanes])
+        return _cast(emit, emit.add(vector.LoadOp(self.keys, [where], kind)), i64)
+
+    def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, ...]:
+        """Number and place at an index."""
+        where = emit.value(emit.plus(self.base, at))
+        number = _cast(emit, emit.add(memref.LoadOp.get(self.keys, [where])), i64)
+        return number, emit.add(memref.LoadOp.get(self.places, [where]))
+
+    def put(self, emit: Emitter, at: Index, values: Sequence[SSAValue]) -> None:
+        """Write number and place at an index."""
+        where, (number, place) = emit.value(emit.plus(self.base, at)), values
+        key = _cast(emit, number, self._kind)
+        emit.run(memref.StoreOp.get(key, self.keys, [where]))
+        emit.run(memref.StoreOp.get(place, self.places, [where]))
+
+    def sooner(
+        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
+    ) -> SSAValue:
+        """Whether the one that stands later must go before the other."""
+        return compare(emit, later[0], earlier[0], "slt")
+
+    @property
+    def _kind(self) -> Attribute:
+        return self.keys.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+
+
+Numbers = Words | NumberedPairs
+"""What stands for a row of keys."""
+
+
+def numbers_in(pairs: Pairs, kind: Attribute) -> Numbers:
+    """The numbers of keys of that type, in the memory of keys and places."""
+    if fits_word(kind):
+        return Words(pairs.places, pairs.base)
+    return NumberedPairs(pairs.keys, pairs.places, pairs.base)
+
+
+def _cast(emit: Emitter, value: SSAValue, kind: Attribute) -> SSAValue:
+    """The same bits as elements of another type."""
+    if element_of(value.type) == kind:
+        return value
+    return emit.add(arith.BitcastOp(value, vector_of(kind, lanes_of(value.type))))
+
+
+def pack_words(emit: Emitter, load: Load, to: Numbers, length: Index, *, down: bool) -> None:
+    """What stands for the elements that `load` gives for 0 .. `length`, which are their places."""
 
     def element(e: Emitter, at: list[Index]) -> None:
-        to.put(e, at[0], [word_of(e, load(e, at[0])[0], at[0], down=down)])
+        to.put(e, at[0], to.made_of(e, load(e, at[0])[0], at[0], down=down))
 
     over_points(emit, [(0, length)], element)
 
@@ -89,17 +180,30 @@ def pack_words(emit: Emitter, load: Load, to: Words, length: Index, *, down: boo
 def word_of(emit: Emitter, key: SSAValue, at: Index, *, down: bool) -> SSAValue:
     """Of a key at a place of its row, or of one in each lane: the less, the sooner it goes."""
     lanes = lanes_of(key.type)
-    number = _number(emit, key, lanes)
-    if down:
-        number = emit.add(arith.XOrIOp(number, emit.splat(IntegerAttr(-1, i64), lanes)))
+    number = _turned(emit, _number(emit, key, lanes), lanes, down)
     high = emit.add(arith.ShLIOp(number, emit.splat(IntegerAttr(PLACE_BITS, i64), lanes)))
     place = emit.add(arith.IndexCastOp(emit.value(at), i64))
     return emit.add(arith.OrIOp(high, broadcast(emit, place, lanes)))
 
 
+def _turned(emit: Emitter, number: SSAValue, lanes: int, down: bool) -> SSAValue:
+    """The number in the order asked for."""
+    if not down:
+        return number
+    return emit.add(arith.XOrIOp(number, emit.splat(IntegerAttr(-1, i64), lanes)))
+
+
 def _number(emit: Emitter, key: SSAValue, lanes: int) -> SSAValue:
-    """An i64 of 32 bits in the order of the keys; zeros are one, and NaN is the largest."""
+    """An i64, of 32 bits for what fits a word, in the order of the keys; zeros are one, and NaN is
+    the largest."""
     kind = element_of(key.type)
+    if kind == f64:
+        return _bits(emit, key, lanes)
+    if isinstance(kind, IntegerType) and kind.bitwidth == WORD_BITS:
+        if kind.signedness.data != Signedness.UNSIGNED:
+            return key
+        least = emit.splat(IntegerAttr(-1 << (WORD_BITS - 1), i64), lanes)
+        return emit.add(arith.XOrIOp(_cast(emit, key, i64), least))
     if not isinstance(kind, IntegerType):
         return _extended(emit, _bits(emit, key, lanes), lanes, arith.ExtSIOp)
     if kind.signedness.data == Signedness.UNSIGNED:
@@ -120,11 +224,13 @@ def _extended(
 
 
 def _bits(emit: Emitter, key: SSAValue, lanes: int) -> SSAValue:
-    """Those of an f32, inverted below the sign of negative numbers."""
-    zero = emit.splat(FloatAttr(0.0, f32), lanes)
-    bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), vector_of(i32, lanes)))
-    sign = emit.add(arith.ShRSIOp(bits, emit.splat(IntegerAttr(31, i32), lanes)))
-    largest = emit.splat(IntegerAttr((1 << 31) - 1, i32), lanes)
+    """Those of an f32 or f64, inverted below the sign of negative numbers."""
+    kind = element_of(key.type)
+    zero, number = emit.splat(FloatAttr(0.0, kind), lanes), i64 if kind == f64 else i32  # pyright: ignore
+    bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), vector_of(number, lanes)))
+    below = number.bitwidth - 1
+    sign = emit.add(arith.ShRSIOp(bits, emit.splat(IntegerAttr(below, number), lanes)))
+    largest = emit.splat(IntegerAttr((1 << below) - 1, number), lanes)
     bits = emit.add(arith.XOrIOp(bits, emit.add(arith.AndIOp(sign, largest))))
     return choose(emit, compare(emit, key, key, "uno"), largest, bits)
 
@@ -155,7 +261,7 @@ class WordVectors:
         """Words whose ranks are counted at once."""
         return self.lanes * self.vectors
 
-    def rank(self, emit: Emitter, words: Words, length: int, among: Among, put: Put) -> None:
+    def rank(self, emit: Emitter, words: Numbers, length: int, among: Among, put: Put) -> None:
         """`put` each of `length` words, no fewer than `lanes`, by its rank among some of them."""
         whole = length - length % self.run
 
@@ -173,21 +279,27 @@ class WordVectors:
     def _group(
         self,
         emit: Emitter,
-        words: Words,
+        words: Numbers,
         first: Index,
         vectors: int,
         skipped: int,
         bounds: tuple[Index, Index],
-        put: Callable[[Emitter, SSAValue, SSAValue], None],
+        put: Callable[[Emitter, SSAValue, tuple[SSAValue, ...]], None],
     ) -> None:
-        kind = VectorType(i64, [self.lanes])
         starts = [emit.plus(first, number * self.lanes) for number in range(vectors)]
-        places = [emit.value(emit.plus(words.base, start)) for start in starts]
-        values = [emit.add(vector.LoadOp(words.memory, [place], kind)) for place in places]
+        values = [words.vector(emit, start, self.lanes) for start in starts]
+        places = [] if words.unique else [self._places(emit, start) for start in starts]
 
         def count(e: Emitter, at: Index, ranks: list[SSAValue]) -> list[SSAValue]:
             other = broadcast(e, words.load(e, at)[0], self.lanes)
-            return [self._more(e, *each, other) for each in zip(ranks, values, strict=True)]
+            sooner = [compare(e, other, value, "slt") for value in values]
+            if places:  # of equal ones those that stand in front
+                own = broadcast(e, e.value(at), self.lanes)
+                for number, (value, place) in enumerate(zip(values, places, strict=True)):
+                    equal = compare(e, other, value, "eq")
+                    in_front = e.add(arith.AndIOp(equal, compare(e, own, place, "ult")))
+                    sooner[number] = e.add(arith.OrIOp(sooner[number], in_front))
+            return [self._more(e, *each) for each in zip(ranks, sooner, strict=True)]
 
         nothing = [emit.splat(IntegerAttr(0, i64), self.lanes)] * vectors
         for number, ranks in enumerate(emit.loop(*bounds, 1, nothing, count)):
@@ -195,10 +307,13 @@ class WordVectors:
 
         def element(e: Emitter, at: list[Index]) -> None:
             rank = e.add(memref.LoadOp.get(self.ranks, [e.value(at[0])]))
-            put(e, e.add(arith.IndexCastOp(rank, INDEX)), *words.load(e, e.plus(first, at[0])))
+            put(e, e.add(arith.IndexCastOp(rank, INDEX)), words.load(e, e.plus(first, at[0])))
 
         over_points(emit, [(skipped, vectors * self.lanes)], element)
 
-    def _more(self, emit: Emitter, rank: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
-        sooner = compare(emit, other, value, "slt")
+    def _places(self, emit: Emitter, start: Index) -> SSAValue:
+        numbers = emit.lane_numbers(self.lanes)
+        return emit.add(arith.AddiOp(broadcast(emit, emit.value(start), self.lanes), numbers))
+
+    def _more(self, emit: Emitter, rank: SSAValue, sooner: SSAValue) -> SSAValue:
         return emit.add(arith.AddiOp(rank, emit.add(ExtUIOp(sooner, rank.type))))

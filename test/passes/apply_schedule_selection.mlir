@@ -52,14 +52,19 @@ func.func private @all(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<
 
 // -----
 
-// Keys of 64 bits have no room for a place: runs of eight, one by one.
+// Keys of 64 bits have no room for a place: numbers in their order, of equal ones those that stand in front.
 func.func private @wide(%x: memref<4x100xf64>, %v: memref<4x100xf64>, %p: memref<4x100xi64>, %w: memref<4x100xf64>, %q: memref<4x100xi64>) attributes {lamina.kernel} {
   loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf64>, memref<4x100xi64>, memref<4x100xf64>, memref<4x100xi64>) : memref<4x100xf64>
   func.return
 }
 // CHECK-LABEL: @wide
-// CHECK-NOT:     vector
+// CHECK:         memref.alloca() {{.*}} : memref<16xi64>
+// CHECK:         scf.for {{.*}} -> (vector<4xi64>, vector<4xi64>, vector<4xi64>, vector<4xi64>)
+// CHECK:         loop.cmpi {{.*}} {predicate = 2 : i64}
+// CHECK:         loop.cmpi {{.*}} {predicate = 0 : i64}
+// CHECK:         loop.cmpi {{.*}} {predicate = 6 : i64}
 // CHECK:         arith.minui
+// CHECK-NOT:     arith.cmpf {{.*}}olt
 
 // -----
 
