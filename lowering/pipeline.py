@@ -71,7 +71,9 @@ class Stage:
 
 STAGES: tuple[Stage, ...] = (
     Stage("aten", ("verify-aten",)),
-    Stage("functional", ("functionalize", "bound-dynamic-shapes", "verify-functional")),
+    Stage(
+        "functional", ("functionalize", "bound-dynamic-shapes", "roll-loops", "verify-functional")
+    ),
     Stage(
         "core_aten",
         ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),

@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "link-callees": "lamina.passes.calls.link_callees:LinkCalleesPass",
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
+    "roll-loops": "lamina.passes.regions.roll_loops:RollLoopsPass",
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",
     "fold-batch-norm": "lamina.passes.numerics.fold_batch_norm:FoldBatchNormPass",
     "convert-stablehlo-to-prims": (

@@ -1,0 +1,130 @@
+"""Repeated ops: where a block says the same again and again, as loops do that were written out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+
+INDEX_ARGUMENTS = {"aten.select.int": ("index",), "aten.slice.Tensor": ("start", "end")}
+"""Arguments that may differ from step to step: which element of a tensor a step reads."""
+
+MOST_PERIODS = 16
+"""Lengths of a step that are tried: those that are the distance of the most equal ops."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """`steps` times `period` ops, from op number `first` on, are equal but for their operands."""
+
+    first: int
+    period: int
+    steps: int
+
+    @property
+    def covered(self) -> int:
+        """How many ops they are together."""
+        return self.period * self.steps
+
+
+def repetitions(ops: Sequence[Operation], least_steps: int) -> Iterator[Repetition]:
+    """Those of at least so many steps; the ones that cover the most ops first."""
+    numbers = _numbered(ops)
+    found: list[Repetition] = []
+    for period in _periods(numbers, least_steps):
+        equal = numbers[:-period] == numbers[period:]
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.astype(np.int8), [0]))))
+        for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            steps = (end - first) // period + 1
+            if steps >= least_steps:
+                found.append(Repetition(first, period, steps))
+    yield from sorted(found, key=lambda r: (-r.covered, r.period))
+
+
+def _periods(numbers: np.ndarray, least_steps: int) -> list[int]:
+    """Distances of ops from the next equal one, the most frequent first."""
+    last: dict[int, int] = {}
+    distances: Counter[int] = Counter()
+    for place, number in enumerate(numbers.tolist()):
+        if number in last:
+            distances[place - last[number]] += 1
+        last[number] = place
+    longest = len(numbers) // least_steps
+    return [d for d, count in distances.most_common(MOST_PERIODS) if d <= longest and count > 1]
+
+
+def _numbered(ops: Sequence[Operation]) -> np.ndarray:
+    """A number for each op, the same for ops that are equal but for operands and indices."""
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(_signature(op), len(known)) for op in ops], dtype=np.int64)
+
+
+def _signature(op: Operation) -> object:
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    if not isinstance(op, SchemaOp) or op.regions or not all(map(_is_static, kinds)):
+        return op  # equal to no other
+    differs = INDEX_ARGUMENTS.get(op.name, ())
+    same = sorted((n, v) for n, v in op.properties.items() if n not in differs)
+    return op.name, tuple(same), tuple(sorted(op.attributes.items())), tuple(kinds)
+
+
+def _is_static(kind: Attribute) -> bool:
+    return isinstance(kind, TensorType) and kind.has_static_shape()
+
+
+@dataclass(frozen=True)
+class Element:
+    """Element `index` of a tensor along a dimension, which stays with extent 1 if `kept`."""
+
+    base: SSAValue
+    dim: int
+    kept: bool
+    index: int
+
+
+def element_of(value: SSAValue) -> Element | None:
+    """Which element of another tensor a value is, as `select`, `slice`, `unbind` and `split` take
+    them; None if it is none."""
+    op = value.owner
+    if not isinstance(op, SchemaOp):
+        return None
+    match op.name:
+        case "aten.select.int":
+            return _element(op, op.arg("index"), kept=False)
+        case "aten.unbind.int":
+            return _element(op, list(op.results).index(value), kept=False)  # pyright: ignore
+        case "aten.slice.Tensor" if op.arg("step") == 1:
+            found = _element(op, op.arg("start") or 0, kept=True)
+            return found if found and _extent(value, found.dim) == 1 else None
+        case "aten.split.Tensor" | "aten.split_with_sizes.default":
+            found = _element(op, list(op.results).index(value), kept=True)  # pyright: ignore
+            whole = found and all(_extent(r, found.dim) == 1 for r in op.results)
+            return found if whole else None
+        case "aten.squeeze.dims" | "aten.squeeze.dim":
+            inner, dims = element_of(op.arg("self")), op.arg("dim")
+            rank = len(op.operands[0].type.get_shape())  # pyright: ignore
+            dims = [d % rank for d in (dims if isinstance(dims, list) else [dims])]
+            if inner is None or not inner.kept or dims != [inner.dim]:
+                return None
+            return Element(inner.base, inner.dim, False, inner.index)
+        case _:
+            return None
+
+
+def _element(op: SchemaOp, index: object, *, kept: bool) -> Element | None:
+    base = op.arg("self")
+    shape = base.type.get_shape()
+    dim = op.arg("dim") % len(shape)
+    if not isinstance(index, int):
+        return None
+    return Element(base, dim, kept, index if index >= 0 else index + shape[dim])
+
+
+def _extent(value: SSAValue, dim: int) -> int:
+    return value.type.get_shape()[dim]  # pyright: ignore[reportAttributeAccessIssue]

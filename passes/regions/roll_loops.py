@@ -1,0 +1,309 @@
+"""`roll-loops`: steps that a program has written out become a `control.scan`.
+
+A loop over the time steps of a recurrent cell, in Python, is thousands of ops in the program. Where
+runs of ops are equal and each step reads what the one in front of it made, the same tensors, or the
+next element of one, they are one region, which is compiled once whatever the number of steps. What
+a step makes for ops behind the loop is stacked, or the last that is carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.control import ScanOp, YieldOp
+from lamina.dialects.control.scan import stacked
+from lamina.dialects.errors import InputError
+from lamina.passes.cost.region_limits import LEAST_STEPS
+from lamina.passes.regions.collected_steps import (
+    erase_unread,
+    inserted,
+    moved,
+    read_elements,
+    read_whole,
+)
+from lamina.passes.regions.repetitions import (
+    INDEX_ARGUMENTS,
+    Element,
+    Repetition,
+    element_of,
+    repetitions,
+)
+
+Made = tuple[int, int]
+"""What an op of a step makes: the op's place in the step, and which of its results."""
+
+
+@dataclass(frozen=True)
+class RollLoopsPass(ModulePass):
+    """Repeated ops that hand values on become scans.
+
+    `least_steps` of them, at least; fewer stay as they are.
+    """
+
+    name = "roll-loops"
+
+    least_steps: int = LEAST_STEPS
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.least_steps < 2:
+            raise InputError(f"roll-loops: least_steps = {self.least_steps}: 2 or more")
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                while _roll_one(function.body.block, self.least_steps):
+                    pass
+
+
+def _roll_one(block: Block, least_steps: int) -> bool:
+    """Whether a repetition of the block has become a scan."""
+    ops = list(block.ops)
+    if len(ops) < least_steps:
+        return False
+    for found in repetitions(ops, least_steps):
+        for shift in range(found.period):
+            steps = (found.covered - shift) // found.period
+            if steps < least_steps:
+                break
+            loop = _Loop(ops, Repetition(found.first + shift, found.period, steps))
+            if loop.matches():
+                loop.roll()
+                return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """What the step in front has made; the first step reads `start`."""
+
+    made: Made
+    start: SSAValue
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """Elements of a tensor in order, from `first` on, backwards if `step` is -1."""
+
+    base: SSAValue
+    dim: int
+    kept: bool
+    first: int
+    step: int
+
+    @staticmethod
+    def of(elements: Sequence[Element | None]) -> _Elements | None:
+        """Those that steps read, if they are neighbours along one dimension of one tensor."""
+        one, two = elements[:2]
+        if one is None or two is None or two.index - one.index not in (1, -1):
+            return None
+        found = _Elements(one.base, one.dim, one.kept, one.index, two.index - one.index)
+        same = all(found.at(number) == element for number, element in enumerate(elements))
+        return found if same and not _stays(found.base) else None
+
+    def at(self, number: int) -> Element:
+        """The element of a step."""
+        return Element(self.base, self.dim, self.kept, self.first + self.step * number)
+
+    def sequence(self, steps: int, before: Operation) -> SSAValue:
+        """The tensor whose first dimension a scan walks."""
+        value, extent = moved(self.base, self.dim, 0, before), _shape(self.base)[self.dim]
+        low = min(self.first, self.first + self.step * (steps - 1))
+        if steps < extent:
+            value = inserted("slice.Tensor", before, value, 0, low, low + steps)
+        return inserted("flip.default", before, value, [0]) if self.step < 0 else value
+
+
+_Source = Made | _Carried | _Elements | SSAValue
+"""Where an operand of a step comes from; a value is the same in all steps."""
+
+
+@dataclass
+class _Loop:
+    """A repetition that may be a loop: `sources` of operands by place, and places of elements."""
+
+    ops: Sequence[Operation]
+    repetition: Repetition
+    sources: list[list[_Source]] = field(default_factory=list)
+    elements: dict[int, _Elements] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        r = self.repetition
+        inside = self.ops[r.first : r.first + r.covered]
+        self._numbers = {op: number for number, op in enumerate(inside)}
+
+    def _op(self, step: int, place: int) -> Operation:
+        r = self.repetition
+        return self.ops[r.first + step * r.period + place]
+
+    def _made(self, value: SSAValue) -> tuple[int, Made] | None:
+        """The step that makes a value, and what of it; None if none does."""
+        number = self._numbers.get(value.owner) if isinstance(value.owner, Operation) else None
+        if number is None:
+            return None
+        step, place = divmod(number, self.repetition.period)
+        return step, (place, value.index)  # pyright: ignore[reportAttributeAccessIssue]
+
+    # What each step reads
+
+    def matches(self) -> bool:
+        """Whether the steps read alike, and hand something on."""
+        for place in range(self.repetition.period):
+            steps = [self._op(step, place) for step in range(self.repetition.steps)]
+            found = [
+                self._source(values) for values in zip(*(op.operands for op in steps), strict=True)
+            ]
+            if None in found:
+                return False
+            self.sources.append(found)  # pyright: ignore[reportArgumentType]
+            if not self._reads_alike(steps, place):
+                return False
+        return any(isinstance(s, _Carried) for sources in self.sources for s in sources)
+
+    def _reads_alike(self, steps: Sequence[Operation], place: int) -> bool:
+        """Whether an op has one index in all steps, or takes the next element in each."""
+        varying = INDEX_ARGUMENTS.get(steps[0].name, ())
+        if len({tuple(op.properties.get(n) for n in varying) for op in steps}) == 1:
+            return True
+        elements = _Elements.of([element_of(op.results[0]) for op in steps])
+        if elements is None or not isinstance(self.sources[place][0], SSAValue):
+            return False
+        self.elements[place] = elements
+        return True
+
+    def _source(self, values: Sequence[SSAValue]) -> _Source | None:
+        places = [self._made(value) for value in values]
+        own = [made and (made[0] - step, made[1]) for step, made in enumerate(places)]
+        if places[1] is None:  # made outside
+            if any(made is not None for made in places):
+                return None
+            if all(value is values[0] for value in values):
+                return values[0]
+            return _Elements.of([element_of(value) for value in values])
+        if any(made != own[1] for made in own[2:]):
+            return None
+        behind, what = own[1]  # pyright: ignore[reportGeneralTypeIssues]
+        if behind == 0:
+            return what if own[0] == own[1] else None
+        return _Carried(what, values[0]) if behind == -1 and places[0] is None else None
+
+    # The scan
+
+    def roll(self) -> None:
+        """Puts a scan in the place of the steps."""
+        flat = [source for sources in self.sources for source in sources]
+        carried = list(dict.fromkeys(s for s in flat if isinstance(s, _Carried)))
+        walked = list(dict.fromkeys(s for s in flat if isinstance(s, _Elements)))
+        walked = list(dict.fromkeys([*walked, *self.elements.values()]))
+        places = [p for p in range(self.repetition.period) if p not in self.elements]
+        read = [source for place in places for source in self.sources[place]]
+        same = list(dict.fromkeys(s for s in read if isinstance(s, SSAValue)))
+        r = self.repetition
+        behind = self.ops[r.first + r.covered]
+        sequences = [elements.sequence(r.steps, behind) for elements in walked]
+        if not sequences:  # a scan walks something: numbers of the steps, which nobody reads
+            sequences = [inserted("arange.default", behind, r.steps)]
+        wanted = self._wanted({c.made for c in carried})
+        kinds = [s.start.type for s in carried]
+        body = self._body(carried, walked, same, sequences, list(wanted))
+        types: list[Attribute] = [*kinds]
+        types += [stacked(self._op(0, p).results[n].type, r.steps) for p, n in wanted]
+        scan = ScanOp([s.start for s in carried], sequences, same, types, Region(body))
+        scan.location = self._op(0, 0).location
+        block = behind.parent_block()
+        assert block is not None
+        block.insert_op_before(scan, behind)
+        stacks = [
+            ([self._op(step, place).results[n] for step in range(r.steps)], result)
+            for (place, n), result in zip(wanted, scan.results[len(carried) :], strict=True)
+        ]
+        for values, result in stacks:
+            read_whole(values, result, self._numbers)
+        for carry, result in zip(carried, scan.results, strict=False):
+            last = self._op(r.steps - 1, carry.made[0]).results[carry.made[1]]
+            last.replace_uses_with_if(result, lambda use: use.operation not in self._numbers)
+        for values, result in stacks:
+            read_elements(values, result, self._numbers)
+        self._erase()
+
+    def _wanted(self, carried: set[Made]) -> dict[Made, None]:
+        """What ops behind the steps read, but for what is carried last."""
+        wanted: dict[Made, None] = {}
+        last = self.repetition.steps - 1
+        for op, number in self._numbers.items():
+            step, place = divmod(number, self.repetition.period)
+            for result in op.results:
+                made = place, result.index
+                if made in wanted or (step == last and made in carried):
+                    continue
+                if any(use.operation not in self._numbers for use in result.uses):
+                    wanted[made] = None
+        return wanted
+
+    def _body(
+        self,
+        carried: Sequence[_Carried],
+        walked: Sequence[_Elements],
+        same: Sequence[SSAValue],
+        sequences: Sequence[SSAValue],
+        wanted: Sequence[Made],
+    ) -> Block:
+        rows = [TensorType(s.type.element_type, _shape(s)[1:]) for s in sequences]  # pyright: ignore
+        kinds = [*(s.start.type for s in carried), *rows, *(value.type for value in same)]
+        body = Block(arg_types=kinds)
+        known: dict[Any, SSAValue] = {}
+        names = (*carried, *(walked or [None]), *same)
+        for name, argument in zip(names, body.args, strict=True):
+            known[name] = argument
+        end = YieldOp([])
+        body.add_op(end)
+        for elements in walked:
+            if elements.kept:
+                known[elements] = inserted("unsqueeze.default", end, known[elements], elements.dim)
+        for place, sources in enumerate(self.sources):
+            if place in self.elements:
+                known[place, 0] = known[self.elements[place]]
+                continue
+            op = self._op(1, place).clone()
+            op.operands = [known[source] for source in sources]
+            op.location = self._op(0, place).location
+            body.insert_op_before(op, end)
+            known |= {(place, n): result for n, result in enumerate(op.results)}
+        end.operands = [*(known[s.made] for s in carried), *(known[made] for made in wanted)]
+        end.location = self._op(0, 0).location
+        return body
+
+    def _erase(self) -> None:
+        """The steps, and ops that took elements for them."""
+        read = dict.fromkeys(v.owner for op in self._numbers for v in op.operands)
+        taken = [op for op in read if isinstance(op, Operation) and op not in self._numbers]
+        for op in reversed(list(self._numbers)):
+            op.detach()
+            op.erase()
+        while taken:
+            op = taken.pop()
+            if op.parent is None or element_of(op.results[0]) is None:
+                continue
+            owners = [v.owner for v in op.operands if isinstance(v.owner, Operation)]
+            if erase_unread(op):
+                taken += owners
+
+
+def _stays(value: SSAValue) -> bool:
+    """Whether it is bound when the program is compiled: weights of steps are packed one by one."""
+    if not isinstance(value, BlockArgument):
+        return False
+    function = value.block.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    kind = function.arg_attrs.data[value.index].data.get("lamina.kind")  # pyright: ignore
+    return kind is not None and kind != StringAttr("input")
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
