@@ -67,7 +67,8 @@ def _numbered(ops: Sequence[Operation]) -> np.ndarray:
 
 def _signature(op: Operation) -> object:
     kinds = [value.type for value in (*op.operands, *op.results)]
-    if not isinstance(op, SchemaOp) or op.regions or not all(map(_is_static, kinds)):
+    is_aten = isinstance(op, SchemaOp) and op.dialect_name() == "aten"
+    if not is_aten or op.regions or not all(map(_is_static, kinds)):
         return op  # equal to no other
     differs = INDEX_ARGUMENTS.get(op.name, ())
     same = sorted((n, v) for n, v in op.properties.items() if n not in differs)

@@ -131,3 +131,16 @@ func.func @few(%h: tensor<4xf32>) -> tensor<4xf32> {
 }
 // CHECK-LABEL: @few
 // CHECK-NOT:     control.scan
+
+// -----
+
+// Ops of the layers below stay as they are.
+func.func @below(%h: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = prims.sin(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = prims.sin(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = prims.sin(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = prims.sin(%2) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %3 : tensor<4xf32>
+}
+// CHECK-LABEL: @below
+// CHECK-NOT:     control.scan
