@@ -76,6 +76,8 @@ def compile(  # noqa: A001 - used as lamina.compile
         kind = type(program).__name__
         takers = "torch modules and JAX functions"
         raise InputError(f"example_inputs are for {takers}, not for a {kind}")
+    if pipeline is not None and not isinstance(pipeline, Pipeline):
+        raise InputError(f"pipeline={pipeline!r}: it takes a lamina.Pipeline")
     source = _read(program, example_inputs, Bindings(constants or {}, sizes or {}))
     return compile_module(
         source.module,

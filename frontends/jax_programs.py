@@ -7,6 +7,7 @@ is not imported.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import function_named
 from lamina.runtime.layers import parse
+from lamina.runtime.nested_structure import LEAF, NestedStructure, NoTreeError
 
 JITTED = "PjitFunction"
 """The class of what `jax.jit` gives."""
@@ -47,7 +49,7 @@ class JaxStructure:
             leaves = self.inputs.flatten_up_to((tuple(args), dict(kwargs)))
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"the arguments do not nest as {self.inputs}: {error}") from error
-        return [leaves[place] for place in self.kept]
+        return [_plain(leaves[place]) for place in self.kept]
 
     def layout(self, outputs: int) -> Layout:
         """The one result, or the nest of all."""
@@ -57,8 +59,45 @@ class JaxStructure:
         return Layout("tuple", entries, self.outputs.unflatten, native_kind=self.native_kind)
 
     def kept_by(self) -> str | None:
-        """The trees are JAX's."""
-        return "its arguments and results nest as JAX's trees do; compile its text for flat ones"
+        """Nothing, unless a node is of a type that only JAX can take apart."""
+        try:
+            self.recorded()
+        except NoTreeError as error:
+            return f"its arguments and results nest in a {error}, which JAX alone can take apart"
+        return None
+
+    def recorded(self) -> NestedStructure:
+        """The same without JAX; NoTreeError where a node is none that `NestedStructure` has."""
+        kept = set(self.kept)
+        inputs = tuple(place in kept for place in range(self.inputs.num_leaves))
+        outputs = tuple(range(self.outputs.num_leaves))
+        return NestedStructure(_tree(self.inputs), _tree(self.outputs), inputs, outputs)
+
+
+def _tree(tree: Any) -> Any:
+    """One of JAX's trees as `NestedStructure` has them; NoTreeError for nodes of other types."""
+    found = tree.node_data()
+    if found is None:
+        return LEAF
+    kind, said = found
+    children = [_tree(child) for child in tree.children()]
+    if kind is type(None):
+        return None
+    if kind in (tuple, list):
+        return [kind.__name__, children]
+    if kind is dict and all(type(key) in (str, int) for key in said):
+        return ["dict", list(said), children]
+    fields = getattr(kind, "_fields", None)
+    if fields is not None:
+        return ["named", kind.__name__, list(fields), children]
+    raise NoTreeError(kind.__qualname__)
+
+
+def _plain(leaf: Any) -> Any:
+    """A leaf as an array: the words of a random key that `jax.random.key` gave."""
+    if type(leaf).__name__ != "PRNGKeyArray" or not is_of_jax(leaf):
+        return leaf
+    return sys.modules["jax"].random.key_data(leaf)
 
 
 def is_of_jax(program: object) -> bool:

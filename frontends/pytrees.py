@@ -1,7 +1,9 @@
 """Nested inputs and outputs (torch pytrees) of a module, and the flat lists of compiled code."""
 
+from collections import OrderedDict, namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -9,6 +11,13 @@ from torch.utils import _pytree as pytree
 
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.dispatch.layout import Layout
+from lamina.runtime.nested_structure import (
+    LEAF,
+    SCALARS,
+    FixedValue,
+    NestedStructure,
+    NoTreeError,
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,20 @@ class TorchStructure:
             f"it takes as_strided of {names}, which only tensors of torch allow" if names else None
         )
 
+    def recorded(self) -> NestedStructure | None:
+        """The same without torch; None where a node is none that `NestedStructure` has, or a fixed
+        value is no number or string."""
+        try:
+            return NestedStructure(
+                _tree(self.input_spec),
+                _tree(self.output_spec),
+                tuple(isinstance(entry, str) or _recorded(entry) for entry in self.inputs),
+                tuple(e if isinstance(e, int) else _recorded(e) for e in self.outputs),
+                self.parameter_names,
+            )
+        except NoTreeError:
+            return None
+
     def _nest(self, results: Sequence[object]) -> object:
         leaves = [
             entry.value if isinstance(entry, Fixed) else result
@@ -152,6 +175,28 @@ class TorchStructure:
                     f"got {_spec_text(got)}"
                 )
         return f"expected keyword nesting {_spec_text(keywords)}"
+
+
+def _tree(spec: pytree.TreeSpec) -> Any:
+    """A spec as `NestedStructure` has trees. Raises NoTreeError for nodes of other types."""
+    if spec.is_leaf():
+        return LEAF
+    children = [_tree(child) for child in spec.children()]
+    if spec.type in (tuple, list):
+        return [spec.type.__name__, children]
+    if spec.type in (dict, OrderedDict):
+        keys = list(spec.context)
+        if all(type(key) in (str, int) for key in keys):
+            return ["dict", keys, children]
+    if spec.type is namedtuple:
+        return ["named", spec.context.__name__, list(spec.context._fields), children]
+    raise NoTreeError(str(spec.type))
+
+
+def _recorded(entry: Fixed | int) -> FixedValue:
+    if not isinstance(entry, Fixed) or type(entry.value) not in SCALARS:
+        raise NoTreeError(f"a fixed value, {entry}")
+    return FixedValue(entry.name, entry.value)
 
 
 def _same_constant(left: object, right: object) -> bool:

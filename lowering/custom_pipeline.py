@@ -105,6 +105,11 @@ class Pipeline:
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise InputError(f"no pass of the pipeline is called '{edit.name}'{hint}")
         for spec in edit.passes:
+            if not isinstance(spec, ModulePass | str):
+                raise InputError(
+                    f"Pipeline: {spec!r} is no pass; it takes ModulePass objects, as MyPass(), and "
+                    "specs, as 'cse'"
+                )
             pass_of(spec)
         return replace(self, edits=(*self.edits, edit))
 

@@ -12,9 +12,9 @@ from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.places import place_of
 from lamina.passes.contracts.contracts import stands_at
 from lamina.passes.contracts.verify_loop import TENSOR_OPS, verify_nest_body
-from lamina.passes.refusal import place_of
 
 
 class FaultyLoweringError(InputError):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
 from xdsl.ir import Operation
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.places import place_of
 
 
 def unsupported(op: Operation, reason: str, nearest: str | None = None) -> UnsupportedError:
@@ -19,21 +17,6 @@ def unsupported(op: Operation, reason: str, nearest: str | None = None) -> Unsup
         location=place_of(op),
         nearest=nearest,
     )
-
-
-def place_of(op: Operation) -> str | None:
-    """Printed source location of `op`: `file:line:column` where it is that simple, else None."""
-    location = op.location
-    if isinstance(location, UnknownLoc):
-        return None
-    if isinstance(location, FileLineColLoc):
-        file, line, column = location.parameters
-        return f"{_text(file)}:{_text(line)}:{_text(column)}"
-    return str(location)
-
-
-def _text(attribute: Any) -> str:
-    return str(attribute.data)
 
 
 def invalid(op: Operation, reason: str) -> InputError:

@@ -9,6 +9,7 @@ import numpy as np
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import Slot
+from lamina.runtime.nested_structure import NestedStructure
 
 Reader = Callable[[Any], int]
 """Checks one argument and gives the address of its first element."""
@@ -76,6 +77,10 @@ class Structure(Protocol):
         """Why no program can be called without this object, by its flat inputs; None if it can."""
         ...
 
+    def recorded(self) -> NestedStructure | None:
+        """The same as data, for files; None where inputs and results of a file are flat."""
+        ...
+
 
 class FlatStructure:
     """Inputs by position, or by name after the last position; one output alone, else a tuple."""
@@ -110,6 +115,9 @@ class FlatStructure:
     def kept_by(self) -> str | None:
         """Nothing: inputs are flat."""
         return None
+
+    def recorded(self) -> None:
+        """None: inputs are flat."""
 
 
 _KINDS: dict[str, str] = {

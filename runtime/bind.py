@@ -12,7 +12,7 @@ from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.overlap import check_bound
-from lamina.runtime.program import MachineCode, Program
+from lamina.runtime.program import HeldMemory, MachineCode, Program
 from lamina.runtime.random_state import State, shared_state
 from lamina.runtime.shared_constants import SharedConstants
 
@@ -77,7 +77,7 @@ def _prepared(
     held: dict[str, int],
     kept: list[object],
     shared: SharedConstants,
-) -> Mapping[str, AlignedMemory]:
+) -> Mapping[str, HeldMemory]:
     """Prepared constants by name; those that an entry of the same program has are read there."""
     if program.prepared is not None:
         return program.prepared

@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from lamina.passes.refusal import place_of
+from lamina.dialects.places import place_of
 from lamina.runtime.executable import ProgramMetadata
 
 _NUMBERED = re.compile(r"\{place (\d+)\}: ")

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lamina.codegen.target import Target
-from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.entry import Entry
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.shared_constants import Recipe
@@ -13,6 +12,13 @@ from lamina.runtime.shared_constants import Recipe
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
 """Programs up to that traffic and arithmetic take a few microseconds: they keep the GIL, since to
 give it up and take it again may cost more than they do."""
+
+
+class HeldMemory(Protocol):
+    """Bytes that stay where they are as long as this object lives, such as `AlignedMemory`."""
+
+    @property
+    def address(self) -> int: ...
 
 
 class MachineCode(Protocol):
@@ -44,7 +50,7 @@ class Program:
     setup: Entry | None
     kernels: Kernels
     target: Target | None = None
-    prepared: Mapping[str, AlignedMemory] | None = None
+    prepared: Mapping[str, HeldMemory] | None = None
     recipes: Mapping[str, Recipe] = field(default_factory=dict[str, Recipe])
 
     @property

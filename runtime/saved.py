@@ -2,8 +2,10 @@
 
 A file is a magic line, the version of its form, the length and a digest of the head, the head (one
 line of JSON), and blocks of bytes that the head lists by place, length and digest: object code and
-constants as the program reads them, so that nothing is lowered, compiled or packed again. No part
-of a file is run before its digest is compared; a file is as trusted as any program is.
+constants as the program reads them, so that nothing is lowered, compiled or packed again. Constants
+stay in the file, which is mapped, each page until something writes to it; their digests are sums
+(`saved_sums`). No part of a file is used before its digest is compared; a file is as trusted as any
+program is.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import mmap
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,22 +27,32 @@ import numpy as np
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, InputError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
-from lamina.runtime.arguments import Structure
+from lamina.runtime.arguments import FlatStructure, Structure
 from lamina.runtime.buffers import ALIGNMENT, AlignedMemory, rounded
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_object, offer_native_object
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.nested_structure import NestedStructure
 from lamina.runtime.program import Program
+from lamina.runtime.saved_sums import sums_digest
 
 MAGIC = b"lamina-program\n"
-VERSION = 1
+VERSION = 2
 """The form of files, and what saved code and the run time say to each other."""
 
 _PREFIX = struct.Struct(f"<{len(MAGIC)}sIQ32s")
 _HELD = (*CONSTANT_KINDS, "prepared")
 """Kinds of slots whose elements are saved."""
+
+
+def _sha256(data: memoryview) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+_DIGESTS: dict[str, Callable[[memoryview], str]] = {"sha256": _sha256, "sums": sums_digest}
+"""What blocks are compared by: code by the first, constants by the second, as fast as memory is."""
 
 
 # Writing
@@ -58,19 +71,22 @@ class _Written:
         """The bytes at an address: one block, however often they are added."""
         key = (address, size)
         if key not in self._held:
-            self._held[key] = self.add(
-                (ctypes.c_char * size).from_address(address) if size else b""
-            )
+            self._held[key] = self.add(_memory_at(address, size), "sums")
         return self._held[key]
 
-    def add(self, data: Any) -> int:
+    def add(self, data: Any, digest: str = "sha256") -> int:
         """Puts bytes, or a memoryview of bytes, behind the others; gives their number."""
         view = memoryview(data)
-        digest = hashlib.sha256(view).hexdigest()
-        self.places.append({"at": self.end, "bytes": view.nbytes, "sha256": digest})
+        said = {digest: _DIGESTS[digest](view)}
+        self.places.append({"at": self.end, "bytes": view.nbytes, **said})
         self.sources.append(view)
         self.end = rounded(self.end + view.nbytes, ALIGNMENT)
         return len(self.places) - 1
+
+
+def _memory_at(address: int, size: int) -> memoryview:
+    held = (ctypes.c_char * size).from_address(address) if size else b""
+    return memoryview(held).cast("B")
 
 
 class Saved(Protocol):
@@ -135,8 +151,10 @@ def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
         if slot.kind in _HELD
     ]
     kept = replace(metadata, arguments={"main": metadata.arguments["main"]})
+    nested = compiled.structure.recorded()
     return {
         "target": asdict(program.target),
+        "nesting": None if nested is None else nested.to_json(),
         "metadata": json.loads(kept.to_json()),
         "code": blocks.add(program.code.code),
         "tensors": tensors,
@@ -146,29 +164,46 @@ def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
 # Reading
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Loaded]:
-    """The programs in a file by the names of their entries; raises as `lamina.load`."""
+def read(path: str | os.PathLike[str], *, mapped: bool) -> dict[str, Loaded]:
+    """The programs in a file by the names of their entries; see `lamina.load`."""
     try:
         with open(path, "rb") as file:
-            return _Reader(str(path), file).programs()
+            return _Reader(str(path), file, _mapped if mapped else _copied).programs()
     except OSError as error:
         raise InputError(f"cannot load '{path}': {error.strerror or error}") from None
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A program and the constants that it is bound to."""
+    """A program, the constants that it is bound to, and how its calls nest."""
 
     program: Program
     constants: Mapping[str, np.ndarray]
+    structure: Structure
+
+
+def _mapped(file: BinaryIO) -> Any:
+    """The file in memory; pages that are written to are copied, and the file stays as it is."""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def _copied(file: BinaryIO) -> Any:
+    """The file in memory of its own."""
+    size = os.fstat(file.fileno()).st_size
+    memory = AlignedMemory(size)
+    held = (ctypes.c_char * size).from_address(memory.address)
+    held._lamina_memory = memory  # pyright: ignore[reportAttributeAccessIssue] - goes with views
+    file.seek(0)
+    count = file.readinto(memoryview(held).cast("B"))  # pyright: ignore[reportAttributeAccessIssue]
+    return held if count == size else bytes(count or 0)
 
 
 class _Reader:
     """A file that is read from its head on."""
 
-    def __init__(self, path: str, file: BinaryIO) -> None:
-        self._path, self._file = path, file
-        self._loaded: dict[int, _Block] = {}
+    def __init__(self, path: str, file: BinaryIO, in_memory: Callable[[BinaryIO], Any]) -> None:
+        self._path = path
+        self._compared: dict[int, memoryview] = {}
         prefix = file.read(_PREFIX.size)
         if not prefix.startswith(MAGIC):
             raise InputError(f"cannot load '{path}': it is no program that Compiled.save wrote")
@@ -182,8 +217,9 @@ class _Reader:
                 f"cannot load '{path}': its form is version {version}, and Lamina "
                 f"{lamina.__version__} reads version {VERSION}; save it again with this Lamina"
             )
-        size = os.fstat(file.fileno()).st_size
-        text = file.read(length) if length < size else b""
+        self._bytes = memoryview(in_memory(file)).cast("B")
+        size = self._bytes.nbytes
+        text = bytes(self._bytes[_PREFIX.size : _PREFIX.size + length]) if length < size else b""
         if len(text) != length or hashlib.sha256(text).digest() != digest:
             raise self._damaged("its head is not what was written")
         self.head: dict[str, Any] = json.loads(text)
@@ -217,60 +253,61 @@ class _Reader:
 
     def _offer_native_calls(self) -> None:
         native = self.head["native_calls"]
-        offer_native_object(native["text"], Target(**self.head["host"]), self._bytes(native))
+        code = bytes(self._block(native["block"]))
+        offer_native_object(native["text"], Target(**self.head["host"]), code)
 
-    def _bytes(self, of: Mapping[str, Any], name: str = "block") -> bytes:
-        return bytes(self._memory(of[name]).view)
-
-    def _memory(self, number: int) -> _Block:
-        """A block; entries that read the same memory do so again."""
-        if number in self._loaded:
-            return self._loaded[number]
-        place = self.head["blocks"][number]
-        loaded = _Block(place["bytes"])
-        self._file.seek(self._start + place["at"])
-        count = self._file.readinto(loaded.view)  # pyright: ignore[reportAttributeAccessIssue]
-        if count != place["bytes"] or hashlib.sha256(loaded.view).hexdigest() != place["sha256"]:
-            raise self._damaged(f"block {number} is not what was written")
-        self._loaded[number] = loaded
-        return loaded
+    def _block(self, number: int) -> memoryview:
+        """The bytes of a block, compared with their digest; entries may share it."""
+        if number not in self._compared:
+            place = self.head["blocks"][number]
+            begin = self._start + place["at"]
+            view = self._bytes[begin : begin + place["bytes"]]
+            known = [name for name in _DIGESTS if name in place]
+            if not known or any(_DIGESTS[name](view) != place[name] for name in known):
+                raise self._damaged(f"block {number} is not what was written")
+            self._compared[number] = view
+        return self._compared[number]
 
     def _entry(self, head: Mapping[str, Any]) -> Loaded:
         metadata = ProgramMetadata.from_json(json.dumps(head["metadata"]))
         main = Entry.from_json(metadata.arguments["main"])
-        held: dict[str, _Block] = {
-            main.slots[tensor["slot"]].name: self._memory(tensor["block"])
-            for tensor in head["tensors"]
-        }
-        constants, prepared = dict[str, np.ndarray](), dict[str, AlignedMemory]()
-        for slot in main.slots:
+        constants, prepared = dict[str, np.ndarray](), dict[str, HeldArray]()
+        for tensor in head["tensors"]:
+            slot = main.slots[tensor["slot"]]
+            view = self._block(tensor["block"])
             if slot.kind == "prepared":
-                prepared[slot.name] = held[slot.name].memory
-            elif slot.kind in _HELD:
-                constants[slot.name] = held[slot.name].array(slot)
+                prepared[slot.name] = HeldArray(np.frombuffer(view, np.uint8))
+            else:
+                constants[slot.name] = _elements(slot, view)
         target = Target(**head["target"])
         program = Program(
-            Executable(self._bytes(head, "code"), metadata, target),
+            Executable(bytes(self._block(head["code"])), metadata, target),
             main,
             None,
             Kernels.from_json(metadata.ledger),
             target,
             prepared,
         )
-        return Loaded(program, constants)
+        nesting = head["nesting"]
+        names = [slot.name for slot in main.slots if slot.kind == "input"]
+        structure = FlatStructure(names) if nesting is None else NestedStructure.from_json(nesting)
+        return Loaded(program, constants, structure)
 
 
-class _Block:
-    """A block of a file in memory of its own, aligned as buffers are."""
+@dataclass(frozen=True)
+class HeldArray:
+    """Memory that an array keeps alive."""
 
-    def __init__(self, size: int) -> None:
-        self.memory = AlignedMemory(size)
-        self._bytes = (ctypes.c_char * size).from_address(self.memory.address)
-        # The memory goes when the last view of it does.
-        self._bytes._lamina_memory = self.memory  # pyright: ignore[reportAttributeAccessIssue]
-        self.view = memoryview(self._bytes).cast("B")
+    array: np.ndarray
 
-    def array(self, slot: Slot) -> np.ndarray:
-        """The elements as a slot has them."""
-        flat = np.frombuffer(self.view, slot.numpy_dtype) if slot.size else None
-        return np.empty(slot.shape, slot.numpy_dtype) if flat is None else flat.reshape(slot.shape)
+    @property
+    def address(self) -> int:
+        """Of its first byte."""
+        return self.array.ctypes.data
+
+
+def _elements(slot: Slot, view: memoryview) -> np.ndarray:
+    """The elements as a slot has them."""
+    if not slot.size:
+        return np.empty(slot.shape, slot.numpy_dtype)
+    return np.frombuffer(view, slot.numpy_dtype).reshape(slot.shape)

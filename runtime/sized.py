@@ -331,6 +331,9 @@ class _Padding:
         """Arguments are padded in Python."""
         return "its arguments are padded in this process"
 
+    def recorded(self) -> None:
+        """None: nothing keeps it."""
+
 
 def padded_program(module: ModuleOp, bounds: Mapping[str, int]) -> ModuleOp:
     """The program for sizes up to `bounds`, whose arguments are padded, with an input for each.

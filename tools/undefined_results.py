@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.monoid import Monoid
-from lamina.passes.refusal import place_of
+from lamina.dialects.places import place_of
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.interpreters.loop_memory import new_memory_of
 from lamina.runtime.interpreters.monoid_laws import verify_laws

@@ -5,9 +5,15 @@ from collections.abc import Sequence
 from xdsl.dialects import cf, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, Lines, unsupported
+from lamina.codegen.llvm_emitter.writer import (
+    Emitter,
+    FunctionWriter,
+    Lines,
+    unsupported,
+)
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.poll import PollOp
+from lamina.dialects.places import place_of
 
 #: Assertions hardly ever fail: the failing branch moves out of the way.
 _UNLIKELY = ", !prof !1"
@@ -20,7 +26,7 @@ POLL_ROUNDS = 1 << 12
 """Rounds of a loop from one question to the next, where cycles cannot be read."""
 
 EXTERN_FAILED = "extern kernel failed:"
-"""How the message of an extern kernel's failure begins; its name follows."""
+"""The message of an extern kernel's failure, behind the call's place; the name follows."""
 
 
 def _is_literal(*operands: str) -> bool:
@@ -237,7 +243,9 @@ def _extern(w: FunctionWriter, op: ExternOp) -> None:
     w.branch(w.emit(f"icmp eq i32 {so_far}, 0"), good, after)
     w.start_block(good)
     status = w.emit(f"call i32 {w.value(op.callee)}(ptr {array})")
-    _record(w, status, f"{EXTERN_FAILED} {op.kernel.data}")
+    place = place_of(op)
+    failed = f"{EXTERN_FAILED} {op.kernel.data}"
+    _record(w, status, f"{place}: {failed}" if place else failed)
     w.jump(after)
     w.start_block(after)
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.places import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +222,4 @@ def _flatten(lines: Lines, into: list[str]) -> None:
 def unsupported(op: Operation, reason: str, nearest: str | None = None) -> UnsupportedError:
     """The error for an op that codegen cannot take."""
     kinds = [str(operand.type) for operand in op.operands] or [str(r.type) for r in op.results]
-    return UnsupportedError(op.name, reason, types=kinds, nearest=nearest, location=location_of(op))
-
-
-def location_of(op: Operation) -> str | None:
-    """Where an op came from, if it says so."""
-    found = op.attributes.get("loc")
-    return found.data if isinstance(found, StringAttr) else (str(found) if found else None)
+    return UnsupportedError(op.name, reason, types=kinds, nearest=nearest, location=place_of(op))

@@ -223,7 +223,7 @@ class BoundBuilder(Builder):
     @property
     def place(self) -> str:
         """Where the op stands and its name, for messages at run time."""
-        from lamina.passes.refusal import place_of
+        from lamina.dialects.places import place_of
 
         place = place_of(self.anchor)
         return f"{place}: {self.anchor.name}: " if place else f"{self.anchor.name}: "

@@ -21,10 +21,10 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects import prims
 from lamina.dialects.extension_entries import Entry
+from lamina.dialects.places import place_of
 from lamina.lowering.partition.backends import backend_entry, compiled_region
 from lamina.lowering.partition.convex import convex_groups
 from lamina.passes.contracts.contracts import FOREIGN
-from lamina.passes.refusal import place_of
 
 LIBRARY = "partition"
 """The library of the kernels; the back end's name follows."""
@@ -47,7 +47,9 @@ class PartitionPass(ModulePass):
         refused: list[str] = []
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                refused += _Partition(self, entry).run(function.body.block)
+                inner = [block for o in function.walk() for r in o.regions for block in r.blocks]
+                for block in inner:
+                    refused += _Partition(self, entry).run(block)
         before = op.attributes.get(REFUSED)
         earlier = list(before.data) if isinstance(before, ArrayAttr) else []
         if refused:
@@ -55,7 +57,7 @@ class PartitionPass(ModulePass):
 
 
 class _Partition:
-    """One block of a program and one back end."""
+    """One block of a program, of a function or of a branch or loop, and one back end."""
 
     def __init__(self, options: PartitionPass, entry: Entry) -> None:
         self._name, self._least, self._entry = options.backend, options.least, entry
@@ -94,7 +96,12 @@ class _Partition:
                 raise self._entry.error(where, error) from error
             if said is True:
                 return True
-            reason = said if isinstance(said, str) and said else "not supported"
+            if said is not False and not isinstance(said, str):
+                raise self._entry.error(
+                    f"back end '{self._name}' answers supports({_where(op)}) with a "
+                    f"{type(said).__name__}, which is neither True nor a reason why not"
+                )
+            reason = said or "not supported"
         self._refuse(op, reason)
         return False
 
@@ -145,7 +152,7 @@ class _Partition:
 def _unfit(op: Operation) -> str | None:
     """Why no back end can have an op, or None."""
     if op.regions:
-        return "ops with regions stay"
+        return "the op itself stays; what is in its regions is asked for"
     for value in op.operands:
         if not _is_tensor(value.type) and not isinstance(value.owner, arith.ConstantOp):
             return f"an operand of type {value.type} is computed"

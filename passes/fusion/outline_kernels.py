@@ -1,7 +1,8 @@
 """`outline-kernels`: each `loop.kernel` becomes a call of a private function, equal ones the same.
 
 Kernels are equal when they are the same up to value names and locations; twelve equal layers of a
-model then cost one schedule and one piece of machine code.
+model then cost one schedule and one piece of machine code. Nests that no pass has put in a kernel,
+as where a pipeline does without `fuse-kernels`, are a kernel each.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import GenericOp, KernelOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.labels import names_of
+from lamina.passes.fusion.fuse_kernels import materialize_returns
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
 
@@ -95,10 +97,27 @@ class OutlineKernelsPass(ModulePass):
         for function in list(op.body.block.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
+            _put_loose_nests_in_kernels(function)
             explain_rest(function.body.block)
             for kernel in list(function.body.block.ops):
                 if isinstance(kernel, KernelOp):
                     _outline(op, kernel, functions)
+
+
+def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
+    block = function.body.block
+    kinds = (GenericOp, *UNSTRUCTURED_OPS)
+    if KERNEL in function.attributes or not any(isinstance(op, kinds) for op in block.ops):
+        return
+    materialize_returns(function)
+    for op in [op for op in block.ops if isinstance(op, kinds)]:
+        inputs = list(dict.fromkeys(op.operands))
+        body = Block(arg_types=[value.type for value in inputs])
+        kernel = KernelOp(inputs, [result.type for result in op.results], Region(body))
+        kernel.location = op.location
+        inner = op.clone(dict(zip(inputs, body.args, strict=True)))
+        body.add_ops([inner, ReturnOp(inner.results)])
+        Rewriter.replace_op(op, kernel, list(kernel.res))
 
 
 def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.FuncOp]) -> None:

@@ -247,7 +247,9 @@ def _targets_before_reshapes(
         root = before_reshapes(value)
         if not isinstance(root.owner, func.CallOp | ExternOp | RegionOp) or root in targets:
             raise UnsupportedError(
-                "bufferize", "a returned value is not the only view of one kernel's result"
+                "bufferize",
+                "a returned value is not the only view of one kernel's result",
+                nearest="a program behind outline-kernels, where each nest is in a kernel",
             )
         if root is value:
             targets[root] = destination

@@ -186,7 +186,7 @@ class Binding:
             for out, result in zip(outs, call.run(inputs), strict=True):
                 np.copyto(out, result, casting="same_kind")
         except BaseException as error:  # exit() as well: nothing may go through machine code
-            record(call.kernel.name, error)
+            record(call, error)
             for out in outs:
                 out.fill(0)
             return 1

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.places import place_of
 from lamina.passes.calls.callee_programs import callee_of, callee_programs
-from lamina.passes.refusal import place_of
 from lamina.runtime.entry import element_name
 from lamina.runtime.extern_kernels.registry import find_kernel
 

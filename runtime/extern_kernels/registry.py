@@ -11,10 +11,12 @@ import ctypes
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.schema.grammar import ELEMENT_NAMES
@@ -44,6 +46,10 @@ class ExternKernel:
     dtypes: tuple[str, ...] | None = None
     layout: Layout = "row"
     specialize: Callable[[Any], Any] | None = None
+    entry: Entry | None = None
+    """Of the extension that brings it."""
+    covers: Callable[[Any], str] | None = None
+    """What part of a program a call computes, where a call stands for several ops."""
 
 
 _FUNCTION: Any = type(ctypes.pythonapi.Py_IncRef).__mro__[-3]
@@ -234,7 +240,11 @@ def _checked_dtypes(name: str, dtypes: Sequence[str]) -> tuple[str, ...]:
 def find_kernel(name: str, dtypes: Sequence[str], *, location: str | None = None) -> ExternKernel:
     """The kernel of that name; UnsupportedError if there is none or it does not take `dtypes`."""
     entry = extended("extern kernel", name)
-    kernel = entry.value if entry is not None else registered_kernel(name) or _provided(name)
+    kernel = (
+        replaced(entry.value, entry=entry)
+        if entry is not None
+        else registered_kernel(name) or _provided(name)
+    )
     if kernel is None:
         near = nearest(name, _kernels) or sorted(_kernels)[:8]
         raise UnsupportedError(

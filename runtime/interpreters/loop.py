@@ -19,7 +19,6 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, re
 from xdsl.interpreter import impl as implements
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
     TEAM_OPS,
     UNSTRUCTURED_OPS,
@@ -36,7 +35,9 @@ from lamina.dialects.loop.access import is_contraction
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.dialects.loop.tiles import TILE_OPS
+from lamina.dialects.places import place_of
 from lamina.runtime.extern_kernels.binding import Call
+from lamina.runtime.extern_kernels.failures import failure
 from lamina.runtime.interpreters.aten import TableFunctions
 from lamina.runtime.interpreters.callees import called_program
 from lamina.runtime.interpreters.loop_access import (
@@ -166,8 +167,7 @@ def _called(op: ExternOp, inputs: Sequence[Any]) -> list[Any]:
     try:
         return call.run(inputs)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ExecutionError(f"extern kernel failed: {op.kernel.data}: {reason}") from error
+        raise failure(call, place_of(op), error) from error
 
 
 def run_generic(op: GenericOp, args: Sequence[Any]) -> list[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -92,3 +93,56 @@ def test_what_is_not_known_is_refused_by_name_and_line() -> None:
     with pytest.raises(lamina.UnsupportedError, match=r"custom_call: calls @.*callback") as raised:
         lamina.compile(jax.jit(call).lower(jnp.ones(3)))
     assert "<text>:" in str(raised.value)
+
+
+def test_random_keys_with_and_without_a_type() -> None:
+    drawn = jax.jit(lambda key, x: jax.random.permutation(key, x))
+    x = np.arange(8, dtype=np.int32)
+    for key in (jax.random.PRNGKey(7), jax.random.key(7)):
+        compiled = lamina.compile(drawn, (key, x))
+        np.testing.assert_array_equal(compiled(key, x), drawn(key, x))
+
+
+class State(NamedTuple):
+    """What a step takes and gives."""
+
+    step: Any
+    weights: Any
+
+
+def test_a_saved_function_is_called_as_the_function_is(tmp_path: Path) -> None:
+    def update(state: State, data: list[Any], unused: Any, *, rate: Any) -> Any:
+        weights = {name: w - rate * data[0] for name, w in state.weights.items()}
+        return State(state.step + 1, weights), (None, data[1].sum())
+
+    state = State(np.int32(3), {"a": np.ones(4, np.float32), "b": np.zeros(4, np.float32)})
+    data, rate = [np.arange(4, dtype=np.float32), np.ones((2, 2), np.float32)], np.float32(0.5)
+    jitted = jax.jit(update)
+    lamina.compile(jitted.lower(state, data, 0.0, rate=rate)).save(tmp_path / "update")
+    loaded = lamina.load(tmp_path / "update")
+    (made, (nothing, total)), (wanted, _) = (
+        f(state, data, 0.0, rate=rate) for f in (loaded, jitted)
+    )
+    assert made._fields == State._fields and made.step == 4 and nothing is None and total == 4
+    for name in wanted.weights:
+        np.testing.assert_allclose(made.weights[name], wanted.weights[name], rtol=1e-6)
+    with pytest.raises(lamina.ArgumentError, match=r"argument '0': expected State\(step=\*"):
+        loaded((state.step, state.weights), data, 0.0, rate=rate)
+
+
+def test_a_function_whose_arguments_only_jax_can_take_apart_is_not_saved(tmp_path: Path) -> None:
+    @jax.tree_util.register_pytree_node_class
+    class Box:
+        def __init__(self, inside: Any) -> None:
+            self.inside = inside
+
+        def tree_flatten(self) -> Any:
+            return (self.inside,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux: Any, children: Any) -> Any:
+            return cls(*children)
+
+    compiled = lamina.compile(jax.jit(lambda box: box.inside + 1), (Box(np.ones(2, np.float32)),))
+    with pytest.raises(lamina.InputError, match=r"nest in a .*Box, which JAX alone"):
+        compiled.save(tmp_path / "box")

@@ -144,3 +144,25 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         lamina.Pipeline().run(parse(PROGRAM), start="loop", stop="fused", until="bufferize")
     with pytest.raises(Exception, match=r"it takes a lamina\.Pipeline"):
         torch.compile(torch.relu, backend="lamina", options={"pipeline": "cse"})(torch.ones(2))
+    with pytest.raises(InputError, match=r"it takes a lamina\.Pipeline"):
+        lamina.compile(PROGRAM, pipeline="cse")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match=r"Pipeline: 3 is no pass; it takes ModulePass objects"):
+        lamina.Pipeline().before("fuse-kernels", 3)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("left_out", ["fuse-kernels", "fuse-elementwise", "merge-siblings"])
+def test_a_pipeline_without_fusion_gives_the_same(left_out: str) -> None:
+    text = """
+    func.func @main(%x: tensor<4x6xf32>) -> (tensor<4xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+      %0 = aten.tanh.default(%x) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      %1 = aten.cumsum.default(%0, 1) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      %2 = aten.sum.dim_IntList(%1, [1]) : (tensor<4x6xf32>) -> tensor<4xf32>
+      func.return %2, %1, %x : tensor<4xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+    }"""
+    x = np.random.default_rng(0).standard_normal((4, 6), np.float32)
+    plain, other = (
+        lamina.compile(text, pipeline=p) for p in (None, lamina.Pipeline().drop(left_out))
+    )
+    assert len(other.kernels) >= len(plain.kernels)
+    for ours, wanted in zip(other(x), plain(x), strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)

@@ -134,15 +134,20 @@ def test_saved_programs_ask_the_back_end_again(tmp_path: Path) -> None:
         np.testing.assert_allclose(ours, wanted, rtol=1e-6)
 
 
-def test_loops_stay_and_are_refused_by_name() -> None:
+def test_loops_stay_and_parts_of_their_bodies_are_calls() -> None:
     example = Path(__file__).parents[2] / "examples" / "square_root.mlir"
     plain = lamina.compile(example)
     inputs = [np.full(slot.shape, 2, slot.numpy_dtype) for slot in plain.inputs]
     with extension(accel=Interpreting("mul", "add", "div", "sub")):
         compiled = lamina.compile(example, pipeline=partitioned("accel"))
-        assert "ops with regions stay" in compiled.ir("core_aten")
+        assert "control.while (at " in compiled.ir("core_aten")
+    assert "partition.accel" in str(compiled.kernels)
     for ours, wanted in zip(compiled(*inputs), plain(*inputs), strict=True):
         np.testing.assert_allclose(ours, wanted, rtol=1e-6)
+
+
+def _raising(*arrays: np.ndarray) -> np.ndarray:
+    raise OSError("no device")
 
 
 class Raising(Interpreting):
@@ -156,6 +161,8 @@ class Raising(Interpreting):
         """Raises, perhaps."""
         if self.at == "supports":
             raise KeyError("no table")
+        if self.at == "answer":
+            return None  # pyright: ignore[reportReturnType]
         return super().supports(op)
 
     def compile(self, module: ModuleOp) -> Any:
@@ -167,6 +174,8 @@ class Raising(Interpreting):
                 return None
             case "shape":
                 return lambda *arrays: np.zeros(3, np.float32)
+            case "call":
+                return _raising
         return super().compile(module)
 
 
@@ -174,6 +183,10 @@ class Raising(Interpreting):
     ("at", "said"),
     [
         ("supports", r"'accel' raises on core_aten\.exp\.default \(at <text>:3:3\): KeyError"),
+        (
+            "answer",
+            r"'accel' answers supports\(core_aten\.exp.*\) with a NoneType, ",
+        ),
         (
             "compile",
             r"'accel' cannot compile 1 ops from core_aten\.exp\.default \(at <text>:3:3\) on "
@@ -189,11 +202,20 @@ def test_faults_name_extension_op_and_line(at: str, said: str) -> None:
     assert "extension 'backends'" in str(caught.value) and "test_partition.py" in str(caught.value)
 
 
-def test_results_of_other_shapes_end_the_call() -> None:
-    with extension(accel=Raising("shape", "exp")):
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [("shape", r"made a result of shape \(3,\).*"), ("call", r"OSError: no device")],
+)
+def test_faults_of_calls_name_extension_op_and_line(at: str, said: str) -> None:
+    with extension(accel=Raising(at, "exp")):
         compiled = lamina.compile(TEXT, pipeline=partitioned("accel"))
-    with pytest.raises(lamina.ExecutionError, match=r"made a result of shape \(3,\)"):
+    with pytest.raises(lamina.ExecutionError) as caught:
         compiled(X)
+    whole = (
+        rf"<text>:3:3: extern kernel failed: partition\.accel: .*{said}; it computes 1 ops, "
+        r"core_aten\.exp\.default; extension 'backends' \(.*test_partition\.py:\d+\)"
+    )
+    assert re.fullmatch(whole, str(caught.value)), str(caught.value)
 
 
 def test_unknown_back_ends_and_what_is_none() -> None:
