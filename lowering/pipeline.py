@@ -202,7 +202,8 @@ _CALLS = ("inline-calls", "outline-callees")
 
 ENTERING: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(LAYERS[: LAYERS.index("fused")], _CALLS),
-    "aten": (*_CALLS, "number-arguments"),
+    "aten": (*_CALLS, "number-arguments", "allow-lower-ops"),
+    "core_aten": (*_CALLS, "allow-lower-ops"),
     "linalg": (*_CALLS, "linalg-number-arguments"),
     "stablehlo": (*_CALLS, "verify-stablehlo"),
 }

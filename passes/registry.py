@@ -23,6 +23,7 @@ PASSES: dict[str, str] = {
     "bind-sizes": "lamina.passes.sizes.bind_sizes:BindSizesPass",
     "limit-sizes": "lamina.passes.sizes.limit_sizes:LimitSizesPass",
     # between layers
+    "allow-lower-ops": "lamina.passes.contracts.allow_lower_ops:AllowLowerOpsPass",
     "number-arguments": "lamina.passes.functionalize.number_arguments:NumberArgumentsPass",
     "partition": "lamina.lowering.partition:PartitionPass",
     "inline-calls": "lamina.passes.functionalize.inline_calls:InlineCallsPass",

@@ -19,6 +19,7 @@ from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import SOURCE_LAYERS, Pass, pipeline, run_pipeline
 from lamina.passes.contracts.contracts import allowed_ops, is_named
 from lamina.passes.contracts.verify_program import verify_program
+from lamina.passes.functionalize.number_arguments import takes_numbers
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""
@@ -53,6 +54,9 @@ def layer_of(module: ModuleOp) -> str:
     Ops that `lamina.allow` names do not count; one that an active extension lowers counts as being
     of the layer from which it goes down.
 
+    A program whose public functions take numbers stands at `aten`, whose numbers they are; its ops
+    may be of any tensor layer.
+
     Kernels are functions from `fused` on; with `lamina.entry` they work on buffers, and are nests
     at `bufferized` and loops at `scheduled`.
     """
@@ -69,6 +73,8 @@ def layer_of(module: ModuleOp) -> str:
     for name, source in SOURCE_LAYERS.items():
         if any(source.marks(op) for op in ops):
             return name
+    if takes_numbers(module):
+        return "aten"
     found = {_layer_of_op(op.name) for op in ops}
     return next((layer for layer in _DIALECT_LAYERS if layer in found), "aten")
 

@@ -94,6 +94,15 @@ def _safe(op: SchemaOp, name: str, tensor: Bounded, b: BoundBuilder) -> SSAValue
     return tensor.value
 
 
+_FORMS = {
+    "clamp_min.default": "clamp_min.Tensor",
+    "clamp_max.default": "clamp_max.Tensor",
+    "pow.Scalar": "pow.Tensor_Tensor",
+    "xlogy.Scalar_Other": "xlogy.Tensor",
+    "xlogy.Scalar_Self": "xlogy.Tensor",
+}
+"""Forms with tensors, of ops whose form's name does not follow from theirs."""
+
 _TENSOR_FORMS = {
     "Scalar": "Tensor",
     "Scalar_mode": "Tensor_mode",
@@ -116,7 +125,7 @@ def _with_tensors_for_numbers(
     if not numbers:
         return name, arguments
     packet, _, overload = name.partition(".")
-    form = f"{packet}.{_TENSOR_FORMS.get(overload, overload)}"
+    form = _FORMS.get(name) or f"{packet}.{_TENSOR_FORMS.get(overload, overload)}"
     if form == name or aten.Aten.find(form) is None:
         if packet == "rsub":
             reversed_arguments = dict(arguments)

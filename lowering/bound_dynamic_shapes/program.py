@@ -24,6 +24,7 @@ from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together, moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
+from lamina.lowering.bound_dynamic_shapes.number_operands import expand_number_operands
 from lamina.lowering.bound_dynamic_shapes.table import TAKE_GROUPS, Result, bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
@@ -60,6 +61,7 @@ def bound_function(function: FuncOp) -> None:
     values of unknown size reach a region or another function than `@main`.
     """
     block = function.body.block
+    expand_number_operands(function)
     concerned = _concerned(function)
     if not concerned and not has_open_sizes(function):
         return

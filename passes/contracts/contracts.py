@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.extension_tables import goes_down
+from lamina.dialects.extension_tables import extended, goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.dialects.op_list import list_ops
 from lamina.passes.contracts.argument_sizes import has_open_sizes
@@ -73,7 +73,16 @@ def verify_layer(
             _refuse_buffers(op)
         elif not (_stands_anywhere(op, dialect, name) or is_named(op, patterns)):
             allowed = ", ".join([*dialects, *SURROUNDINGS, NESTS])
-            raise invalid(op, f"not allowed at the {layer} layer, only: {allowed}")
+            reason = f"not allowed at the {layer} layer, only: {allowed}{_owner(op)}"
+            raise invalid(op, reason)
+
+
+def _owner(op: Operation) -> str:
+    """What a refusal adds for an op that an extension brings and does not lower."""
+    entry = extended("op", op.name) or extended("dialect", op.name.partition(".")[0])
+    if entry is None or extended("lowering", op.name) is not None:
+        return ""
+    return f"; {entry} brings it without a lowering (Extension.lowers)"
 
 
 def _verify_sizes(module: ModuleOp) -> None:

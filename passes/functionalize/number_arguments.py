@@ -1,7 +1,8 @@
 """`number-arguments`: numbers that an entry takes become tensors of rank 0, which memory can hold.
 
-At the `aten` layer a public function may take numbers (`f32`, `i64`, ...). In their place stand
-tensors of those types, and `aten.item` reads them, in the precision of ATen's numbers: f64 and i64.
+Public functions of tensor layers may take numbers (`f32`, `i64`, ...). In their place stand tensors
+of those types, and `aten.item` reads them, in the precision of ATen's numbers: f64 and i64. An op
+of `core_aten` or `prims` that reads one becomes the op of `aten` that it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
@@ -80,6 +82,9 @@ def _change(function: func.FuncOp, argument: BlockArgument) -> None:
     for use in uses:
         if wide != given and not isinstance(use.operation, SchemaOp):
             raise unsupported(use.operation, f"reads a number of {given}", f"a number of {wide}")
+    for reader in dict.fromkeys(use.operation for use in uses):
+        _raise_to_aten(reader)
+    uses = list(argument.uses)
     tensor: Any = block.insert_arg(TensorType(held, []), argument.index)
     tensor.name_hint = argument.name_hint
     if uses:
@@ -87,6 +92,44 @@ def _change(function: func.FuncOp, argument: BlockArgument) -> None:
         for use in uses:
             use.operation.operands[use.index] = number
     block.erase_arg(argument)
+
+
+_PRIMITIVES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "prims.full": ("full.default", ("shape", "fill_value")),
+    "prims.full_like": ("full_like.default", ("a", "fill_value")),
+    "prims.fill": ("fill.Scalar", ("self", "value")),
+    "prims.scalar_tensor": ("scalar_tensor.default", ("s",)),
+}
+"""Primitives that take numbers, as ops of ATen, and their arguments in its order."""
+
+
+def _raise_to_aten(op: Operation) -> None:
+    """Puts the op of `aten` in the place of one of a layer below, which reads a number.
+
+    Raises UnsupportedError where `aten` has none.
+    """
+    dialect, _, name = op.name.partition(".")
+    if not isinstance(op, SchemaOp) or dialect == "aten":
+        return
+    if dialect == "core_aten":
+        same = aten.op(name)
+        made = same.create(
+            operands=op.operands,
+            result_types=[result.type for result in op.results],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+    elif op.name in _PRIMITIVES:
+        name, arguments = _PRIMITIVES[op.name]
+        build: Any = aten.op(name)
+        kind = op.results[0].type
+        assert isinstance(kind, TensorType)
+        options = {} if name == "fill.Scalar" else {"dtype": kind.element_type}
+        made = build(*map(op.arg, arguments), result_types=[kind], **options)
+    else:
+        raise unsupported(op, "reads a number", f"{', '.join(_PRIMITIVES)} of it")
+    made.location = op.location
+    Rewriter.replace_op(op, made)
 
 
 def _read(block: Any, tensor: SSAValue, held: Attribute, wide: Attribute) -> SSAValue:

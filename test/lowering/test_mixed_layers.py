@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 import lamina
+from lamina.dialects import core_aten, prims
 from lamina.dialects.errors import InputError
 from lamina.lowering.pipeline import LAYERS, run_pipeline
 from lamina.runtime.interpreters import run_module
@@ -46,6 +53,48 @@ def test_nests_stand_beside_aten_ops_views_and_writes() -> None:
     for where, results in {"native": compiled(x), **made}.items():
         np.testing.assert_allclose(results[0], first, rtol=1e-5, err_msg=where)
         np.testing.assert_allclose(results[1], silu * first, rtol=1e-5, err_msg=where)
+
+
+LOWER = """func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf16>)
+    -> (tensor<4x2xf32>, tensor<2x4xf16>) {
+  %0 = aten.silu.default(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = prims.exp(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = core_aten.permute.default(%1, [1, 0]) : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %3 = aten.add_.Scalar(%1, 1.0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = prims.transpose(%1, [1, 0]) : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %5 = aten.sub_.Tensor(%4, %2) : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  %6 = prims.tanh(%y) : (tensor<2x4xf16>) -> tensor<2x4xf16>
+  %7 = core_aten.gelu.default(%6) : (tensor<2x4xf16>) -> tensor<2x4xf16>
+  func.return %5, %7 : tensor<4x2xf32>, tensor<2x4xf16>
+}"""
+
+
+def test_ops_of_lower_layers_stand_beside_aten_ops_and_writes() -> None:
+    x = np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4)
+    y = x.astype(np.float16)
+    compiled = lamina.compile(LOWER, cache=False)
+    made = {layer: run_module(lamina.parse(compiled.ir(layer)), [x, y]) for layer in LAYERS}
+    for where, (one, other) in {"native": compiled(x, y), **made}.items():
+        np.testing.assert_allclose(one, np.ones((4, 2)), rtol=1e-5, err_msg=where)
+        np.testing.assert_allclose(other, compiled(x, y)[1], rtol=2e-3, err_msg=where)
+
+
+@pytest.mark.parametrize("op", ["prims.exp", "core_aten.exp.default"])
+def test_what_a_pass_makes_too_low_is_refused_still(op: str) -> None:
+    dialect, _, name = op.partition(".")
+    made = {"prims": prims, "core_aten": core_aten}[dialect]
+
+    @dataclass(frozen=True)
+    class TooLow(ModulePass):
+        name = "too-low"
+
+        def apply(self, ctx: Context, module: ModuleOp) -> None:
+            for silu in [op for op in module.walk() if op.name == "aten.silu.default"]:
+                Rewriter.replace_op(silu, made.op(name)(silu.operands[0]))
+
+    pipeline = lamina.Pipeline().before("verify-functional", TooLow())
+    with pytest.raises(InputError, match=f"{op}: not allowed at the functional layer"):
+        lamina.compile(PROGRAM, pipeline=pipeline)
 
 
 def test_what_keep_keeps_passes_the_contracts_below() -> None:

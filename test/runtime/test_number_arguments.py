@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,104 @@ def test_a_number_of_each_type(kind: str) -> None:
 def test_integers_stay_integers() -> None:
     x = X.astype(np.int32)
     np.testing.assert_array_equal(lamina.compile(text("i32", "i32"))(x, -2, x), -x)
+
+
+MADE_OF_OTHERS = {
+    "add.Tensor": "%x, %y, alpha = %a",
+    "sub.Tensor": "%x, %y, alpha = %a",
+    "rsub.Tensor": "%x, %y, alpha = %a",
+    "add.Scalar": "%x, %a, alpha = %a",
+    "addcmul.default": "%x, %y, %y, value = %a",
+    "addcdiv.default": "%x, %y, %y, value = %a",
+    "addmm.default": "%x, %q, %y, beta = %a, alpha = %a",
+    "clamp.default": "%x, %a, 1.25",
+    "clamp_min.default": "%x, %a",
+    "clamp_max.default": "%x, %a",
+    "hardtanh.default": "%x, -1.0, %a",
+    "leaky_relu.default": "%x, %a",
+    "threshold.default": "%x, %a, %a",
+    "elu.default": "%x, %a, %a, 0.5",
+    "celu.default": "%x, %a",
+    "softplus.default": "%x, %a, 1.0",
+    "softshrink.default": "%x, %a",
+    "hardshrink.default": "%x, %a",
+    "masked_fill.Scalar": "%x, %m, %a",
+    "full_like.default": "%x, %a",
+    "new_full.default": "%x, [2, 3], %a",
+    "pow.Scalar": "%a, %x",
+    "xlogy.Scalar_Other": "%x, %a",
+}
+"""Ops with numbers in other places than behind a tensor, and their arguments."""
+TYPES = {"x": "2x3xf32", "y": "2x3xf32", "q": "2x2xf32", "m": "2x3xi1"}
+
+
+@pytest.mark.parametrize("number", [0.75, -0.5, np.nan])
+@pytest.mark.parametrize("op", MADE_OF_OTHERS)
+def test_numbers_in_any_place(op: str, number: float) -> None:
+    torch = pytest.importorskip("torch")
+    number = 0.25 if op == "softshrink.default" else number  # torch takes none below 0
+    arguments = MADE_OF_OTHERS[op]
+    types = {f"%{name}": f"tensor<{kind}>" for name, kind in TYPES.items()} | {"%a": "f32"}
+    read = ", ".join(types[name] for name in re.findall(r"%\w", arguments))
+    taken = ", ".join(f"{name}: {kind}" for name, kind in types.items())
+    program = f"""
+    func.func @main({taken}) -> tensor<2x3xf32> {{
+      %0 = aten.{op}({arguments}) : ({read}) -> tensor<2x3xf32>
+      func.return %0 : tensor<2x3xf32>
+    }}"""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 2, 3)).astype(np.float32)
+    x[0, 0], q, m = np.inf, np.eye(2, dtype=np.float32), x > 0
+    given = {"x": x, "y": y + 3, "q": q, "m": m, "a": np.float32(number)}
+    packet, _, overload = op.partition(".")
+    function = getattr(getattr(torch.ops.aten, packet), overload)
+    values = {name: torch.from_numpy(v) for name, v in given.items() if name != "a"}
+    values["a"] = number
+    wanted = eval(f"f({arguments.replace('%', '')})", {"f": function, **values})
+    made = lamina.compile(program)(*given.values())
+    np.testing.assert_allclose(made, wanted.numpy(), rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "i64", "i8"])
+def test_numbers_of_core_aten(kind: str) -> None:
+    module = lamina.parse(text(kind).replace("aten.", "core_aten."))
+    np.testing.assert_array_equal(lamina.compile(module)(X, 3, X), X * 4)
+    np.testing.assert_array_equal(run_module(module, [X, 3, X])[0], X * 4)
+
+
+@pytest.mark.parametrize("kind", ["f32", "i32"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        'full([4], %a, dtype = f32, device = "cpu", requires_grad = false) : (KIND)',
+        'full_like(%x, %a, dtype = f32, device = "cpu", requires_grad = false) '
+        ": (tensor<4xf32>, KIND)",
+        "fill(%x, %a) : (tensor<4xf32>, KIND)",
+    ],
+)
+def test_numbers_of_prims(op: str, kind: str) -> None:
+    program = f"""
+    func.func @main(%x: tensor<4xf32>, %a: {kind}) -> tensor<4xf32> {{
+      %0 = prims.{op.replace("KIND", kind)} -> tensor<4xf32>
+      %1 = prims.add(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }}"""
+    np.testing.assert_array_equal(lamina.compile(program)(X, 3), X + 3)
+
+
+def test_a_number_beside_nests() -> None:
+    program = """
+    func.func @main(%x: tensor<4xf32>, %a: f32) -> tensor<4xf32> {
+      %s = prims.scalar_tensor(%a, dtype = f32) : (f32) -> tensor<f32>
+      %0 = loop.generic (i) in [4] reads(%x[i] : tensor<4xf32>, %s[] : tensor<f32>)
+          writes([i] store : tensor<4xf32>) {
+      ^bb0(%b: f32, %c: f32):
+        %v = arith.mulf %b, %c : f32
+        loop.yield %v : f32
+      }
+      func.return %0 : tensor<4xf32>
+    }"""
+    np.testing.assert_array_equal(lamina.compile(program)(X, 0.5), X * 0.5)
 
 
 def test_functions_hand_numbers_on() -> None:
@@ -78,7 +177,13 @@ def test_a_number_that_is_returned() -> None:
     ("program", "said"),
     [
         ("func.func @main(%a: f32) -> f32 {\n func.return %a : f32\n}", "reads a number of f32"),
-        (text("f32").replace("aten.", "core_aten."), "tensors, not f32|core_aten layer"),
+        (
+            """func.func @main(%x: tensor<4xf32>, %a: f32) -> tensor<8xf32> {
+              %0 = prims.pad(%x, %a, [2], [2]) : (tensor<4xf32>, f32) -> tensor<8xf32>
+              func.return %0 : tensor<8xf32>
+            }""",
+            r"<text>:2:20|prims\.pad: reads a number",
+        ),
         (text("vector<4xf32>"), "must be a number"),
         (
             """func.func @main(%x: tensor<4xf32>, %n: i32) -> tensor<?xf32> {
