@@ -217,7 +217,7 @@ def _loaded(point: Any) -> Entries:
     said = f"extension '{point.name}' (entry point {point.value})"
     try:
         found = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split())
         inside = place_in(error, "")
         raise InputError(

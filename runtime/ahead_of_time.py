@@ -21,7 +21,7 @@ from lamina.runtime.entry import Entry, Slot, entry_of, function_named
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of
 from lamina.runtime.lowering_options import LoweringOptions
-from lamina.runtime.program_entries import split_entries
+from lamina.runtime.program_entries import split_entries, with_main
 
 EMBEDDED_BYTES = 1 << 20
 """Weights up to that size are data of the object file; larger ones are a file of their own, since
@@ -73,8 +73,7 @@ def object_programs(
     `module`, which this function changes, is of any layer. Raises as `lamina.compile`, and
     UnsupportedError for programs that call extern kernels, which are functions of Python.
     """
-    if function_named(module, "main") is None:
-        raise InputError("there is no function @main to compile")
+    module = with_main(module)
     verify_entries(module, layer_of(module))
     others = split_entries(module)
     own, elsewhere = constants_by_entry(module, others, constants or {})

@@ -37,7 +37,7 @@ from lamina.runtime.literals import Literals, bound_literals
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.program import Program
-from lamina.runtime.program_entries import split_entries
+from lamina.runtime.program_entries import split_entries, with_main
 from lamina.runtime.random_state import SeedSource
 from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe, SharedConstants
@@ -70,8 +70,7 @@ def compile_module(
     """
     shared = shared or SharedConstants()
     machine = as_target(target)
-    if function_named(module, "main") is None:
-        raise InputError("there is no function @main to compile")
+    module = with_main(module)
     verify_entries(module, layer_of(module))
     others = split_entries(module)
     if versions not in VERSION_POLICIES:

@@ -358,10 +358,14 @@ class Extension(Entries):
         tables.deactivate(self)
 
     def check(self) -> None:
-        """Raises InputError for an entry in the place of one of Lamina's, without `override`."""
-        from lamina.runtime.replaced_entries import owner_of
+        """Raises InputError for an entry in the place of one of Lamina's, without `override`, and
+        for one about an op of Lamina's dialects that does not exist."""
+        from lamina.runtime.replaced_entries import missing_op, owner_of
 
+        own = self.names("op")
         for (table, name), entry in self.entries.items():
+            if (near := missing_op(table, name, entry, own)) is not None:
+                raise entry.error(f"the {table} of '{name}': there is no such op; nearest: {near}")
             if not entry.override and (owner := owner_of(table, name, entry)) is not None:
                 tables.refuse_second(entry, table, name, owner)
 

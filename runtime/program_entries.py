@@ -16,6 +16,7 @@ from lamina.passes.functionalize.inline_calls import (
     public_functions,
 )
 from lamina.passes.functionalize.number_arguments import numbers_as_tensors
+from lamina.runtime.entry import function_named
 from lamina.runtime.layers import layer_of
 
 MAIN = "main"
@@ -44,6 +45,20 @@ def split_entries(module: ModuleOp) -> dict[str, ModuleOp]:
     others = {name: only_entry(module.clone(), name) for name in names}
     _leave_only(module, MAIN)
     return others
+
+
+def with_main(module: ModuleOp, verb: str = "compile") -> ModuleOp:
+    """The module, whose only public function becomes `@main` where none is called so.
+
+    Raises InputError, saying what was to be done with `@main`, where there are several or none.
+    """
+    if function_named(module, MAIN) is not None:
+        return module
+    names = public_functions(module)
+    if len(names) == 1 and layer_of(module) in ENTERING:
+        return only_entry(module, names[0])
+    others = f"; public are {', '.join(f'@{name}' for name in names)}" if names else ""
+    raise InputError(f"there is no function @main to {verb}{others}")
 
 
 def only_entry(module: ModuleOp, name: str) -> ModuleOp:

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.context import load_dialect
 from lamina.dialects.extension_entries import BY_OP, SCHEMA_DIALECTS, Entry, Table
-from lamina.dialects.extension_tables import known_dialects
+from lamina.dialects.extension_tables import extended, known_dialects
+from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.passes.registry import PASSES
 
 
 def owner_of(table: Table, name: str, entry: Entry) -> str | None:
     """Words for what stands there without extensions, or None."""
+    return _OWNERS[table](_full_name(name) if table in BY_OP else name, entry)
+
+
+def missing_op(table: Table, name: str, entry: Entry, own: Container[str]) -> str | None:
+    """The nearest names, where an entry is about an op of Lamina's dialects that there is not, nor
+    among the extension's `own`; else None."""
+    dialect = name.partition(".")[0]
+    if table not in BY_OP or dialect not in SCHEMA_DIALECTS:
+        return None
+    full = _full_name(name)
+    if full in own or extended("op", full) is not None or _op(full, entry) is not None:
+        return None
+    table_dialect: Any = load_dialect(dialect)
+    near = nearest(full.partition(".")[2], table_dialect.rows)
+    return ", ".join(f"{dialect}.{one}" for one in near) or "none"
+
+
+def _full_name(name: str) -> str:
     dialect, _, rest = name.partition(".")
-    if table in BY_OP and dialect in ("aten", "core_aten") and "." not in rest:
-        name = f"{name}.default"
-    return _OWNERS[table](name, entry)
+    is_short = dialect in ("aten", "core_aten") and "." not in rest
+    return f"{name}.default" if is_short else name
 
 
 def _dialect(name: str, _: Entry) -> str | None:

@@ -85,13 +85,13 @@ def _module(path: Path) -> ModuleType:
     except LaminaError as error:
         del sys.modules[name]
         raise InputError(f"--load {path}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InputError(f"--load {path}: {_described(error, path)}") from error
     return module
 
 
-def _described(error: Exception, path: Path) -> str:
+def _described(error: BaseException, path: Path) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
     place = place_in(error, str(path.resolve()))

@@ -22,7 +22,7 @@ from lamina.runtime.entry import Slot, argument_slots, as_codes, function_named
 from lamina.runtime.interpreters.loop_entry import MADE_KINDS
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.literals import given_literals
-from lamina.runtime.program_entries import only_entry, split_entries
+from lamina.runtime.program_entries import only_entry, split_entries, with_main
 from lamina.tools.bound_arrays import arrays_of
 from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import judged_slots
@@ -88,6 +88,7 @@ def _run(options: argparse.Namespace) -> None:
     verify_entries(module, layer_of(module))
     if options.entry != "main":
         module = only_entry(module, options.entry)
+    module = with_main(module, "run")
     split_entries(module)
     slots = given_slots(module, options.file)
     arrays = arguments_of(slots, options.inputs, options.seed, arrays_of(source, slots))

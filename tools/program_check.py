@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from lamina.dialects.context import Context
-from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
@@ -36,6 +36,7 @@ from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.entry import function_named
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.layers import layer_of, verify_scheduled
+from lamina.runtime.program_entries import with_main
 from lamina.tools.op_trials import Trial, try_op
 from lamina.tools.program_removal import Removal
 from lamina.tools.tolerant_parser import UnknownOp
@@ -92,10 +93,10 @@ def blockers(module: ModuleOp) -> list[str]:
         order.setdefault(_place(op) or "", len(order))
     check = _Check(module.clone(), order)
     _keep_locations(module, check.module)
-    main = function_named(check.module, "main")
-    if main is None:
-        reason = "there is no function @main to compile"
-        check.found[-1, reason] = reason
+    try:
+        check.use(with_main(check.module))
+    except InputError as error:
+        check.found[-1, str(error)] = str(error)
     _unknown_ops(check)
     _open_arguments(check)
     _single_ops(check)

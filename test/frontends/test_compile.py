@@ -239,7 +239,12 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         lamina.InputError,
         r"<text>:6:.* nearest: .*aten\.relu\.default",
     ),
-    "no main": (LINEAR.replace("@main", "@f"), {}, lamina.InputError, "no function @main"),
+    "no main": (
+        LINEAR.replace("@main", "@f") + LINEAR.replace("@main", "@g"),
+        {},
+        lamina.InputError,
+        "no function @main to compile; public are @f, @g",
+    ),
     "target": (LINEAR, {"target": "i386"}, lamina.UnsupportedError, "no target is called 'i386'"),
     "constant's name": (
         LINEAR,

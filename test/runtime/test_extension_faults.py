@@ -130,3 +130,20 @@ def test_names_are_checked_where_they_are_said() -> None:
     one = twice()
     with mine, pytest.raises(lamina.InputError, match="two are active"), one:
         pass
+
+
+@pytest.mark.parametrize("name", ["core_aten.tanhh", "prims.tanhh", "aten.add.Tensorr"])
+def test_a_lowering_of_an_op_that_does_not_exist(name: str) -> None:
+    mine = lamina.extend("m")
+    mine.lowers(name, override=True)(lower)
+    said = rf"extension 'm' \(.*faults\.py:\d+\): the lowering of '{name}': there is no such op; "
+    with pytest.raises(lamina.InputError, match=f"{said}nearest: "), mine:
+        pass
+
+
+def test_an_op_without_a_lowering_names_the_extension() -> None:
+    mine = lamina.extend("m")
+    mine.ops("m::twice(Tensor self) -> Tensor")
+    said = r"twice.default: not allowed at the aten layer.* extension 'm' \(.*\) brings it"
+    with mine, pytest.raises(lamina.InputError, match=said):
+        lamina.compile(TWICE)

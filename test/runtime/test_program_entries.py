@@ -9,6 +9,7 @@ import pytest
 
 import lamina
 from lamina.runtime.interpreters import run_module
+from lamina.tools.lamina_compile import main as lamina_compile
 from lamina.tools.lamina_run import main as lamina_run
 
 TEXT = """
@@ -251,3 +252,26 @@ def test_literals_of_one_name_are_told_apart_by_what_they_hold() -> None:
         np.testing.assert_allclose(found, np.exp(np.array(numbers, np.float32)), rtol=1e-6)
     found = compiled.entries["logarithm"](np.ones(2, np.float32))
     np.testing.assert_allclose(found, np.log([1, 2]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("layer", ["aten", "loop"])
+def test_the_only_public_function_may_have_any_name(layer: str, tmp_path: Path) -> None:
+    text = """
+    func.func private @half(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = aten.mul.Scalar(%x, 0.5) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = func.call @half(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }"""
+    if layer == "loop":
+        module = lamina.parse(text)
+        lamina.Pipeline().run(module, stop="loop")
+        text = str(module)
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(lamina.compile(text)(x), x / 2)
+    (tmp_path / "program.mlir").write_text(text)
+    assert lamina_run([str(tmp_path / "program.mlir"), "--check"]) == 0
+    assert lamina_compile([str(tmp_path / "program.mlir"), "-o", str(tmp_path / "made")]) == 0
+    assert "int32_t program(" in (tmp_path / "made" / "program.h").read_text()

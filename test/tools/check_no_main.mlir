@@ -3,3 +3,6 @@
 func.func @foo(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %x : tensor<3xf32>
 }
+func.func @bar(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}

@@ -127,6 +127,7 @@ def test_an_installed_extension_is_found_by_all(tmp_path: Path) -> None:
             "mine:cubes",
             "mine.py:2: ValueError: broken",
         ),
+        ("import sys\nsys.exit(3)\n", "mine:cubes", "mine.py:2: SystemExit: 3"),
         ("cubes = 5\n", "mine:cubes", "is a int, and not what lamina.extend gives"),
         ("cubes = 5\n", "mine:cones", "AttributeError"),
     ],

@@ -195,7 +195,7 @@ def test_bad_command_lines(
     [
         ("func.func @main() { foo.bar }", ":1:21: error: Operation foo.bar is not registered"),
         ("func.func @main(", ":1:17: error:"),
-        ("func.func @other() { func.return }", "there is no function @main to run"),
+        ("func.func private @other() { func.return }", "there is no function @main to run"),
         ("\0\1\2", "binary data (a zero byte)"),
         (
             "func.func @main(%x: vector<4xf32>) { func.return }",
