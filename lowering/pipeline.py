@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.extension_entries import Entry
@@ -24,9 +24,9 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
+from lamina.lowering.foreign_passes import apply_foreign, described, verify_behind
 from lamina.passes.calls.callee_programs import apply_to_programs
 from lamina.passes.contracts.pass_states import verify_state
-from lamina.passes.contracts.verify_program import verify_program
 from lamina.passes.registry import PASSES, load_pass
 
 _DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
@@ -264,6 +264,9 @@ Pass = ModulePass | str
 """A pass, or its spec as `lamina-opt -p` takes it."""
 
 
+_CONTRACT_PASSES = frozenset(CONTRACTS.values())
+
+
 def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> None:
     """Run passes on a module in place; behind one that is not Lamina's, verify the program.
 
@@ -273,6 +276,7 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
     """
     log, file = topic("passes"), wanted_file()
     is_logged = is_told(log)
+    foreign: ModulePass | None = None
     for number, spec in enumerate(specs):
         let_fork()
         coming = pass_of(spec)
@@ -280,9 +284,13 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
         begin = time.perf_counter() if is_logged else 0.0
         try:
             verify_state(module, coming.name)
-            apply_to_programs(coming, context, module)
-            if not type(coming).__module__.startswith("lamina."):
-                _verify_behind(coming, module)
+            if type(coming).__module__.startswith("lamina."):
+                _apply_own(coming, context, module, foreign)
+                foreign = None if coming.name in _CONTRACT_PASSES else foreign
+            else:
+                apply_foreign(coming, lambda one: apply_to_programs(one, context, module))
+                verify_behind(coming, module)
+                foreign = coming
         except Exception as error:
             if file is not None and before is not None:
                 passes = [str(pass_of(one).pipeline_pass_spec()) for one in specs[number:]]
@@ -294,13 +302,16 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
             log.info("%s: %.2f ms, %d ops", coming.name, spent, count)
 
 
-def _verify_behind(foreign: ModulePass, module: ModuleOp) -> None:
+def _apply_own(
+    coming: ModulePass, context: Context, module: ModuleOp, foreign: ModulePass | None
+) -> None:
+    """A pass of Lamina's; a contract that does not hold names the foreign pass that ran before."""
     try:
-        verify_program(module)
-    except (InputError, VerifyException) as error:
-        raise InputError(
-            f"pass '{foreign.name}' leaves a program that is not valid: {error}"
-        ) from (error)
+        apply_to_programs(coming, context, module)
+    except InputError as error:
+        if foreign is None or coming.name not in _CONTRACT_PASSES:
+            raise
+        raise InputError(f"{error}\n  behind {described(foreign)}") from error
 
 
 def pass_of(spec: Pass) -> ModulePass:

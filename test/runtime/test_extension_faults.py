@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.arith import MulfOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 import lamina
 from lamina.dialects import prims
@@ -147,3 +152,39 @@ def test_an_op_without_a_lowering_names_the_extension() -> None:
     said = r"twice.default: not allowed at the aten layer.* extension 'm' \(.*\) brings it"
     with mine, pytest.raises(lamina.InputError, match=said):
         lamina.compile(TWICE)
+
+
+@dataclass(frozen=True)
+class Raising(ModulePass):
+    """A pass that fails, or leaves an op of a layer further down."""
+
+    name = "raising-pass"
+    leaves: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.leaves:
+            raise KeyError("no plan")
+        for neg in [inner for inner in op.walk() if inner.name == "core_aten.neg.default"]:
+            Rewriter.replace_op(neg, prims.op(self.leaves)(neg.operands[0]))
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            "raising-pass",
+            r"extension 'm' \(.*faults\.py:\d+\): pass 'raising-pass' raises KeyError",
+        ),
+        (
+            "raising-pass{leaves=sin}",
+            r"(?s)prims\.sin: not allowed at the core-aten layer.*"
+            r"behind pass 'raising-pass' \(extension 'm' \(.*faults\.py:\d+\)\)",
+        ),
+    ],
+)
+def test_a_pass_that_raises_or_breaks_a_contract(spec: str, said: str) -> None:
+    mine = lamina.extend("m", passes=[Raising])
+    pipeline = lamina.Pipeline()
+    with mine, pytest.raises(lamina.InputError, match=said):
+        pipeline = pipeline.before("verify-core-aten", spec)
+        lamina.compile(TWICE.replace("m.twice.default", "aten.relu.default"), pipeline=pipeline)
