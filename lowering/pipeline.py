@@ -24,8 +24,7 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
-from lamina.lowering.foreign_passes import apply_foreign, described, verify_behind
-from lamina.passes.calls.callee_programs import apply_to_programs
+from lamina.lowering.pass_runner import PassRunner
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.registry import PASSES, load_pass
 
@@ -264,7 +263,8 @@ Pass = ModulePass | str
 """A pass, or its spec as `lamina-opt -p` takes it."""
 
 
-_CONTRACT_PASSES = frozenset(CONTRACTS.values())
+CONTRACT_PASSES = frozenset(CONTRACTS.values())
+"""The passes that say whether a program stands at a layer."""
 
 
 def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> None:
@@ -276,7 +276,7 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
     """
     log, file = topic("passes"), wanted_file()
     is_logged = is_told(log)
-    foreign: ModulePass | None = None
+    runner = PassRunner(CONTRACT_PASSES)
     for number, spec in enumerate(specs):
         let_fork()
         coming = pass_of(spec)
@@ -284,13 +284,7 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
         begin = time.perf_counter() if is_logged else 0.0
         try:
             verify_state(module, coming.name)
-            if type(coming).__module__.startswith("lamina."):
-                _apply_own(coming, context, module, foreign)
-                foreign = None if coming.name in _CONTRACT_PASSES else foreign
-            else:
-                apply_foreign(coming, lambda one: apply_to_programs(one, context, module))
-                verify_behind(coming, module)
-                foreign = coming
+            runner.apply(coming, context, module)
         except Exception as error:
             if file is not None and before is not None:
                 passes = [str(pass_of(one).pipeline_pass_spec()) for one in specs[number:]]
@@ -300,18 +294,6 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
             spent = 1e3 * (time.perf_counter() - begin)
             count = sum(1 for _ in module.walk())
             log.info("%s: %.2f ms, %d ops", coming.name, spent, count)
-
-
-def _apply_own(
-    coming: ModulePass, context: Context, module: ModuleOp, foreign: ModulePass | None
-) -> None:
-    """A pass of Lamina's; a contract that does not hold names the foreign pass that ran before."""
-    try:
-        apply_to_programs(coming, context, module)
-    except InputError as error:
-        if foreign is None or coming.name not in _CONTRACT_PASSES:
-            raise
-        raise InputError(f"{error}\n  behind {described(foreign)}") from error
 
 
 def pass_of(spec: Pass) -> ModulePass:

@@ -19,7 +19,6 @@ from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
 from lamina.lowering.pipeline import SOURCE_LAYERS, Pass, pipeline, run_pipeline
 from lamina.passes.contracts.contracts import allowed_ops, is_named
 from lamina.passes.contracts.verify_program import verify_program
-from lamina.passes.functionalize.number_arguments import takes_numbers
 
 LAYERS: tuple[str, ...] = (*MODULE_LAYERS, "llvm", "asm")
 """What `Compiled.ir` can show, top first. All but the last two are xDSL modules."""
@@ -73,6 +72,8 @@ def layer_of(module: ModuleOp) -> str:
     for name, source in SOURCE_LAYERS.items():
         if any(source.marks(op) for op in ops):
             return name
+    from lamina.passes.functionalize.number_arguments import takes_numbers  # tools start without
+
     if takes_numbers(module):
         return "aten"
     found = {_layer_of_op(op.name) for op in ops}

@@ -6,7 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
-from lamina.passes.calls.callee_programs import apply_to_programs
+from lamina.lowering.pass_runner import PassRunner
+from lamina.lowering.pipeline import CONTRACT_PASSES
 
 
 class ProgramPasses(PassPipeline):
@@ -16,8 +17,9 @@ class ProgramPasses(PassPipeline):
         """Runs the passes; the callback sees the whole module between two of them."""
         observe = self.callback or (lambda ran, module, coming: None)
         ran: ModulePass | None = None
+        runner = PassRunner(CONTRACT_PASSES)
         for coming in self.passes:
             observe(ran, op, coming)
-            apply_to_programs(coming, ctx, op)
+            runner.apply(coming, ctx, op)
             ran = coming
         observe(ran, op, None)

@@ -31,7 +31,6 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.labels import names_of
-from lamina.passes.fusion.fuse_kernels import materialize_returns
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
 
@@ -109,6 +108,8 @@ def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
     kinds = (GenericOp, *UNSTRUCTURED_OPS)
     if KERNEL in function.attributes or not any(isinstance(op, kinds) for op in block.ops):
         return
+    from lamina.passes.fusion.fuse_kernels import materialize_returns  # few programs need it
+
     materialize_returns(function)
     for op in [op for op in block.ops if isinstance(op, kinds)]:
         inputs = list(dict.fromkeys(op.operands))

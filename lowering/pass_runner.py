@@ -1,0 +1,73 @@
+"""Passes in turn, Lamina's and others': what goes wrong in those of others names whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from lamina.dialects.errors import InputError, LaminaError
+from lamina.dialects.extension_entries import Entry
+from lamina.dialects.extension_tables import extended
+from lamina.passes.calls.callee_programs import apply_to_programs
+from lamina.passes.contracts.verify_program import verify_program
+
+
+class PassRunner:
+    """Runs passes one by one. Behind one that is not Lamina's the program is verified, and the next
+    of `contracts` that does not hold names it."""
+
+    def __init__(self, contracts: Container[str]) -> None:
+        self._contracts = contracts
+        self._foreign: ModulePass | None = None
+
+    def apply(self, coming: ModulePass, context: Context, module: ModuleOp) -> None:
+        """Runs a pass on each program of a module.
+
+        What a pass of an extension raises is an InputError with the extension's place; what one's
+        own pass raises is left as it is.
+        """
+        if not type(coming).__module__.startswith("lamina."):
+            self._apply_foreign(coming, context, module)
+            self._foreign = coming
+            return
+        is_contract = coming.name in self._contracts
+        try:
+            apply_to_programs(coming, context, module)
+        except InputError as error:
+            if self._foreign is None or not is_contract:
+                raise
+            raise InputError(f"{error}\n  behind {described(self._foreign)}") from error
+        if is_contract:
+            self._foreign = None
+
+    def _apply_foreign(self, coming: ModulePass, context: Context, module: ModuleOp) -> None:
+        try:
+            apply_to_programs(coming, context, module)
+        except (LaminaError, DiagnosticException):
+            raise
+        except Exception as error:
+            entry = _entry_of(coming)
+            if entry is None:
+                raise
+            raise entry.error(f"pass '{coming.name}' raises", error) from error
+        try:
+            verify_program(module)
+        except (InputError, VerifyException) as error:
+            said = f"{described(coming)} leaves a program that is not valid: {error}"
+            raise InputError(said) from error
+
+
+def described(foreign: ModulePass) -> str:
+    """The pass by its name, with the extension that brings it, or its class."""
+    entry = _entry_of(foreign)
+    kind = type(foreign)
+    return f"pass '{foreign.name}' ({entry or f'{kind.__module__}.{kind.__qualname__}'})"
+
+
+def _entry_of(foreign: ModulePass) -> Entry | None:
+    entry = extended("pass", foreign.name)
+    return entry if entry is not None and entry.value() is type(foreign) else None
