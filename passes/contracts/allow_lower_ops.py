@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.op_list import list_ops
+from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.contracts.contracts import FOREIGN, allow_ops
 
 _DIALECTS = ("aten", "core_aten", "prims")
@@ -25,6 +26,9 @@ class AllowLowerOpsPass(ModulePass):
 
     name = "allow-lower-ops"
 
+    links = True
+    """Functions that stay are programs of the same layer, which each have the attribute."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: dict[str, set[str]] = {}
         for inner in list_ops(op):
@@ -33,4 +37,5 @@ class AllowLowerOpsPass(ModulePass):
                 found.setdefault(dialect, set()).add(inner.name)
         present = [dialect for dialect in _DIALECTS if dialect in found]
         lower = set[str]().union(*(found[dialect] for dialect in present[1:]))
-        allow_ops(op, sorted(lower))
+        for program in (op, *callee_programs(op).values()):
+            allow_ops(program, sorted(lower))

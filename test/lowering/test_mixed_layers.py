@@ -79,6 +79,22 @@ def test_ops_of_lower_layers_stand_beside_aten_ops_and_writes() -> None:
         np.testing.assert_allclose(other, compiled(x, y)[1], rtol=2e-3, err_msg=where)
 
 
+@pytest.mark.parametrize("stays", ["", "attributes {no_inline}"])
+def test_a_called_function_may_be_of_a_lower_layer(stays: str) -> None:
+    text = f"""
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      %0 = func.call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = aten.add.Tensor(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }}
+    func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {stays} {{
+      %0 = prims.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }}"""
+    x = np.linspace(-1, 1, 4, dtype=np.float32)
+    np.testing.assert_allclose(lamina.compile(text)(x), np.exp(x) + x, rtol=1e-6)
+
+
 @pytest.mark.parametrize("op", ["prims.exp", "core_aten.exp.default"])
 def test_what_a_pass_makes_too_low_is_refused_still(op: str) -> None:
     dialect, _, name = op.partition(".")
