@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 from lamina.dialects.errors import ArgumentError
@@ -54,7 +53,7 @@ class NestedStructure:
 
     native_kind = "numpy"
 
-    @cached_property
+    @property
     def is_flat(self) -> bool:
         """Whether all arguments are positional, no trees, and inputs."""
         positional, keywords = self._sides()
