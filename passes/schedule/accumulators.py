@@ -80,10 +80,11 @@ class Accumulators:
         return made
 
     def joined(self, emit: Emitter, parts: list[Values]) -> Values:
-        """A power of two of each joined pairwise, so that no chain is longer than needed."""
+        """Several of each joined pairwise, so that no chain is longer than needed."""
         while len(parts) > 1:
             half = len(parts) // 2
-            parts = [self.combined(emit, parts[i], parts[i + half]) for i in range(half)]
+            pairs = zip(parts[:half], parts[half : 2 * half], strict=True)
+            parts = [*(self.combined(emit, *pair) for pair in pairs), *parts[2 * half :]]
         return parts[0]
 
     def folded(self, emit: Emitter, values: Values, lanes: int) -> Values:

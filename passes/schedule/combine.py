@@ -104,11 +104,3 @@ def identity_value(combiner: str, element: Attribute) -> Attribute:
     full = 1 if bits == 1 else -1
     values = {"add": 0, "mul": 1, "max": low, "min": high, "and": full, "or": 0}
     return number_attribute(values[combiner], element)
-
-
-def joined(emit: Emitter, combiner: str, parts: list[SSAValue]) -> SSAValue:
-    """A power of two of accumulators joined pairwise, so that no chain is longer than needed."""
-    while len(parts) > 1:
-        half = len(parts) // 2
-        parts = [combine(emit, combiner, parts[i], parts[i + half]) for i in range(half)]
-    return parts[0]

@@ -21,7 +21,7 @@ from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
-from lamina.passes.schedule.combine import combine, joined
+from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.peel import by_vectors
@@ -174,7 +174,8 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         top, most, *sums = state
         block = values
         while len(block) > 1:
-            block = [_larger(emit, *block[i : i + 2]) for i in range(0, len(block), 2)]
+            pairs = zip(block[::2], block[1::2], strict=False)
+            block = [*(_larger(emit, *pair) for pair in pairs), *block[len(block) // 2 * 2 :]]
         most = _larger(emit, block[0], most)
         above = emit.add(vector_reduce(_above(emit, block[0], top), "or"))
         top, *sums = self._raised(emit, above, block[0], [top, *sums])
@@ -205,7 +206,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         """The maximum and the sum below it, as numbers."""
         top, most, *sums = state
         largest = emit.add(vector_reduce(most, "max"))
-        total = emit.add(vector_reduce(joined(emit, "add", sums), "add"))
+        total = emit.add(vector_reduce(combine(emit, "add", *sums), "add"))
         last = emit.add(vector.ExtractOp(top, [0], largest.type))
         factor = emit.add(math.ExpOp(emit.add(arith.SubfOp(last, largest))))
         return largest, emit.add(arith.MulfOp(total, factor))
