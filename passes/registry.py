@@ -92,6 +92,7 @@ PASSES: dict[str, str] = {
     "rfactor": "lamina.passes.schedule.rfactor:RfactorPass",
     "jam": "lamina.passes.schedule.jam:JamPass",
     "tile-nests": "lamina.passes.schedule.tile_nests:TileNestsPass",
+    "compute-at": "lamina.passes.schedule.compute_at:ComputeAtPass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"

@@ -49,6 +49,11 @@ class NestSchedule(Clauses):
         FLAG,
         "The nest shares the loops of the one in front of it; what that makes stays in registers.",
     )
+    compute_at: int | None = clause(
+        DIM,
+        "The nest is computed in the loop over slices of this dimension of the nest that reads it, "
+        "for what each slice reads.",
+    )
     order: tuple[int, ...] | None = clause(
         DIMS,
         "The loops, outermost first; by default those of the domain. Vectors are innermost.",
@@ -131,11 +136,11 @@ class NestSchedule(Clauses):
             )
 
     def dims(self) -> dict[str, tuple[int, ...]]:
-        """The dimensions that each clause names."""
+        """The dimensions that each clause names, but for `compute_at`, which names another's."""
         named: dict[str, tuple[int, ...]] = {}
         for entry in fields(self):
             value, kind = getattr(self, entry.name), entry.metadata["kind"]
-            if value is None:
+            if value is None or entry.name == "compute_at":
                 continue
             if kind is BY:
                 named[entry.name] = (value.dim,)

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
+from lamina.dialects.loop.schedules import NestSchedule
 
 MOST_UNROLL = 16
 """Vectors in one step: more are spilled on any target."""
@@ -38,11 +39,16 @@ def alternatives(clauses: Clauses) -> Iterator[Clauses]:
         if entry.name in LEFT_ALONE and entry.metadata["kind"] is not WORD:
             continue
         value = getattr(clauses, entry.name)
-        if value is None and entry.name != "unroll":
+        if value is None and (entry.name != "unroll" or not _has_loops(clauses)):
             continue
         for other in _others(entry.metadata["kind"], entry.metadata["words"], value):
             if not (entry.name == "unroll" and other > MOST_UNROLL):
                 yield replace(clauses, **{entry.name: other})
+
+
+def _has_loops(clauses: Clauses) -> bool:
+    """Whether loops that are not unrolled might be: those of a nest that shares no other's."""
+    return isinstance(clauses, NestSchedule) and not clauses.compute_with
 
 
 def _others(kind: object, words: tuple[str, ...], value: Any) -> Iterator[Any]:

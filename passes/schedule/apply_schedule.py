@@ -29,7 +29,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import expand_live_ops
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.nest_steps import has_cached_reads, has_tile
+from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
 from lamina.passes.schedule.row_tasks import emit_loop, emit_task
@@ -59,7 +59,7 @@ def apply_schedule(function: func.FuncOp) -> None:
     if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in old.ops):
         return
     schedule = function.attributes.get(SCHEDULE)
-    if any(has_cached_reads(nest) or has_tile(nest) for nest in nests):
+    if any(has_step(nest) for nest in nests):
         _take_steps(function)
         nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
     parts = divide_into_tasks(function)
@@ -94,11 +94,13 @@ def _take_steps(function: func.FuncOp) -> None:
     """Carry out the clauses that have a pass of their own, in place."""
     # Few kernels have any.
     from lamina.passes.schedule.cache_read import cache_reads
+    from lamina.passes.schedule.compute_at import compute_at
     from lamina.passes.schedule.tile_nests import tile_nests
 
     parallelize(function)
     cache_reads(function)
     tile_nests(function)
+    compute_at(function)
 
 
 def _apply_in_order(

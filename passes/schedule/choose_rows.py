@@ -44,6 +44,7 @@ from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces
 from lamina.passes.schedule.sweeps import (
+    column_windows,
     flat_arguments,
     keeps_columns_apart,
     lay_out_scratch,
@@ -85,7 +86,10 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
     whole = tasks.tile is None or tasks.tile >= length
     sweeps = group_sweeps(stages)
-    lay_out_scratch(sweeps, memory, outputs, None if whole or is_popped else tasks.tile)
+    divided = not whole and not is_popped
+    lay_out_scratch(
+        sweeps, memory, outputs, column_windows(stages, tasks.tile or 1) if divided else {}
+    )
     around = SweepSurroundings(memory, target, whole)
     only_reduces = not any(stage.schedule.cache_read for stage in stages)  # else rows are copied
     if tasks.jam is None and not is_popped and whole and only_reduces:

@@ -46,7 +46,7 @@ from lamina.passes.schedule.prefetch import (
     streams_alike,
 )
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweeps import joined_order, scheduled_sweeps
+from lamina.passes.schedule.sweeps import joined_order, own_loops, scheduled_sweeps
 from lamina.passes.schedule.transpose import turned_reads
 from lamina.passes.schedule.vector_place import vector_place
 
@@ -70,11 +70,12 @@ def decide(stage: Stage, **clauses: object) -> None:
 
 
 def group_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
-    """Neighbouring stages that can share a nest do, in order."""
+    """Neighbouring stages that can share a nest do, in order, unless they say what theirs is."""
     sweeps: list[Sweep] = []
     for stage in stages:
-        if stage.schedule.compute_with is None:
-            order = joined_order(sweeps[-1], stage) if sweeps else None
+        if stage.schedule.compute_with is None and not own_loops(stage):
+            joins = bool(sweeps) and sweeps[-1].schedule.compute_at is None
+            order = joined_order(sweeps[-1], stage) if joins else None
             decide(stage, compute_with=True if order is not None else None)
         sweeps = scheduled_sweeps([s for sweep in sweeps for s in sweep.stages] + [stage])
     return sweeps
@@ -199,11 +200,13 @@ def _columns(sweep: Sweep, around: SweepSurroundings) -> None:
     stage, place, lanes = sweep.stages[0], sweep.place, sweep.lanes
     order, column = sweep.order[stage], sweep.order[stage][sweep.place]
     extent = sweep.extents[place]
-    if (streams := _rfactor(sweep, around.target)) is not None:
+    # A tile that is said, and not of totals in streams, is of the nest: it runs in parts.
+    tiled = stage.schedule.tile is not None and stage.schedule.rfactor is None
+    if not tiled and (streams := _rfactor(sweep, around.target)) is not None:
         kept = columns_kept(around.target, widest_bits(sweep.stages))
         decide(stage, rfactor=streams, tile=By(column, kept))
         return
-    if around.whole:
+    if around.whole and not tiled:
         outer = [order[p] for p in sweep.kept if p != place]
         _jam(stage, column, outer, around)
     if stage.schedule.jam is None:

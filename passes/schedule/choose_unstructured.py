@@ -25,6 +25,7 @@ from lamina.passes.cost.unstructured_cost import (
 )
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
+from lamina.passes.schedule.sort import RANKING
 from lamina.passes.schedule.top import has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 from lamina.passes.schedule.unstructured_ops import Unstructured
@@ -90,7 +91,8 @@ def _sort(op: SortOp, given: UnstructuredTasks, target: Target) -> UnstructuredT
         lanes = word_lanes(element, target.lanes(WORD_BITS), length)
     elif algorithm in ("insertion", "selection") and has_vectors(element):
         lanes = target.lanes(element.bitwidth)
-    if lanes > 1 and algorithm in ("merge", "rank", "selection"):
+    lanes = given.lanes or lanes
+    if lanes > 1 and algorithm in RANKING:
         vectors = target.vector_registers // RANK_REGISTERS
     sample = None
     if algorithm == "selection" and window is not None and 1 < lanes <= target.lanes(32):

@@ -19,7 +19,6 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
 from lamina.dialects.loop.body_ops import element_type
-from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
@@ -27,7 +26,7 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.illegal import dim_names, illegal
-from lamina.passes.schedule.nest_steps import followers, nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule, verify_alone
 from lamina.passes.schedule.stages import schedule_of
 
 
@@ -77,12 +76,7 @@ def _verify(nest: GenericOp, by: By) -> None:
     legal = [d for d in range(len(nest.extents)) if d not in taken]
     if by.dim not in legal:
         raise illegal(nest, f"{where}: kept, and a loop of the task: {dim_names(legal)}")
-    if schedule_of(nest).compute_with or followers(nest):
-        raise illegal(nest, f"{where}: it shares its loops with another nest")
-    if BOUNDS in nest.attributes or STREAM in nest.attributes:
-        raise illegal(nest, f"{where}: the nest has bounds, or is walked in blocks")
-    if set(nest.outs) & {*nest.inputs, *nest.sources}:
-        raise illegal(nest, f"{where}: the nest reads what it writes")
+    verify_alone(nest, where)
 
 
 def _moved(nest: GenericOp, index_map: AffineMap, dim: int, to: Linear) -> AffineMap:

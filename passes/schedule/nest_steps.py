@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import func
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.dialects.loop.slices import Slice
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
 
@@ -48,6 +51,32 @@ def followers(nest: GenericOp) -> list[GenericOp]:
     return found
 
 
+def run_slice(nest: GenericOp, dim: int, start: SSAValue, size: int, clause: str) -> None:
+    """Run a slice of a loop that was walked whole; those walked with it as one stay so.
+
+    Raises InputError, naming the clause, where a part of it is walked already.
+    """
+    slices, symbols = list(nest.slices), list(nest.symbols)
+    place = next((n for n, entry in enumerate(slices) if entry.dims[-1] == dim), None)
+    if place is None:
+        nest.slice_at([*slices, Slice((dim,), size)], [*symbols, start])
+        return
+    if not slices[place].is_whole(nest.extents):
+        raise illegal(nest, f"{clause}: its tasks have parts of it")
+    slices[place], symbols[place] = Slice(slices[place].dims, size), start
+    nest.slice_at(slices, symbols)
+
+
+def verify_alone(nest: GenericOp, clause: str) -> None:
+    """Raises InputError, naming the clause, for a nest whose points are tied to what others do."""
+    if schedule_of(nest).compute_with or followers(nest):
+        raise illegal(nest, f"{clause}: it shares its loops with another nest")
+    if BOUNDS in nest.attributes or STREAM in nest.attributes:
+        raise illegal(nest, f"{clause}: the nest has bounds, or is walked in blocks")
+    if set(nest.outs) & {*nest.inputs, *nest.sources}:
+        raise illegal(nest, f"{clause}: the nest reads what it writes")
+
+
 def has_tile(nest: GenericOp) -> bool:
     """Whether a nest has a tile that `tile-nests` makes loops of."""
     schedule = schedule_of(nest)
@@ -59,3 +88,13 @@ def has_tile(nest: GenericOp) -> bool:
 def has_cached_reads(nest: GenericOp) -> bool:
     """Whether a nest has reads that `cache-read` copies."""
     return schedule_of(nest).cache_read is not None and not is_packed(nest)
+
+
+def has_compute_at(nest: GenericOp) -> bool:
+    """Whether a nest is to be computed in a loop of the nest that reads it."""
+    return schedule_of(nest).compute_at is not None
+
+
+def has_step(nest: GenericOp) -> bool:
+    """Whether `apply-schedule` runs a pass for a clause of the nest."""
+    return has_cached_reads(nest) or has_tile(nest) or has_compute_at(nest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
@@ -16,26 +17,26 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.passes.contracts.task_loops import LOOPS
-from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
+from lamina.passes.schedule.kept_slices import verify_kept, windows_of
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal, tile_refusal
 from lamina.passes.schedule.row_sums import emit_sums, turns_in
 from lamina.passes.schedule.rows import RowSegment
-from lamina.passes.schedule.stages import Stage, collapse, is_temporary, stages_of
+from lamina.passes.schedule.stages import Stage, collapse, stages_of
 from lamina.passes.schedule.sweep_legality import only_reduces
 from lamina.passes.schedule.sweeps import (
-    COLUMN_START,
     allocate_scratch,
     outputs_of,
     scheduled_sweeps,
 )
 from lamina.passes.schedule.task_slices import (
-    Bound,
+    block_of,
     differ,
     inner_slices,
+    is_bound,
     take_slices,
     verify_alike,
 )
@@ -48,9 +49,26 @@ def emit_loop(emit: Emitter, loop: Operation, memory: Memory) -> None:
     if any(map(summed_rows, nests)):
         _emit_sums(emit, loop, nests, memory)
         return
+    if not _walks_tasks(loop):
+        emit_task(emit, [loop], memory)
+        return
     emit.again(loop)
     inner, ops = emit.inside(loop.body.block), _detached(loop)
     emit_task(inner, ops, memory)
+
+
+def _walks_tasks(loop: Operation) -> bool:
+    """Whether a loop is over tasks, or rows of one, and not over slices of what stands in one."""
+    if isinstance(loop, scf.ParallelOp):
+        return True
+    nests = [op for op in loop.walk() if isinstance(op, GenericOp)]
+    rows = [
+        block_of(symbol)
+        for nest in nests
+        for symbol, entry in zip(nest.symbols, nest.slices, strict=True)
+        if is_bound(entry, rows_of(nest))
+    ]
+    return not nests or any(block is not None and loop.is_ancestor(block) for block in rows)
 
 
 def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
@@ -60,7 +78,8 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
     """
     loops = [op for op in ops if isinstance(op, LOOPS)]
     nests = [nest for op in ops for nest in op.walk() if isinstance(nest, GenericOp)]
-    if len(loops) == 1 and all(nest.parent is not None for nest in nests):
+    within = all(nest.parent is not None for nest in nests)
+    if len(loops) == 1 and within and _walks_tasks(loops[0]):
         for op in ops:  # all nests stand in the one loop
             emit_loop(emit, op, memory) if op is loops[0] else emit.again(op)
         return
@@ -141,20 +160,22 @@ class Task:
         for number, run in enumerate(_runs(ops)):
             self.sweeps[run[0]] = scheduled_sweeps([by_nest[nest] for nest in run], number)
         sweeps = [sweep for run in self.sweeps.values() for sweep in run]
-        self._verify_kept(ops)
-        columns = self._columns()
+        slices = {s: {d: self.inner[s][d] for d in self._parts(s)} for s in self.stages}
+        loops = {loop.body.block for op in ops for loop in op.walk() if isinstance(loop, LOOPS)}
+        verify_kept(self.stages, slices, loops)
         self._verify_tiles(sweeps)
-        width = None if columns is None else columns[1].size
-        allocate_scratch(emit, sweeps, self.memory, self.outputs, width)
+        windows = windows_of(self.stages, slices)
+        kept = {memory: window for memory, (window, _) in windows.items()}
+        allocate_scratch(emit, sweeps, self.memory, self.outputs, kept)
         first = self.stages[0]
         together = [entry for _, entry in self.bound[first] if entry.size > 1]
         if together:
             self._run_together(emit, ops, sweeps, together[0])
             return
         envs, later = self._envs(emit, self.starts), self._later(emit, sweeps)
-        if columns is not None:
+        for window, start in windows.values():
             for env in envs.values():
-                env[COLUMN_START] = known_index(columns[0])
+                env[window.start] = known_index(start)
         self._block(emit, ops, envs, later)
 
     def _block(
@@ -251,61 +272,6 @@ class Task:
         """Whether a sliced dimension is walked from end to end."""
         symbol, entry = self.inner[stage][dim]
         return entry.is_whole(stage.op.extents) and constant_integer(symbol) == 0
-
-    def _columns(self) -> Bound | None:
-        """The slice of the first loop that all nests share, if it is a part of it.
-
-        Of tasks that run nests of rows alone, nothing is kept between them that is longer.
-        """
-        found = [self.inner[s].get(s.inner[0]) if s.inner else None for s in self.stages]
-        shared = found[0]
-        if shared is None or self._is_whole(self.stages[0], self.stages[0].inner[0]):
-            return None
-        if any(differ(shared, other) for other in found):
-            return None
-        return None if self._only_rows() else shared
-
-    def _only_rows(self) -> bool:
-        """Whether the nests have rows alone, which touch each other's results at the same row."""
-        return all(len(s.op.extents) == len(rows_of(s.op)) for s in self.stages)
-
-    def _verify_columns(self) -> None:
-        """What is kept has an axis for the loop that tasks divide, by which all nests index it."""
-        axes: dict[SSAValue, set[int]] = {}
-        for stage in self.stages:
-            for access in stage.accesses():
-                forms = enumerate(access.axes)
-                own = {n for n, form in forms if stage.inner and pure_dim(form) == stage.inner[0]}
-                axes[access.memory] = axes.get(access.memory, own) & own
-            axes |= {source: set() for source in stage.op.sources}
-            for memory, common in axes.items():
-                if is_temporary(memory) and not common:
-                    raise illegal(
-                        stage.op, "tile: what a row hands on is not divided as the tasks are"
-                    )
-
-    def _verify_kept(self, ops: Sequence[Operation]) -> None:
-        """What nests of a task keep for one another they divide alike, if tasks divide it."""
-        within = {loop.body.block for op in ops for loop in op.walk() if isinstance(loop, LOOPS)}
-        divided: set[object] = set()
-        for stage in self.stages:
-            if not any(is_temporary(access.memory) for access in stage.accesses()):
-                continue
-            places = {d: place for place, d in enumerate(rows_of(stage.op))}
-            found: object = None
-            for dim in self._parts(stage):
-                symbol, entry = self.inner[stage][dim]
-                block = symbol.owner.parent if isinstance(symbol.owner, Operation) else symbol.owner
-                if block in within:
-                    continue
-                if dim != stage.inner[0]:
-                    raise illegal(stage.op, f"slice of {entry.name}: tasks divide what it keeps")
-                found = symbol, entry.size, tuple(places.get(d) for d in entry.dims)
-            divided.add(found)
-        if len(divided) > 1:
-            raise illegal(self.stages[0].op, "slices: tasks divide what its nests keep in two ways")
-        if divided - {None} and not self._only_rows():
-            self._verify_columns()
 
     def _ranges(
         self, emit: Emitter, sweeps: Sequence[Sweep]

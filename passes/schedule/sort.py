@@ -27,6 +27,9 @@ from lamina.passes.schedule.top import emit_top, has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 from lamina.passes.schedule.words import is_number
 
+RANKING = ("merge", "rank", "selection")
+"""Algorithms that count ranks, of several vectors at once."""
+
 
 def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: UnstructuredTasks) -> None:
     """Emit a task for each row, by the algorithm of its schedule: a merge sort by default."""
@@ -41,6 +44,8 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
+    if tasks.unroll is not None and (lanes == 1 or algorithm not in RANKING):
+        raise illegal(op, f"unroll: of vectors, where algorithm is one of {', '.join(RANKING)}")
     if algorithm == "rows":
         top = TopOfRows.of(length, window or (0, length), lanes)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -15,8 +16,11 @@ from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 
-COLUMN_START = -3
-"""Pseudo-dimension of column scratch: the first column of the task."""
+FIRST_WINDOW = -4
+"""Pseudo-dimension of scratch: where a window begins; those of others go on below it."""
+
+FOLLOWING = ("compute_with", "prefetch", "prefetch_bytes", "nontemporal")
+"""Clauses of a nest that shares the loops of another one, which has all others."""
 
 
 def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
@@ -32,9 +36,17 @@ def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
         order = joined_order(sweeps[-1], stage) if sweeps else None
         if order is None:
             raise illegal(stage.op, "compute_with: it cannot share the loops of the nest before it")
+        if others := own_loops(stage):
+            legal = f"a nest that shares loops may have {', '.join(FOLLOWING)}"
+            raise illegal(stage.op, f"{', '.join(others)}: {legal}")
         sweeps[-1].stages.append(stage)
         sweeps[-1].order[stage] = order
     return sweeps
+
+
+def own_loops(stage: Stage) -> list[str]:
+    """The clauses of a stage that are about loops of its own."""
+    return [name for name in stage.schedule.texts() if name not in FOLLOWING]
 
 
 def _order(stage: Stage) -> tuple[int, ...]:
@@ -100,15 +112,39 @@ def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[in
     return tuple(matched[place] for place in range(len(order)))
 
 
+@dataclass(frozen=True)
+class Window:
+    """Positions of an axis that scratch has room for, from the value of a pseudo-dimension on."""
+
+    axis: int
+    size: int
+    start: int = FIRST_WINDOW
+
+
+Windows = Mapping[SSAValue, Window]
+"""By the buffer that is kept so."""
+
+
+def column_windows(stages: Sequence[Stage], columns: int) -> Windows:
+    """Windows of so many positions of the first loop of a task, which tasks divide."""
+    return {
+        write.memory: Window(axis, columns)
+        for stage in stages
+        for write in stage.writes
+        for axis, form in enumerate(write.axes)
+        if pure_dim(form) == stage.inner[0]
+    }
+
+
 def allocate_scratch(
     emit: Emitter,
     sweeps: Sequence[Sweep],
     memory: Memory,
     outputs: set[SSAValue],
-    columns: int | None = None,
+    windows: Windows | None = None,
 ) -> None:
     """Lay out the scratch of a row (see `lay_out_scratch`), and allocate what is in memory."""
-    for write, size in lay_out_scratch(sweeps, memory, outputs, columns):
+    for write, size in lay_out_scratch(sweeps, memory, outputs, windows):
         scratch = memref.AllocaOp.get(write.element, 64, [size])
         memory.flat[write.memory] = emit.add(scratch)
 
@@ -117,12 +153,12 @@ def lay_out_scratch(
     sweeps: Sequence[Sweep],
     memory: Memory,
     outputs: set[SSAValue],
-    columns: int | None = None,
+    windows: Windows | None = None,
 ) -> list[tuple[Access, int]]:
     """Find which temporaries stay in registers; the others get scratch for one row.
 
-    With `columns`, scratch has room for as many positions of the first inner dimension, from
-    `COLUMN_START` on. Gives what is to be allocated, with its elements.
+    Of those in `windows`, scratch has room for a part. Gives what is to be allocated, with its
+    elements.
     """
     readers: dict[SSAValue, list[tuple[Sweep, Stage]]] = {}
     for sweep in sweeps:
@@ -140,7 +176,7 @@ def lay_out_scratch(
                     not _in_registers(sweep, stage, write, reader_sweep, reader)
                     for reader_sweep, reader in readers.get(write.memory, [])
                 )
-                size = _row_layout(stage, write, memory, columns)
+                size = _row_layout(stage, write, memory, windows or {})
                 if needed:
                     found.append((write, size))
                     placed.add(write.memory)
@@ -162,17 +198,17 @@ def _in_registers(
     return not kept & set(stage.inner) and (not stage.inner or set(stage.inner) <= stage.reduced)
 
 
-def _row_layout(stage: Stage, write: Access, memory: Memory, columns: int | None) -> int:
+def _row_layout(stage: Stage, write: Access, memory: Memory, windows: Windows) -> int:
     """Set the strides of what a row keeps; gives its elements."""
     strides: dict[int, int] = {}
-    step = 1
+    window, step = windows.get(write.memory), 1
     for axis in reversed(range(len(write.axes))):
         dims = {d for d, _ in write.axes[axis].terms}
         if dims & set(stage.inner):
             strides[axis] = step
-            if columns is not None and pure_dim(write.axes[axis]) == stage.inner[0]:
-                memory.shift[write.memory] = Linear(((COLUMN_START, -step),))
-                step *= columns
+            if window is not None and window.axis == axis:
+                memory.shift[write.memory] = Linear(((window.start, -step),))
+                step *= window.size
                 continue
             # Joined dims run past the end of their axis, into what the outer axis held.
             step *= max(write.shape[axis], write.axes[axis].range(stage.extents)[1] + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.slices import Slice
@@ -15,7 +15,12 @@ Bound = tuple[SSAValue, Slice]
 """A value, and the slice that it begins."""
 
 
-def _is_bound(entry: Slice, rows: Sequence[int]) -> bool:
+def block_of(value: SSAValue) -> Block | None:
+    """The block in which a value is made."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+
+
+def is_bound(entry: Slice, rows: Sequence[int]) -> bool:
     """Whether a slice is one row of the task, or several side by side."""
     return set(entry.dims) <= set(rows) and (not entry.extended or entry.step > 1)
 
@@ -24,7 +29,7 @@ def take_slices(stage: Stage) -> list[Bound]:
     """The slices of rows that have one position in a task: the rows of the stage (in place)."""
     op, rows = stage.op, rows_of(stage.op)
     found = list(zip(op.symbols, op.slices, strict=True))
-    bound = [entry for entry in found if _is_bound(entry[1], rows)]
+    bound = [entry for entry in found if is_bound(entry[1], rows)]
     walked = [d for _, entry in found if entry.dims[-1] in rows for d in entry.dims]
     stage.rows = tuple(d for _, entry in bound for d in entry.dims)
     front = [d for d in walked if d not in stage.rows]

@@ -13,16 +13,21 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.clauses import By
-from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
-from lamina.passes.schedule.nest_steps import followers, has_tile, nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import (
+    followers,
+    has_tile,
+    nests_in_tasks,
+    run_slice,
+    set_schedule,
+)
 from lamina.passes.schedule.stages import schedule_of, stages_of
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 from lamina.passes.schedule.task_slices import inner_slices, take_slices
@@ -82,18 +87,6 @@ def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
     for stage in stages:
         stage.op.detach()
         block.add_op(stage.op)
-        _slice(stage.op, sweep.order[stage][place], block.args[0], tile.count)
+        dim = sweep.order[stage][place]
+        run_slice(stage.op, dim, block.args[0], tile.count, f"tile = d{dim}")
     block.add_op(scf.YieldOp.create())
-
-
-def _slice(nest: GenericOp, dim: int, start: SSAValue, size: int) -> None:
-    """Run a slice of a loop that was walked whole; those walked with it as one stay so."""
-    slices, symbols = list(nest.slices), list(nest.symbols)
-    place = next((n for n, entry in enumerate(slices) if entry.dims[-1] == dim), None)
-    if place is None:
-        nest.slice_at([*slices, Slice((dim,), size)], [*symbols, start])
-        return
-    if not slices[place].is_whole(nest.extents):
-        raise illegal(nest, f"tile = d{dim}: its tasks have parts of it")
-    slices[place], symbols[place] = Slice(slices[place].dims, size), start
-    nest.slice_at(slices, symbols)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.scan import schedule_scan
 from lamina.passes.schedule.scatter import schedule_scatter
@@ -13,11 +14,27 @@ from lamina.passes.schedule.sort import schedule_sort
 
 Unstructured = ScatterOp | ScanOp | SegmentReduceOp | SortOp
 
+CLAUSES: dict[type[Unstructured], tuple[str, ...]] = {
+    ScatterOp: (),
+    ScanOp: ("jam",),
+    SegmentReduceOp: ("lanes", "unroll", "prefetch"),
+    SortOp: ("algorithm", "lanes", "unroll", "sample"),
+}
+"""Clauses that an op may have beside `parallel`."""
+
 
 def schedule_unstructured(
     emit: Emitter, op: Unstructured, memory: Memory, tasks: UnstructuredTasks
 ) -> None:
-    """Emit the loops of one op on memrefs as its schedule says."""
+    """Emit the loops of one op on memrefs as its schedule says.
+
+    Raises InputError for clauses that the op, or its algorithm, does not have.
+    """
+    legal = ("parallel", *CLAUSES[type(op)])
+    if isinstance(op, SegmentReduceOp) and len(op.extents) == 2:
+        legal = legal[:1]  # no columns, of which vectors or lines would be
+    if others := [name for name in tasks.texts() if name not in legal]:
+        raise illegal(op, f"{', '.join(others)}: {op.name} here may have {', '.join(legal)}")
     match op:
         case ScatterOp():
             schedule_scatter(emit, op, memory, tasks)

@@ -126,6 +126,34 @@ func.func private @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attri
 
 // -----
 
+// A nest that says what its loops are has loops of its own; so has the reader of one that is computed in them.
+func.func private @own_loops(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {lamina.kernel} {
+  %d = memref.alloc() : memref<64x256xf32>
+  %e = memref.alloc() : memref<64x256xf32>
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i, j] store into %d : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  loop.generic (i, j) in [64, 256] reads(%d[i, j] : memref<64x256xf32>) writes([i, j] store into %e : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_at = d1, unroll = 3>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  loop.generic (i, j) in [64, 256] reads(%e[i, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    %u = arith.negf %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @own_loops
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll =
+// CHECK:         #loop.schedule<compute_at = d1, vectorize = d1 x 8, unroll = 3>
+// CHECK:         #loop.schedule<vectorize = d1 x 8, unroll = 2>
+
+// -----
+
 // A kernel that has been scheduled stays as it is.
 func.func private @loops(%x: memref<4xf32>) attributes {lamina.kernel} {
   func.return

@@ -169,6 +169,59 @@ func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel, lamina.s
 }}"""  # noqa: E501 - an op on one line
 
 
+STENCIL = """
+func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel}} {{
+  %e = memref.alloc() : memref<8x45x12xf32>
+  loop.generic (i, j, k) in [8, 45, 12] reads(%x[i, j, k] : {x})
+      writes([i, j, k] store into %e : memref<8x45x12xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = [d0]>,
+                  lamina.schedule = #loop.schedule<{clauses}>}} {{
+  ^bb0(%v: f32):
+    %s = math.sin %v : f32
+    loop.yield %s : f32
+  }}
+  loop.generic (i, j, k, l) in [8, 20, 12, 5] reads(%e[i, (j * 2) + l, k] : memref<8x45x12xf32>)
+      writes([i, j, k] add into %y : {y})
+      attributes {{lamina.nest = #loop.nest<rows = [d0]>,
+                  lamina.schedule = #loop.schedule<{tile}>}} {{
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("vectors", ["", ", vectorize = d2 x 4"])
+@pytest.mark.parametrize(
+    ("clauses", "tile", "kept"),
+    [
+        ("compute_at = d1", "tile = d1 x 7", 17 * 12),
+        ("compute_at = d1", "tile = d1 x 19", 41 * 12),
+        ("compute_at = d2", "tile = d2 x 5", 45 * 5),
+        ("compute_at = d2", "tile = d2 x 1", 45),
+    ],
+)
+def test_producers_in_loops_of_consumers_agree(
+    clauses: str, tile: str, kept: int, vectors: str
+) -> None:
+    types = {"x": "memref<8x45x12xf32>", "y": "memref<8x20x12xf32>"}
+    given = {"clauses": clauses + vectors, "tile": tile + vectors}
+    text = (MAIN + STENCIL).format(**types, **given)
+    args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
+    module = parse(text)
+    wanted = run_module(module, [*args])[0]
+    for name in ("parallelize", "tile-nests", "compute-at"):
+        run_pipeline(module, [name], Context())
+        module = parse(str(module))
+        np.testing.assert_allclose(run_module(module, [*args])[0], wanted, 1e-5, 1e-5)
+    run_pipeline(module, ["verify-bufferized"], Context())
+    assert "compute_at" not in str(module)
+    for state in (str(module), text):  # step by step, and by `apply-schedule`
+        compiled = compile_module(parse(state), target=Target.host())
+        assert f"memref<{kept}xf32>" in compiled.ir("scheduled")
+        np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
 @pytest.mark.parametrize("clauses", ["", "vectorize = d2 x 4", "prefetch_rows = 2"])
 @pytest.mark.parametrize(
     ("result", "write", "combiner"),
