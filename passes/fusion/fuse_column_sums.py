@@ -12,15 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
@@ -32,6 +28,7 @@ from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.fusion_rules import Refusal
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
@@ -40,25 +37,17 @@ from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 
 
 @dataclass(frozen=True)
-class FuseColumnSumsPass(ModulePass):
+class FuseColumnSumsPass(FusionPass):
     """Make column sums in the kernels whose rows they sum over, where the model says it pays.
 
-    Bytes are weighed for `target` (see `lamina.passes.cost.fusion_model`). A refused pair is named
-    in the `lamina.not_fused` attribute of the summing kernel. `print_decisions` tells of each pair
-    on stderr what was decided and why.
+    Bytes are weighed (see `lamina.passes.cost.fusion_model`). A refused pair is named in the
+    `lamina.not_fused` attribute of the summing kernel.
     """
 
     name = "fuse-column-sums"
 
-    target: str = "host"
-    print_decisions: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = Roofline.of(Target.parse(self.target))
-        log = DecisionLog(self.name, self.print_decisions)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Fusing(function.body.block, machine, log).run()
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        _Fusing(function.body.block, machine, log).run()
 
 
 @dataclass

@@ -16,7 +16,6 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
@@ -33,6 +32,7 @@ from lamina.passes.cost.fusion_limits import MANY_READS, OFTEN
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.nest_inlining import inline
 from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for, widened_pad
 from lamina.passes.fusion.position_masks import masks_products
@@ -43,29 +43,20 @@ from lamina.passes.loop.widened_operands import dots_in_place
 
 
 @dataclass(frozen=True)
-class FuseElementwisePass(ModulePass):
+class FuseElementwisePass(FusionPass):
     """Inline pointwise producers into their readers where a cost model says it pays.
 
-    The model weighs bytes against operations for `target` (see `lamina.passes.cost.fusion_model`).
-    `print_decisions` tells of each pair on stderr what was decided and why.
+    The model weighs bytes against operations (see `lamina.passes.cost.fusion_model`).
     """
 
     name = "fuse-elementwise"
 
-    target: str = "host"
-    print_decisions: bool = False
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_overrides(op)
-        target = Target.parse(self.target)
-        machine = Roofline.of(target)
-        rule = Rule(machine, DecisionLog(self.name, self.print_decisions))
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._apply_function(function, rule, target)
+        super().apply(ctx, op)
 
-    @staticmethod
-    def _apply_function(function: func.FuncOp, rule: Rule, target: Target) -> None:
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        rule, target = Rule(machine, log), Target.parse(self.target)
         for op in list(function.body.block.ops):
             if not isinstance(op, GenericOp):
                 continue

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.labels import names_of, set_names
@@ -26,32 +23,24 @@ from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
-class FuseGathersPass(ModulePass):
+class FuseGathersPass(FusionPass):
     """Compute pointwise producers at the places where a nest reads them indirectly.
 
-    Bytes and operations are weighed for `target` (see `lamina.passes.cost.fusion_model`).
-    `print_decisions` tells of each pair on stderr what was decided and why.
+    Bytes and operations are weighed (see `lamina.passes.cost.fusion_model`).
     """
 
     name = "fuse-gathers"
 
-    target: str = "host"
-    print_decisions: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = Roofline.of(Target.parse(self.target))
-        log = DecisionLog(self.name, self.print_decisions)
-        for function in op.body.block.ops:
-            if not isinstance(function, func.FuncOp) or not function.body.blocks:
-                continue
-            for nest in list(function.body.block.ops):
-                if isinstance(nest, GenericOp) and nest.sources:
-                    _fuse_sources(nest, machine, log)
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        for nest in list(function.body.block.ops):
+            if isinstance(nest, GenericOp) and nest.sources:
+                _fuse_sources(nest, machine, log)
 
 
 def _fuse_sources(op: GenericOp, machine: Roofline, log: DecisionLog) -> None:

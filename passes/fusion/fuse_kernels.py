@@ -17,10 +17,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.control import RegionOp
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
@@ -36,6 +34,7 @@ from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import check_overrides
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import Refusal, align_rows, initial_rows
 from lamina.passes.loop.packing import copy_nest
@@ -62,27 +61,22 @@ class Group:
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(ModulePass):
+class FuseKernelsPass(FusionPass):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
-    What a model decides is weighed for `target` (see `lamina.passes.cost.kernel_model`).
-    `print_decisions` tells of each pair on stderr what was decided and why.
+    What a model decides is in `lamina.passes.cost.kernel_model`.
     """
 
     name = "fuse-kernels"
 
-    target: str = "host"
-    print_decisions: bool = False
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_overrides(op)
-        log = DecisionLog(self.name, self.print_decisions)
-        machine = Roofline.of(Target.parse(self.target))
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                materialize_returns(function)
-                _Grouping(function, log, machine).run()
+        super().apply(ctx, op)
+
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        materialize_returns(function)
+        _Grouping(function, log, machine).run()
 
 
 def materialize_returns(function: func.FuncOp) -> None:

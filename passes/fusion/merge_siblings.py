@@ -11,14 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
@@ -27,6 +23,7 @@ from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.fusion_rules import Refusal, edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
@@ -36,28 +33,20 @@ MAX_ARRAYS = 24
 
 
 @dataclass(frozen=True)
-class MergeSiblingsPass(ModulePass):
+class MergeSiblingsPass(FusionPass):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
-    What both walk is weighed for `target` (see `lamina.passes.cost.kernel_model`).
-    `print_decisions` tells of each pair on stderr what was decided and why.
+    What both walk is weighed (see `lamina.passes.cost.kernel_model`).
     """
 
     name = "merge-siblings"
 
-    target: str = "host"
-    print_decisions: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        log = DecisionLog(self.name, self.print_decisions)
-        machine = Roofline.of(Target.parse(self.target))
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _merge_kernels(function, log, machine)
-                for kernel in list(function.body.block.ops):
-                    if isinstance(kernel, KernelOp) and not is_fixed(kernel):
-                        merge_nests(kernel.block)
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        _merge_kernels(function, log, machine)
+        for kernel in list(function.body.block.ops):
+            if isinstance(kernel, KernelOp) and not is_fixed(kernel):
+                merge_nests(kernel.block)
 
 
 def _merge_kernels(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:

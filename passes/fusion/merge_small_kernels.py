@@ -10,13 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
-from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
@@ -25,58 +21,47 @@ from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seco
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
+from lamina.passes.fusion.fusion_pass import FusionPass
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 
 @dataclass(frozen=True)
-class MergeSmallKernelsPass(ModulePass):
+class MergeSmallKernelsPass(FusionPass):
     """Merge short kernels with others that run next to them.
 
-    How long they take is estimated for `target` (see `lamina.passes.cost.kernel_model`).
+    How long they take is estimated (see `lamina.passes.cost.kernel_model`).
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
-    `print_decisions` tells of each pair on stderr what was decided and why.
     """
 
     name = "merge-small-kernels"
 
-    target: str = "host"
-    print_decisions: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        log = DecisionLog(self.name, self.print_decisions)
-        machine = Roofline.of(Target.parse(self.target))
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _merge(function, log, machine)
-
-
-def _merge(function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
-    small = [
-        kernel
-        for kernel in function.body.block.ops
-        if isinstance(kernel, KernelOp) and not is_fixed(kernel) and _is_small(kernel, machine)
-    ]
-    if len(small) < 2:
-        return
-    graph = KernelGraph(function.body.block)
-    open_clusters: list[Cluster] = []
-    for kernel in small:
-        cluster = graph.cluster_of[kernel]
-        for earlier in reversed(open_clusters[-LOOK_BACK:]):
-            if not graph.adjacent(earlier, cluster):
-                continue
-            said = _said(earlier, cluster, machine)
-            log.neighbours(earlier.nests[-1], cluster.nests[-1], said)
-            if said.fuse:
-                _drop_rows(earlier, cluster)
-                graph.merge(earlier, cluster)
-                break
-            names = f"{label_of(earlier.nests[-1])}, {label_of(cluster.nests[-1])}"
-            cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
-        else:
-            open_clusters.append(cluster)
-    graph.finish()
+    def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
+        small = [
+            kernel
+            for kernel in function.body.block.ops
+            if isinstance(kernel, KernelOp) and not is_fixed(kernel) and _is_small(kernel, machine)
+        ]
+        if len(small) < 2:
+            return
+        graph = KernelGraph(function.body.block)
+        open_clusters: list[Cluster] = []
+        for kernel in small:
+            cluster = graph.cluster_of[kernel]
+            for earlier in reversed(open_clusters[-LOOK_BACK:]):
+                if not graph.adjacent(earlier, cluster):
+                    continue
+                said = _said(earlier, cluster, machine)
+                log.neighbours(earlier.nests[-1], cluster.nests[-1], said)
+                if said.fuse:
+                    _drop_rows(earlier, cluster)
+                    graph.merge(earlier, cluster)
+                    break
+                names = f"{label_of(earlier.nests[-1])}, {label_of(cluster.nests[-1])}"
+                cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
+            else:
+                open_clusters.append(cluster)
+        graph.finish()
 
 
 def _is_small(kernel: KernelOp, machine: Roofline) -> bool:

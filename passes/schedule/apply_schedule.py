@@ -183,8 +183,7 @@ def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
 def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:
     """Write one scalar to every element of a rank-1 memref."""
 
-    def one(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+    def one(inner: Emitter, at: Index) -> None:
         inner.run(memref.StoreOp.get(value, flat, [inner.value(at)]))
-        return values
 
-    emit.loop(0, count, 1, [], one)
+    emit.each(0, count, 1, one)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
-
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
@@ -32,23 +30,21 @@ class ColumnJamEmitter(ColumnEmitter):
         extent, columns = stage.extents[jam.dim], self.sweep.extents[self.place]
         steps, wide = self._steps(columns)
 
-        def lines(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def lines(inner: Emitter, at: Index) -> None:
             first = self._moved_up(inner, at, extent, jam.count)
             bound = [
                 {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
             ]
             mask = mask_below(inner, columns, 0, self.lanes) if columns < self.lanes else None
 
-            def block(deeper: Emitter, column: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def block(deeper: Emitter, column: Index) -> None:
                 start = self._moved_up(deeper, column, columns, wide)
                 places = [deeper.plus(start, step) for step in steps]
                 self.tile(deeper, bound, ranges, places, mask)
-                return values
 
-            inner.loop(0, columns, wide, [], block)
-            return values
+            inner.each(0, columns, wide, block)
 
-        emit.loop(0, extent, jam.count, [], lines)
+        emit.each(0, extent, jam.count, lines)
 
     def _steps(self, columns: int) -> tuple[list[int], int]:
         """Where the vectors of a tile begin, and how many columns they cover."""

@@ -8,6 +8,7 @@ than a stream.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
@@ -15,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.body import Body
 from lamina.passes.schedule.column import ColumnEmitter
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.points import over_points
@@ -44,14 +45,13 @@ class ColumnRfactorEmitter(ColumnEmitter):
             for element in self.accumulators.elements()
         ]
 
-        def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def block(inner: Emitter, start: Index) -> None:
             stop = inner.least(inner.plus(start, self.width), high)
             self._clear(inner, totals, inner.minus(stop, start))
             self._add_rows(inner, envs, ranges, (start, stop), totals)
             self._write(inner, envs, (start, stop), totals)
-            return values
 
-        emit.loop(low, high, self.width, [], block)
+        emit.each(low, high, self.width, block)
 
     def _room(self) -> int:
         """Columns of the scratch for totals, in whole vectors."""
@@ -59,12 +59,11 @@ class ColumnRfactorEmitter(ColumnEmitter):
         return -(-columns // self.lanes) * self.lanes
 
     def _clear(self, emit: Emitter, totals: list[SSAValue], columns: Index) -> None:
-        def clear(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def clear(inner: Emitter, at: Index) -> None:
             for total, start in zip(totals, self._start(inner), strict=True):
                 inner.run(vector.StoreOp(start, total, [inner.value(at)]))
-            return values
 
-        emit.loop(0, columns, self.lanes, [], clear)
+        emit.each(0, columns, self.lanes, clear)
 
     def _add_rows(
         self,
@@ -98,18 +97,12 @@ class ColumnRfactorEmitter(ColumnEmitter):
         extent = self.sweep.extents[place]
         length = extent // self.streams
 
-        def rows(count: int) -> LoopBody:
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                together = [
-                    self._bind(envs, place, inner.plus(at, k * length)) for k in range(count)
-                ]
-                self._add_together(inner, together, columns, totals)
-                return values
+        def rows(inner: Emitter, at: Index, count: int = self.streams) -> None:
+            together = [self._bind(envs, place, inner.plus(at, k * length)) for k in range(count)]
+            self._add_together(inner, together, columns, totals)
 
-            return body
-
-        emit.loop(0, length, 1, [], rows(self.streams))
-        emit.loop(length * self.streams, extent, 1, [], rows(1))
+        emit.each(0, length, 1, rows)
+        emit.each(length * self.streams, extent, 1, partial(rows, count=1))
 
     def _add_together(
         self,

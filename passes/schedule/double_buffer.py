@@ -13,17 +13,8 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.pair_panels import PairPanels
+from lamina.passes.schedule.sum_blocks import SumBlock
 from lamina.passes.schedule.tile_unit import PAIR_ROW, TilePlace
-
-
-@dataclass(frozen=True)
-class Terms:
-    """A block of the sum: `count` terms from `low` on."""
-
-    low: Index
-    count: int
-    first: bool
-    last: bool
 
 
 @dataclass(frozen=True)
@@ -64,15 +55,15 @@ class DoubleBuffer:
         buffer = emit.remainder(emit.times(panels[0], self.blocks), 2)
         self.panels.pack(emit, env, panels[0], 0, self.block, buffer)
 
-    def position(self, emit: Emitter, panel: Index, terms: Terms) -> Position:
+    def position(self, emit: Emitter, panel: Index, terms: SumBlock) -> Position:
         """Where a block of a panel is, and what stands behind it.
 
         Behind the last panel that is the last one again, which nobody reads.
         """
         number = emit.quotient(terms.low, self.block)
         number = emit.plus(emit.times(panel, self.blocks), number)
-        behind = emit.least(emit.plus(panel, 1), self.last) if terms.last else panel
-        start = 0 if terms.last else emit.plus(terms.low, terms.count)
+        behind = emit.least(emit.plus(panel, 1), self.last) if terms.is_last else panel
+        start = 0 if terms.is_last else emit.plus(terms.low, terms.count)
         return Position(emit.remainder(number, 2), terms.low, behind, start)
 
     def tile(self, emit: Emitter, here: Position, tile: int, term: Index) -> TilePlace:
@@ -83,7 +74,7 @@ class DoubleBuffer:
         return TilePlace(self.panels.paired, at, PAIR_ROW)
 
     def pack_beside(
-        self, emit: Emitter, env: Env, here: Position, pair: Index, terms: Terms, at: Index
+        self, emit: Emitter, env: Env, here: Position, pair: Index, terms: SumBlock, at: Index
     ) -> None:
         """What a step of a pair of tiles of rows packs: its part of the share of that pair."""
         steps = terms.count // TILE_TERMS

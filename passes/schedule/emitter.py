@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     VectorType,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -126,6 +127,11 @@ class Emitter:
         kind = _vector(element, lanes)
         numbers = [lane * scale for lane in range(lanes)]
         return self.constant(DenseIntOrFPElementsAttr.from_list(kind, numbers))  # pyright: ignore
+
+    def first_lanes(self, on: Index, lanes: int) -> SSAValue:
+        """A mask of the first `on` of so many lanes."""
+        operands, kind = [self.value(on)], _vector(i1, lanes)
+        return self.add(vector.CreateMaskOp.create(operands=operands, result_types=[kind]))
 
     # Index arithmetic folds what is known.
 
@@ -246,6 +252,17 @@ class Emitter:
         self.block.add_op(op)
         return list(op.results)
 
+    def each(
+        self, low: Index, high: Index, step: int, body: Callable[[Emitter, Index], None]
+    ) -> None:
+        """A serial loop that carries no values."""
+
+        def one(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            body(inner, at)
+            return values
+
+        self.loop(low, high, step, [], one)
+
     def nest(
         self,
         bounds: Sequence[tuple[Index, Index]],
@@ -284,13 +301,8 @@ class Emitter:
         """A loop over the tasks of a kernel; `parallel` is a clause, which may be left out."""
         if parallel and not (isinstance(count, int) and count <= 1):
             self.parallel(count, body)
-            return
-
-        def serial(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            body(inner, number)
-            return values
-
-        self.loop(0, count, 1, [], serial)
+        else:
+            self.each(0, count, 1, body)
 
 
 def known_index(value: SSAValue) -> Index:

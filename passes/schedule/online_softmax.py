@@ -26,7 +26,7 @@ from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vec
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.sweep import Step, SweepEmitter
 
 SUMS = 2
 """Independent sums of each lane."""
@@ -162,7 +162,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         """A vector of what the maximum is taken of; -inf where masked off."""
         (stage,) = self.sweep.stages
         body, dim = prepared.fork(), stage.inner[0]
-        self._load_reads(emit, stage, body, {**env, dim: at}, dim, mask, {})
+        self._load_reads(emit, Step(stage, body, {**env, dim: at}, dim, mask, {}))
         rest = [o for o in stage.op.block.ops if o.results and o.results[0] not in body.values]
         body.run(emit, rest, {}, mask)
         value = body.vector(emit, stage.op.yielded[0])

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     VectorType,
     bf16,
-    i1,
     i32,
     i64,
 )
@@ -112,13 +111,12 @@ class PairCopy:
             position = emit.split(start, [op.extents[d] for d in entry.dims])
             env.update(zip(entry.dims, position, strict=True))
 
-        def some(deeper: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def some(deeper: Emitter, pair: Index) -> None:
             emit_one = self._turn if self.along == 1 else self._mix
             emit_one(deeper, memory, env, pair)
-            return values
 
         step = TILE_COLUMNS if self.along == 1 else 1
-        emit.loop(first, emit.plus(first, size), step, [], some)
+        emit.each(first, emit.plus(first, size), step, some)
         return True
 
     def _start(self, emit: Emitter, env: Env, pair: Index) -> tuple[Env, Index]:
@@ -142,11 +140,7 @@ class PairCopy:
         flat, kind = memory.flat[self.read.memory], VectorType(bf16, [lanes])
         if there is None:
             return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))
-        mask = emit.add(
-            vector.CreateMaskOp.create(
-                operands=[emit.value(there)], result_types=[VectorType(i1, [lanes])]
-            )
-        )
+        mask = emit.first_lanes(there, lanes)
         zero = emit.splat(FloatAttr(0.0, bf16), lanes)
         return emit.add(vector.MaskedLoadOp(flat, [emit.value(at)], mask, zero, kind))
 

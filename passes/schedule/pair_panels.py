@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
@@ -57,14 +57,13 @@ class PairPanels:
         """
         panels = _Panels(env, first, low, buffer)
 
-        def none(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def none(inner: Emitter, pair: Index) -> None:
             self._pack_pair(inner, panels, pair, 0)
-            return values
 
         self._pack_pairs(emit, panels, (0, terms // 2))
         if terms % 2:
             self._pack_pair(emit, panels, terms // 2, 1)
-        emit.loop(-(-terms // 2), -(-terms // TILE_TERMS) * TILE_TERMS // 2, 1, [], none)
+        emit.each(-(-terms // 2), -(-terms // TILE_TERMS) * TILE_TERMS // 2, 1, none)
 
     def pack_pairs(
         self,
@@ -86,23 +85,21 @@ class PairPanels:
         emit.run(PrefetchOp(self.memory.flat[self.source.memory], [at], INTO_L1))
 
     def _pack_pairs(self, emit: Emitter, panels: _Panels, pairs: tuple[Index, Index]) -> None:
-        def two(inner: Emitter, pair: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def two(inner: Emitter, pair: Index) -> None:
             self._pack_pair(inner, panels, pair, 2)
-            return values
 
-        emit.loop(*pairs, 1, [], two)
+        emit.each(*pairs, 1, two)
 
     def _pack_pair(self, emit: Emitter, panels: _Panels, pair: Index, there: int) -> None:
         """A pair of each panel, of which the first `there` terms are not after the end."""
 
-        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def panel(inner: Emitter, number: Index) -> None:
             term = inner.times(pair, 2)
             lines = [self._line(inner, panels, inner.plus(term, n), number) for n in range(there)]
             one, other = [*lines, self.zero, self.zero][:2]
             self._write(inner, panels, pair, number, one, other)
-            return values
 
-        emit.loop(0, self.together, 1, [], panel)
+        emit.each(0, self.together, 1, panel)
 
     def _line(self, emit: Emitter, panels: _Panels, term: Index, number: Index) -> SSAValue:
         """What one term has in the columns of a panel."""
@@ -116,7 +113,7 @@ class PairPanels:
         if columns % TILE_PANEL == 0:
             return emit.add(vector.LoadOp(flat, [at], kind))
         done = emit.times(emit.plus(panels.first, number), TILE_PANEL)
-        mask = first_lanes(emit, emit.minus(columns, done), TILE_PANEL)
+        mask = emit.first_lanes(emit.minus(columns, done), TILE_PANEL)
         return emit.add(vector.MaskedLoadOp(flat, [at], mask, self.zero, kind))
 
     def _write(
@@ -151,9 +148,3 @@ class _Panels:
     first: Index
     low: Index
     buffer: Index
-
-
-def first_lanes(emit: Emitter, on: Index, lanes: int) -> SSAValue:
-    """A mask of the first `on` of so many lanes."""
-    kind = VectorType(i1, [lanes])
-    return emit.add(vector.CreateMaskOp.create(operands=[emit.value(on)], result_types=[kind]))

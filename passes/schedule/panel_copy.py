@@ -8,7 +8,7 @@ squares of vectors are turned in registers. Half floats are widened on the way.
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
@@ -63,14 +63,13 @@ class PanelCopy:
         terms = self.terms if count is None else count
         along_columns = self.source.stride(self.column) == 1
 
-        def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def one(inner: Emitter, number: Index) -> None:
             self._turn_panel(inner, env, number, terms)
-            return values
 
         if along_columns:
             self._copy_lines(emit, env, terms)
         else:
-            emit.loop(0, self.together, 1, [], one)
+            emit.each(0, self.together, 1, one)
 
     def _start(self, emit: Emitter, env: Env, column: Index, term: Index) -> Index:
         form, place = self.memory.layout(self.source), emit.plus(self.low, term)
@@ -84,28 +83,23 @@ class PanelCopy:
             return given
         return emit.add(arith.ExtFOp(given, VectorType(self.element, [self.lanes])))  # pyright: ignore
 
-    def _mask(self, emit: Emitter, on: Index) -> SSAValue:
-        kind = VectorType(i1, [self.lanes])
-        return emit.add(vector.CreateMaskOp.create(operands=[emit.value(on)], result_types=[kind]))
-
     def _copy_lines(self, emit: Emitter, env: Env, terms: int) -> None:
         """Each position of the sum in turn, across all panels."""
         columns = self.stage.extents[self.column]
         start = emit.times(self.first, self.width)
 
-        def line(inner: Emitter, term: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def line(inner: Emitter, term: Index) -> None:
             for offset in range(0, self.together * self.width, self.lanes):
                 column = inner.plus(start, offset)
                 mask = None
                 if columns % self.width:
-                    mask = self._mask(inner, inner.minus(columns, column))
+                    mask = inner.first_lanes(inner.minus(columns, column), self.lanes)
                 row = self._load(inner, self._start(inner, env, column, term), mask)
                 panel, lane = divmod(offset, self.width)
                 at = inner.plus(inner.times(term, self.width), panel * self.size + lane)
                 inner.run(vector.StoreOp(row, self.panels, [inner.value(at)]))
-            return values
 
-        emit.loop(0, terms, 1, [], line)
+        emit.each(0, terms, 1, line)
 
     def _turn_panel(self, emit: Emitter, env: Env, number: Index, terms: int) -> None:
         """One panel, whose columns are read along the sum."""
@@ -117,11 +111,10 @@ class PanelCopy:
             for offset in range(0, self.width, self.lanes):
                 self._turn(inner, env, (start, offset), term, count, base)
 
-        def step(inner: Emitter, term: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def step(inner: Emitter, term: Index) -> None:
             squares(inner, term, self.lanes)
-            return values
 
-        emit.loop(0, whole, self.lanes, [], step)
+        emit.each(0, whole, self.lanes, step)
         if whole != terms:
             squares(emit, whole, terms - whole)
 
@@ -140,7 +133,7 @@ class PanelCopy:
         """
         columns = self.stage.extents[self.column]
         start, offset = place
-        mask = None if count == self.lanes else self._mask(emit, count)
+        mask = None if count == self.lanes else emit.first_lanes(count, self.lanes)
         rows: list[SSAValue] = []
         for lane in range(offset, offset + self.lanes):
             column = emit.plus(start, lane)

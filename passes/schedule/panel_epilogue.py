@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
@@ -49,7 +48,7 @@ class PanelEpilogue(ProductTask):
             if columns % (shape.panel or 1) == 0:
                 end = inner.plus(start, shape.panel or 1)
 
-            def row(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def row(deeper: Emitter, at: Index) -> None:
                 local = deeper.minus(at, rows[0])
                 extra = {LOCAL_ROW: local, PANEL_START: env[PANEL_START]}
                 row_envs = {s: {**envs[s], **extra} for s in epilogue}
@@ -57,9 +56,8 @@ class PanelEpilogue(ProductTask):
                     for s in epilogue:
                         row_envs[s][s.rows[-1]] = at
                 segment.run(deeper, row_envs, first_loops(sweeps, (start, end)))
-                return values
 
-            inner.loop(*rows, 1, [], row)
+            inner.each(*rows, 1, row)
 
         self.product(emit, stage, envs[stage], rows, (first, last), after_panel, each)
 

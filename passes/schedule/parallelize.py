@@ -18,7 +18,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
@@ -212,16 +212,15 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
         )
 
     def task(inner: Emitter, number: Index) -> None:
-        def row(deeper: Emitter, turn: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(deeper: Emitter, turn: Index) -> None:
             for stage, dims in zip(stages, groups, strict=True):
                 sides = ((stage.rows[:front], number), (stage.rows[front:], turn))
                 bound = [(_joined(dims, rows), start) for rows, start in sides if rows]
                 slices = [Slice.at(*rows) for rows, _ in bound]
                 stage.op.slice_at(slices, [deeper.value(start) for _, start in bound])
                 deeper.run(stage.op)
-            return values
 
-        inner.loop(0, prod(turn_rows(stages)), 1, [], row)
+        inner.each(0, prod(turn_rows(stages)), 1, row)
 
     count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
     emit.tasks(count, task, parallel=tasks.parallel)

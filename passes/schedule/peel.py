@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from lamina.passes.cost.sweep_limits import LEAST_RUN
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, vector_of
+from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
 
@@ -53,9 +51,7 @@ def by_vectors(
 
 def mask_below(emit: Emitter, high: Index, index: Index, lanes: int) -> SSAValue:
     """Which of the positions from `index` on are below `high`."""
-    left = emit.value(emit.minus(high, index))
-    kind = vector_of(i1, lanes)
-    return emit.add(vector.CreateMaskOp.create(operands=[left], result_types=[kind]))
+    return emit.first_lanes(emit.minus(high, index), lanes)
 
 
 def whole_steps(emit: Emitter, low: Index, high: Index, step: int) -> Index:

@@ -81,16 +81,6 @@ def over_points(
     emit.nest(bounds, [], point)
 
 
-def in_tasks(
-    emit: Emitter, count: int, parallel: bool, task: Callable[[Emitter, Index], None]
-) -> None:
-    """Run `count` tasks that do not depend on one another, on several threads or on one."""
-    if parallel and count > 1:
-        emit.parallel(count, task)
-    else:
-        over_points(emit, [(0, count)], lambda inner, at: task(inner, at[0]))
-
-
 def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: int) -> None:
     """target[i] = source[i] for rank-1 memrefs."""
 

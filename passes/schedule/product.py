@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy as copied
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, isqrt, prod
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IntegerType, VectorType, i1
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine
@@ -40,6 +41,28 @@ class Tile:
     def panel(self) -> int:
         """Columns of the tile."""
         return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class TilePosition:
+    """Where a tile of `height` rows of dimension `row` stands, in a panel.
+
+    A task whose rows are all positions of `env` has no row dimension.
+    """
+
+    env: Env
+    row: int | None
+    height: int
+    panel: Index
+
+    def bind(self, dim: int, index: Index) -> TilePosition:
+        """The same at a position of one more dimension."""
+        return replace(self, env={**self.env, dim: index})
+
+    def row_step(self, form: Linear) -> int:
+        """Elements from a row of the tile to the next, of what is at such an offset."""
+        step = form.coefficient(LOCAL_ROW)
+        return step if self.row is None else step + form.coefficient(self.row)
 
 
 def chain_block(extent: int, length: int) -> int:
@@ -138,36 +161,16 @@ class ProductEmitter:
         low, high = rows
         start = emitter.zero_terms(emit, env, panel)
 
-        def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            if isinstance(at, int) and isinstance(high, int):
-                first: Index = min(at, high - height)
-            else:
-                first = inner.least(at, inner.minus(high, height))
-            emitter._tile(inner, env, row_dim, first, low, height, panel, start, masked=masked)
-            return values
+        def tile(inner: Emitter, number: Index) -> None:
+            first = inner.least(number, inner.minus(high, height))
+            position = {**env, LOCAL_ROW: inner.minus(first, low)}
+            if row_dim is not None:
+                position[row_dim] = first
+            at = TilePosition(position, row_dim, height, panel)
+            totals = emitter._sum(inner, at, emitter.summed, start * height)
+            emitter._store(inner, at, totals, masked=masked)
 
-        emit.loop(low, high, height, [], tile)
-
-    def _tile(
-        self,
-        emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        row: Index,
-        first_row: Index,
-        height: int,
-        panel: Index,
-        start: list[SSAValue],
-        *,
-        masked: bool,
-    ) -> None:
-        """One tile; the sums of each of its rows begin with `start`."""
-        position = dict(env)
-        position[LOCAL_ROW] = emit.minus(row, first_row)
-        if row_dim is not None:
-            position[row_dim] = row
-        totals = self._sum(emit, position, row_dim, height, panel, self.summed, start * height)
-        self._store(emit, position, row_dim, height, panel, totals, masked=masked)
+        emit.each(low, high, height, tile)
 
     def zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
         """What the sums of each row begin with, in vectors: the products with zeros.
@@ -206,10 +209,7 @@ class ProductEmitter:
     def _sum(
         self,
         emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        height: int,
-        panel: Index,
+        at: TilePosition,
         dims: Sequence[int],
         totals: list[SSAValue],
     ) -> list[SSAValue]:
@@ -220,7 +220,7 @@ class ProductEmitter:
         size = 0 if isinstance(self.element, IntegerType) else chain_block(extent, length)
 
         def terms(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
-            return self._terms(inner, env, row_dim, height, panel, dims, (low, high), sums)
+            return self._terms(inner, at, dims, (low, high), sums)
 
         def apart(inner: Emitter, low: Index, high: Index, sums: list[SSAValue]) -> list[SSAValue]:
             zero = inner.splat(number_attribute(0.0, self.element), self.tile.lanes)
@@ -240,10 +240,7 @@ class ProductEmitter:
     def _terms(
         self,
         emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        height: int,
-        panel: Index,
+        at: TilePosition,
         dims: Sequence[int],
         bounds: tuple[Index, Index],
         totals: list[SSAValue],
@@ -253,12 +250,12 @@ class ProductEmitter:
         low, high = bounds
         count = high - low if isinstance(low, int) and isinstance(high, int) else 0
 
-        def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            deeper = {**env, dim: at}
+        def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+            deeper = at.bind(dim, index)
             if rest:
-                return self._sum(inner, deeper, row_dim, height, panel, rest, values)
+                return self._sum(inner, deeper, rest, values)
             for copy in range(step):
-                values = self._step(inner, deeper, dim, copy, row_dim, height, panel, values)
+                values = self._step(inner, deeper, dim, copy, values)
             return values
 
         extent = self.stage.extents[dim]
@@ -272,25 +269,16 @@ class ProductEmitter:
         return emit.loop(low, high, step, totals, body)
 
     def _step(
-        self,
-        emit: Emitter,
-        env: Env,
-        dim: int,
-        copy: int,
-        row_dim: int | None,
-        height: int,
-        panel: Index,
-        totals: list[SSAValue],
+        self, emit: Emitter, at: TilePosition, dim: int, copy: int, totals: list[SSAValue]
     ) -> list[SSAValue]:
         lanes, vectors = self.tile.lanes, self.vectors
-        rows = self._panel_row(emit, env, dim, copy, panel)
+        rows = self._panel_row(emit, at.env, dim, copy, at.panel)
         form = self.memory.layout(self.left)
-        start = emit.plus(emit.linear(form, env), copy * form.coefficient(dim))
-        step = form.coefficient(LOCAL_ROW)
-        step += 0 if row_dim is None else form.coefficient(row_dim)
+        start = emit.plus(emit.linear(form, at.env), copy * form.coefficient(dim))
+        step = at.row_step(form)
         flat = self.memory.flat[self.left.memory]
         made: list[SSAValue] = []
-        for row in range(height):
+        for row in range(at.height):
             element = emit.add(memref.LoadOp.get(flat, [emit.value(emit.plus(start, row * step))]))
             factor = broadcast(emit, element, lanes)
             for v in range(vectors):
@@ -333,38 +321,24 @@ class ProductEmitter:
         return emit.add(math.FmaOp(left, right, total))
 
     def _store(
-        self,
-        emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        height: int,
-        panel: Index,
-        totals: list[SSAValue],
-        *,
-        masked: bool,
+        self, emit: Emitter, at: TilePosition, totals: list[SSAValue], *, masked: bool
     ) -> None:
         lanes, vectors = self.tile.lanes, self.vectors
         write = self.stage.writes[0]
         form = self.memory.layout(write)
         flat = self.memory.flat[write.memory]
-        column = emit.times(panel, self.tile.panel)
-        start = emit.linear(form, {**env, self.column: column})
-        step = form.coefficient(LOCAL_ROW)
-        step += 0 if row_dim is None else form.coefficient(row_dim)
+        column = emit.times(at.panel, self.tile.panel)
+        start = emit.linear(form, {**at.env, self.column: column})
+        step = at.row_step(form)
         unit = form.coefficient(self.column)
         for v in range(vectors):
             mask = None
             if masked:
                 left = emit.minus(self.stage.extents[self.column], column)
-                left = emit.value(emit.minus(left, v * lanes))
-                mask = emit.add(
-                    vector.CreateMaskOp.create(
-                        operands=[left], result_types=[VectorType(i1, [lanes])]
-                    )
-                )
-            for row in range(height):
-                at = emit.plus(start, row * step + v * lanes * unit)
-                store_vector(emit, totals[row * vectors + v], flat, at, unit, lanes, mask)
+                mask = emit.first_lanes(emit.minus(left, v * lanes), lanes)
+            for row in range(at.height):
+                place = emit.plus(start, row * step + v * lanes * unit)
+                store_vector(emit, totals[row * vectors + v], flat, place, unit, lanes, mask)
 
 
 def store_vector(

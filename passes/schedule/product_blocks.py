@@ -7,16 +7,18 @@ of each tile in scratch for the next block. The last block adds them up and stor
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody, number_attribute
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
-from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product import ProductEmitter, Tile, TilePosition
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
@@ -86,34 +88,29 @@ class ProductBlocks(ProductEmitter):
         if self.copy is not None:
             self.copy.copy(emit, env, rows, terms.low, terms.count)
 
-        def panel(masked: bool) -> LoopBody:
-            def body(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                start = inner.times(at, self.tile.panel)
-                position = {**env, PANEL_START: start}
-                number = inner.minus(at, panels[0])
-                self._panel(inner, position, rows, at, number, terms, masked=masked)
-                if terms.is_last and after_panel is not None:
-                    after_panel(inner, position, start)
-                return values
-
-            return body
+        def panel(inner: Emitter, at: Index, masked: bool = False) -> None:
+            start = inner.times(at, self.tile.panel)
+            position = {**env, PANEL_START: start}
+            number = inner.minus(at, panels[0])
+            self._panel(inner, position, rows, at, number, terms, masked=masked)
+            if terms.is_last and after_panel is not None:
+                after_panel(inner, position, start)
 
         def walk(inner: Emitter, first: Index, last: Index) -> None:
             stop = inner.least(last, whole) if terms.is_last else last
-            inner.loop(first, stop, 1, [], panel(masked=False))
+            inner.each(first, stop, 1, panel)
             if terms.is_last:
-                inner.loop(inner.most(first, stop), last, 1, [], panel(masked=True))
+                inner.each(inner.most(first, stop), last, 1, partial(panel, masked=True))
 
-        def group(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def group(inner: Emitter, at: Index) -> None:
             assert self.packing is not None
             self.packing.pack(inner, env, at, terms.low, terms.count)
             walk(inner, at, inner.plus(at, self.packing.together))
-            return values
 
         if self.packing is None:
             walk(emit, *panels)
         else:
-            emit.loop(*panels, self.packing.together, [], group)
+            emit.each(*panels, self.packing.together, group)
 
     def _panel(
         self,
@@ -132,35 +129,34 @@ class ProductBlocks(ProductEmitter):
         """
         height, (low, high) = self.tile.rows, rows
 
-        def tile(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-            row = inner.least(at, inner.minus(high, height))
+        def tile(inner: Emitter, first: Index) -> None:
+            row = inner.least(first, inner.minus(high, height))
             position = {**env, self.row: row, LOCAL_ROW: inner.minus(row, low)}
             position[TERM_START] = terms.low
-            totals = self._products(inner, position, panel, terms)
+            at = TilePosition(position, self.row, height, panel)
+            totals = self._products(inner, at, terms)
             place = inner.plus(
                 inner.times(number, self.pitch),
-                inner.times(inner.minus(at, low), self.tile.panel),
+                inner.times(inner.minus(first, low), self.tile.panel),
             )
             if not terms.is_first:
                 kept = self._kept(inner, place, len(totals))
                 totals = [combine(inner, "add", *both) for both in zip(kept, totals, strict=True)]
             if terms.is_last:
-                self._store(inner, position, self.row, height, panel, totals, masked=masked)
-                return values
+                self._store(inner, at, totals, masked=masked)
+                return
             for n, total in enumerate(totals):
                 at_sum = inner.value(inner.plus(place, n * self.tile.lanes))
                 inner.run(vector.StoreOp(total, self.sums, [at_sum]))
-            return values
 
-        emit.loop(low, high, height, [], tile)
+        emit.each(low, high, height, tile)
 
-    def _products(self, emit: Emitter, env: Env, panel: Index, terms: SumBlock) -> list[SSAValue]:
+    def _products(self, emit: Emitter, at: TilePosition, terms: SumBlock) -> list[SSAValue]:
         """The sums of one tile over the terms of the block."""
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
-        count, height = self.tile.rows * self.tile.vectors, self.tile.rows
-        bounds = (terms.low, emit.plus(terms.low, terms.count))
-        self.terms = bounds
-        return self._terms(emit, env, self.row, height, panel, self.summed, bounds, [zero] * count)
+        self.terms = terms.low, emit.plus(terms.low, terms.count)
+        start = [zero] * (self.tile.rows * self.tile.vectors)
+        return self._terms(emit, at, self.summed, self.terms, start)
 
     def _kept(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
         kind = VectorType(self.element, [self.tile.lanes])

@@ -14,7 +14,7 @@ from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.double_buffer import DoubleBuffer
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
@@ -174,42 +174,37 @@ class ProductTask:
         def at_point(inner: Emitter, point: list[Index]) -> None:
             bound = {**env, **dict(zip(extra, point, strict=True))}
 
-            def panel_at(masked: bool) -> LoopBody:
-                def body(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                    start = deeper.times(at, shape.panel or 1)
-                    panel_env = {**bound, PANEL_START: start}
-                    if packing is not None and packing.together == 1:
-                        packing.pack(deeper, panel_env, at)
-                    tiles(deeper, panel_env, panel=at, masked=masked)
-                    if after_panel is not None:
-                        after_panel(deeper, panel_env, start)
-                    return values
-
-                return body
+            def panel(deeper: Emitter, at: Index, masked: bool = False) -> None:
+                start = deeper.times(at, shape.panel or 1)
+                panel_env = {**bound, PANEL_START: start}
+                if packing is not None and packing.together == 1:
+                    packing.pack(deeper, panel_env, at)
+                tiles(deeper, panel_env, panel=at, masked=masked)
+                if after_panel is not None:
+                    after_panel(deeper, panel_env, start)
 
             def tiled(deeper: Emitter, first: Index, last: Index) -> None:
                 if not ragged:
-                    deeper.loop(first, last, 1, [], panel_at(False))
+                    deeper.each(first, last, 1, panel)
                     return
                 stop = deeper.least(last, whole)
-                deeper.loop(first, stop, 1, [], panel_at(False))
+                deeper.each(first, stop, 1, panel)
                 tail = deeper.value(stop) if not isinstance(stop, int) else stop
                 if isinstance(first, int):
                     tail = max(first, tail) if isinstance(tail, int) else tail
-                deeper.loop(tail, last, 1, [], panel_at(True))
+                deeper.each(tail, last, 1, partial(panel, masked=True))
 
-            def group(deeper: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def group(deeper: Emitter, at: Index) -> None:
                 assert packing is not None
                 packing.pack(deeper, bound, at)
                 tiled(deeper, at, deeper.plus(at, packing.together))
-                return values
 
             if buffers is not None:
                 buffers.begin(inner, bound, panels)
             if packing is None or packing.together == 1:
                 tiled(inner, *panels)
             else:
-                inner.loop(*panels, packing.together, [], group)
+                inner.each(*panels, packing.together, group)
 
         over_points(emit, [(0, stage.extents[d]) for d in extra], at_point)
 

@@ -110,16 +110,15 @@ class RowEpilogue(ProductTask):
         emitter = self._row_segment(sweeps, bounds)
         narrowed = None if bounds is None else first_loops(sweeps, bounds)
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             local = inner.minus(at, rows[0])
             row_envs = {s: {**envs[s], LOCAL_ROW: local} for s in segment}
             if self.blocks.is_blocked:
                 for stage in segment:
                     row_envs[stage][stage.rows[-1]] = at
             emitter.run(inner, row_envs, narrowed)
-            return values
 
-        emit.loop(*rows, 1, [], row)
+        emit.each(*rows, 1, row)
 
     def _row_segment(
         self, sweeps: Sequence[Sweep], bounds: tuple[Index, Index] | None

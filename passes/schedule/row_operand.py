@@ -73,12 +73,11 @@ class RowCopy:
         """Copy rows `[low, high)`, of each all or so many terms from the `first` on."""
         extents = self._extents if terms is None else [terms]
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0])}
             self._line(inner, position, first, extents)
-            return values
 
-        emit.loop(*rows, 1, [], row)
+        emit.each(*rows, 1, row)
 
     def _line(self, emit: Emitter, position: Env, first: Index, extents: list[int]) -> None:
         *outer, dim = self.summed

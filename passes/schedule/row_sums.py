@@ -23,7 +23,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Access, Stage, turn_rows
-from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.sweep import Step, SweepEmitter
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 CLEARING_UNROLL = 2
@@ -179,62 +179,42 @@ class RowSumsEmitter(SweepEmitter):
     ) -> SSAValue:
         """A total, or a vector of them, as it stands."""
         access, dim = stage.writes[number], self._vector_dim(stage)
-        flat = self.memory.flat[access.memory]
+        at = Step(stage, Body(1), env if dim is None else {**env, dim: index}, dim, mask, {})
+        place = self._place(emit, access, at)
         if dim is None:
-            at = self.memory.offset(emit, access, env, None)
-            return emit.add(memref.LoadOp.get(flat, [emit.value(at)]))
-        at = self.memory.offset(emit, access, {**env, dim: index}, None)
-        stride = self.memory.layout(access).coefficient(dim)
-        return load(emit, flat, access.element, at, stride, self.lanes, mask).value
+            return emit.add(memref.LoadOp.get(place.flat, [emit.value(place.at)]))
+        return load(
+            emit, place.flat, access.element, place.at, place.stride, self.lanes, mask
+        ).value
 
-    def _load_reads(
-        self,
-        emit: Emitter,
-        stage: Stage,
-        body: Body,
-        env: Env,
-        dim: int | None,
-        mask: SSAValue | None,
-        made: dict[SSAValue, Lane],
-    ) -> None:
+    def _load_reads(self, emit: Emitter, at: Step) -> None:
         written = {w.memory for s in self.sweep.stages for w in s.writes}
         keys: dict[SSAValue, Hashable] = {}
-        for access, argument in self._arguments(stage):
-            if argument not in body.values and access.memory not in written and access.pad is None:
-                keys[argument] = key = self._place(stage, access)
+        known = at.body.values
+        for access, argument in self._arguments(at.stage):
+            if argument not in known and access.memory not in written and access.pad is None:
+                keys[argument] = key = self._key(at.stage, access)
                 if key in self._loaded:
-                    body.values[argument] = self._loaded[key]
-        super()._load_reads(emit, stage, body, env, dim, mask, made)
-        self._loaded.update((key, body.values[argument]) for argument, key in keys.items())
+                    known[argument] = self._loaded[key]
+        super()._load_reads(emit, at)
+        self._loaded.update((key, known[argument]) for argument, key in keys.items())
 
-    def _place(self, stage: Stage, access: Access) -> Hashable:
+    def _key(self, stage: Stage, access: Access) -> Hashable:
         """Equal for reads of the same elements at a position of the kernel's rows and the sweep."""
         form = self.memory.layout(access)
         dims = (*stage.rows, *self.sweep.order[stage])
         return access.memory, form.constant, tuple(form.coefficient(d) for d in dims)
 
-    def _emit_result(
-        self,
-        emit: Emitter,
-        stage: Stage,
-        number: int,
-        body: Body,
-        value: SSAValue,
-        env: Env,
-        dim: int | None,
-        mask: SSAValue | None,
-        made: dict[SSAValue, Lane],
-    ) -> None:
+    def _emit_result(self, emit: Emitter, at: Step, number: int) -> None:
+        stage, value = at.stage, at.stage.op.yielded[number]
         if not stage.totals:
-            super()._emit_result(emit, stage, number, body, value, env, dim, mask, made)
+            super()._emit_result(emit, at, number)
             return
-        access, combiner, old = stage.writes[number], stage.totals[number], self._old[stage, number]
-        at = self.memory.offset(emit, access, env, None)
-        flat = self.memory.flat[access.memory]
-        if self.lanes == 1 or dim is None:
-            total = combine(emit, combiner, old, body.values[value].value)
-            emit.run(memref.StoreOp.get(total, flat, [emit.value(at)]))
+        combiner, old = stage.totals[number], self._old[stage, number]
+        place = self._place(emit, stage.writes[number], at)
+        if self.lanes == 1 or at.dim is None:
+            total = combine(emit, combiner, old, at.body.values[value].value)
+            emit.run(memref.StoreOp.get(total, place.flat, [emit.value(place.at)]))
             return
-        stride = self.memory.layout(access).coefficient(dim)
-        total = combine(emit, combiner, old, body.vector(emit, value))
-        store(emit, total, flat, at, stride, self.lanes, mask)
+        total = combine(emit, combiner, old, at.body.vector(emit, value))
+        store(emit, total, place.flat, place.at, place.stride, self.lanes, at.mask)

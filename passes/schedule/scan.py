@@ -17,7 +17,7 @@ from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.points import Point, in_tasks, needed_for
+from lamina.passes.schedule.points import Point, needed_for
 
 
 def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: UnstructuredTasks) -> None:
@@ -58,4 +58,4 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: Unstructured
         starts = [inner.constant(s) for s in op.starts] * together
         inner.loop(0, extents[along], 1, starts, step)
 
-    in_tasks(emit, lines // together, bool(tasks.parallel), group)
+    emit.tasks(lines // together, group, parallel=tasks.parallel)

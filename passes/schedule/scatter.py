@@ -18,7 +18,6 @@ from lamina.passes.schedule.points import (
     Point,
     copy_elements,
     elements,
-    in_tasks,
     needed_for,
     over_points,
 )
@@ -33,7 +32,7 @@ def schedule_scatter(
     emit: Emitter, op: ScatterOp, memory: Memory, tasks: UnstructuredTasks
 ) -> None:
     """Emit the copy and the nest; the target of each point is checked."""
-    forks = bool(tasks.parallel)
+    forks = tasks.parallel
     out = memory.flat[op.outs[0]]
     copy_elements(emit, memory.flat[op.into], out, elements(op.into))
     if 0 in op.extents:
@@ -49,7 +48,7 @@ def schedule_scatter(
             rest = bounds[leading:]
             over_points(inner, rest, lambda e, at: _point(e, op, memory, out, [*position, *at]))
 
-        in_tasks(emit, rows, forks, row)
+        emit.tasks(rows, row, parallel=forks)
         return
     column = max(op.distinct_dims, default=None)
     if column is None or not forks or extents[column] < 2 * COLUMN_TASKS:
@@ -63,7 +62,7 @@ def schedule_scatter(
         cut[column] = (low, inner.least(inner.plus(low, width), extents[column]))
         over_points(inner, cut, lambda e, at: _point(e, op, memory, out, at))
 
-    in_tasks(emit, -(-extents[column] // width), True, strip)
+    emit.tasks(-(-extents[column] // width), strip, parallel=True)
 
 
 def _leading(op: ScatterOp) -> int:

@@ -28,7 +28,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.points import in_tasks, needed_for, over_points
+from lamina.passes.schedule.points import needed_for, over_points
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 
 
@@ -49,7 +49,7 @@ def schedule_segments(
 
         over_points(inner, middle, line)
 
-    in_tasks(emit, op.extents[0], bool(tasks.parallel), segment)
+    emit.tasks(op.extents[0], segment, parallel=tasks.parallel)
 
 
 def _bounds(

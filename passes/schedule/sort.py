@@ -20,7 +20,6 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs
-from lamina.passes.schedule.points import in_tasks
 from lamina.passes.schedule.ranks import emit_by_rank
 from lamina.passes.schedule.selection import emit_selection
 from lamina.passes.schedule.top import emit_top, has_vectors
@@ -40,7 +39,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     kept, worked = (length, length) if window is None else (window[1], length + window[1])
 
     count = prod(rows)
-    parallel, lanes, vectors = bool(tasks.parallel), tasks.lanes or 1, tasks.unroll or 1
+    parallel, lanes, vectors = tasks.parallel, tasks.lanes or 1, tasks.unroll or 1
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
@@ -56,7 +55,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
             keys = Keys(memory.flat[op.input], inner.times(first, length), down)
             top.emit(inner, keys, Pairs(flat[0], flat[1], inner.times(first, kept)))
 
-        in_tasks(emit, -(-count // lanes), parallel, rows_of_lanes)
+        emit.tasks(-(-count // lanes), rows_of_lanes, parallel=parallel)
         return
 
     def row(inner: Emitter, number: Index) -> None:
@@ -75,7 +74,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         else:
             emit_selection(inner, keys, results, work, length, window, lanes, vectors, tasks.sample)
 
-    in_tasks(emit, count, parallel, row)
+    emit.tasks(count, row, parallel=parallel)
 
 
 def _verify_sample(op: SortOp, algorithm: str, lanes: int, sample: int | None) -> None:

@@ -64,14 +64,13 @@ class StreamedProduct(RowEpilogue):
             self._segment(emit, segment, envs, rows, {}, None)
         self._begin(emit, envs, rows, limits)
 
-        def block(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def block(inner: Emitter, at: Index) -> None:
             ends = at, inner.least(inner.plus(at, plan.block), limits[1])
             own = {s: {**env, BLOCK_START: at} for s, env in envs.items()}
             for segment in groups[1]:
                 self._segment(inner, segment, own, rows, plan.dims, ends)
-            return values
 
-        emit.loop(*limits, plan.block, [], block)
+        emit.each(*limits, plan.block, block)
         self._end(emit, envs, rows)
         for segment in groups[2]:
             self._segment(emit, segment, envs, rows, {}, None)
@@ -138,7 +137,7 @@ class StreamedProduct(RowEpilogue):
         pitch = self.memory.local_row[write.memory]
         kind = VectorType(write.element, [lanes])
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             factor = None
             if scales:
                 assert self.factors is not None
@@ -146,7 +145,7 @@ class StreamedProduct(RowEpilogue):
                 factor = broadcast(inner, one, lanes)
             start = inner.times(at, pitch)
 
-            def some(deeper: Emitter, step: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def some(deeper: Emitter, step: Index) -> None:
                 place = [deeper.value(deeper.plus(start, step))]
                 new = deeper.add(vector.LoadOp(part, place, kind))
                 old = deeper.add(vector.LoadOp(total, place, kind))
@@ -155,12 +154,10 @@ class StreamedProduct(RowEpilogue):
                 else:
                     made = deeper.add(vector.FMAOp(old, factor, new))
                 deeper.run(vector.StoreOp(made, total, place))
-                return values
 
-            inner.loop(0, pitch - pitch % lanes, lanes, [], some)
-            return values
+            inner.each(0, pitch - pitch % lanes, lanes, some)
 
-        emit.loop(0, emit.minus(rows[1], rows[0]), 1, [], row)
+        emit.each(0, emit.minus(rows[1], rows[0]), 1, row)
 
     def _row_segment(
         self, sweeps: Sequence[Sweep], bounds: tuple[Index, Index] | None
@@ -183,15 +180,14 @@ class StreamedProduct(RowEpilogue):
         """Totals of nothing; products have the terms outside of the bounds, which are zeros."""
         numbers = [(s, w, c) for s, w, c in self._totals() if s not in self.products]
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             for stage, write, combiner in numbers:
                 identity = inner.constant(identity_value(combiner, write.element))
                 self._store(
                     inner, write, self._row_env(inner, envs[stage], stage, at, rows), identity
                 )
-            return values
 
-        emit.loop(*rows, 1, [], row)
+        emit.each(*rows, 1, row)
         for stage in self.plan.joins:
             if stage in self.products:
                 self._begin_product(emit, stage, envs[stage], rows, limits)
@@ -216,10 +212,9 @@ class StreamedProduct(RowEpilogue):
             def row(
                 inner: Emitter,
                 at: Index,
-                values: list[SSAValue],
                 start: list[SSAValue] = start,
                 first: int = number * panel,
-            ) -> list[SSAValue]:
+            ) -> None:
                 # The columns may be some of a row's: heads stand side by side.
                 own = self._row_env(inner, env, stage, at, rows)
                 for column in range(first, min(first + panel, columns), tile.lanes):
@@ -229,9 +224,8 @@ class StreamedProduct(RowEpilogue):
                     if column + tile.lanes > columns:
                         mask = mask_below(inner, columns, column, tile.lanes)
                     store(inner, value, total, place, 1, tile.lanes, mask)
-                return values
 
-            emit.loop(*rows, 1, [], row)
+            emit.each(*rows, 1, row)
 
     def _zero_terms(
         self, emit: Emitter, stage: Stage, tile: Tile, limits: tuple[Index, Index]
@@ -253,7 +247,7 @@ class StreamedProduct(RowEpilogue):
             return
         scaled = [t for t in self._totals() if self.plan.joins[t[0]] == "rescale"]
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             env = self._row_env(inner, envs[top], top, at, rows)
             largest = self._load(inner, top.writes[0], env)
             least = inner.number(-inf, top.writes[0].element)
@@ -270,20 +264,18 @@ class StreamedProduct(RowEpilogue):
                     self._store(deeper, write, own, value)
             then.add_op(scf.YieldOp())
             inner.block.add_op(scf.IfOp(nothing, [], [then]))
-            return values
 
-        emit.loop(*rows, 1, [], row)
+        emit.each(*rows, 1, row)
 
     def _fill(self, emit: Emitter, write: Access, row: Index, value: SSAValue) -> None:
         """Every element of a row of a product."""
         flat, pitch = self.memory.flat[write.memory], self.memory.local_row[write.memory]
         start = emit.times(row, pitch)
 
-        def one(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def one(inner: Emitter, at: Index) -> None:
             inner.run(memref.StoreOp.get(value, flat, [inner.value(inner.plus(start, at))]))
-            return values
 
-        emit.loop(0, pitch, 1, [], one)
+        emit.each(0, pitch, 1, one)
 
     def _totals(self) -> list[tuple[Stage, Access, str]]:
         """What is reduced along the dimension: the stage, its write and combiner."""

@@ -136,9 +136,7 @@ def _widened(emit: Emitter, mask: SSAValue, start: int, stride: int, lanes: int)
     given = owner.operands[0]
     known = given.owner.value if isinstance(given.owner, arith.ConstantOp) else None
     count: Index = known.value.data if isinstance(known, IntegerAttr) else given
-    wanted = emit.value(emit.minus(emit.times(count, stride), stride - 1 + start))
-    kind = VectorType(i1, [lanes])
-    return emit.add(vector.CreateMaskOp.create(operands=[wanted], result_types=[kind]))
+    return emit.first_lanes(emit.minus(emit.times(count, stride), stride - 1 + start), lanes)
 
 
 def _shuffled(emit: Emitter, one: SSAValue, other: SSAValue, order: list[int]) -> SSAValue:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 
@@ -39,13 +37,12 @@ def over_sum(
     """
     looped = (extent - 1) // size if last_apart else extent // size
 
-    def body(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+    def body(inner: Emitter, number: Index) -> None:
         low = inner.times(number, size)
         block(inner, SumBlock(low, size, is_first=False, is_last=False))
-        return values
 
     block(emit, SumBlock(0, min(size, extent), is_first=True, is_last=looped == 0))
-    emit.loop(1, looped, 1, [], body)
+    emit.each(1, looped, 1, body)
     low = looped * size
     if 0 < low < extent:
         block(emit, SumBlock(low, extent - low, is_first=False, is_last=True))

@@ -7,6 +7,7 @@ accumulators and are folded at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import memref
@@ -34,6 +35,28 @@ from lamina.passes.schedule.strided_access import store_pairs
 
 LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage at one vector: what its body has so far, position, and what stages before it made."""
+
+    stage: Stage
+    body: Body
+    env: Env
+    dim: int | None
+    """The dimension that vectors run along."""
+    mask: SSAValue | None
+    made: dict[SSAValue, Lane]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where lanes of an access are: memory, offset of the first, elements from one to the next."""
+
+    flat: SSAValue
+    at: Index
+    stride: int
 
 
 class SweepEmitter:
@@ -234,13 +257,15 @@ class SweepEmitter:
         made: dict[SSAValue, Lane] = {}
         values: dict[tuple[Stage, int], SSAValue] = {}
         for stage in self.sweep.stages:
-            body = prepared[stage].fork()
-            env = dict(envs[stage])
             dim = self._vector_dim(stage)
-            if dim is not None:
-                env[dim] = index
-            self._load_reads(emit, stage, body, env, dim, mask, made)
-            self._bind_indices(stage, body, dim, index)
+            env = envs[stage] if dim is None else {**envs[stage], dim: index}
+            at = Step(stage, prepared[stage].fork(), env, dim, mask, made)
+            body = at.body
+            self._load_reads(emit, at)
+            for op in stage.op.block.ops:
+                if isinstance(op, IndexOp) and op.dim.value.data == dim:
+                    scale = 1 if self.lanes > 1 else 0
+                    body.indices[op.result] = position(stage.extents, op, index, scale)
             rest = [
                 o
                 for o in stage.op.block.ops
@@ -252,7 +277,7 @@ class SweepEmitter:
             body.run(emit, rest, self._sources(stage), mask)
             for number, value in enumerate(stage.op.yielded):
                 body.materialize(emit, value)
-                self._emit_result(emit, stage, number, body, value, env, dim, mask, made)
+                self._emit_result(emit, at, number)
             for owner, number in self.reductions:
                 if owner is stage:
                     values[stage, number] = body.vector(emit, stage.op.yielded[number])
@@ -271,79 +296,64 @@ class SweepEmitter:
         (stage,), (total,) = self.sweep.stages, carried
         body, dim = prepared[stage].fork(), self._vector_dim(stage)
         assert dim is not None
-        self._load_reads(emit, stage, body, {**envs[stage], dim: index}, dim, mask, {})
+        at = Step(stage, body, {**envs[stage], dim: index}, dim, mask, {})
+        self._load_reads(emit, at)
         left, right = (body.values[argument].value for argument in stage.op.block.args)
         return [emit.add(DotPairsOp(left, right, total))]
 
-    def _bind_indices(self, stage: Stage, body: Body, dim: int | None, index: Index) -> None:
-        for op in stage.op.block.ops:
-            if isinstance(op, IndexOp) and op.dim.value.data == dim:
-                scale = 1 if self.lanes > 1 else 0
-                body.indices[op.result] = position(stage.extents, op, index, scale)
-
-    def _load_reads(
-        self,
-        emit: Emitter,
-        stage: Stage,
-        body: Body,
-        env: Env,
-        dim: int | None,
-        mask: SSAValue | None,
-        made: dict[SSAValue, Lane],
-    ) -> None:
-        for access, argument in self._arguments(stage):
-            if argument in body.values:
+    def _load_reads(self, emit: Emitter, at: Step) -> None:
+        for access, argument in self._arguments(at.stage):
+            if argument in at.body.values:
                 continue
-            if access.memory in made:
-                body.values[argument] = made[access.memory]
+            if access.memory in at.made:
+                at.body.values[argument] = at.made[access.memory]
                 continue
-            stride = 0 if dim is None else self.memory.layout(access).coefficient(dim)
-            at = self.memory.offset(emit, access, env, None)
-            flat = self.memory.flat[access.memory]
+            place = self._place(emit, access, at)
             if access.pad is None:
-                body.values[argument] = load(
-                    emit, flat, access.element, at, stride, self.lanes, mask
+                lane = load(
+                    emit, place.flat, access.element, place.at, place.stride, self.lanes, at.mask
                 )
             else:
-                body.values[argument] = padded_read(
-                    emit, flat, access, env, dim, at, stride, self.lanes, mask
+                lane = padded_read(
+                    emit,
+                    place.flat,
+                    access,
+                    at.env,
+                    at.dim,
+                    place.at,
+                    place.stride,
+                    self.lanes,
+                    at.mask,
                 )
+            at.body.values[argument] = lane
 
-    def _emit_result(
-        self,
-        emit: Emitter,
-        stage: Stage,
-        number: int,
-        body: Body,
-        value: SSAValue,
-        env: Env,
-        dim: int | None,
-        mask: SSAValue | None,
-        made: dict[SSAValue, Lane],
-    ) -> None:
+    def _place(self, emit: Emitter, access: Access, at: Step) -> Place:
+        stride = 0 if at.dim is None else self.memory.layout(access).coefficient(at.dim)
+        start = self.memory.offset(emit, access, at.env, None)
+        return Place(self.memory.flat[access.memory], start, stride)
+
+    def _emit_result(self, emit: Emitter, at: Step, number: int) -> None:
+        stage, value = at.stage, at.stage.op.yielded[number]
         if stage.combiners[number] != "store":
             return
-        access = stage.writes[number]
-        lane = body.values[value]
-        made[access.memory] = lane
-        if dim is None:
+        access, lane = stage.writes[number], at.body.values[value]
+        at.made[access.memory] = lane
+        if at.dim is None:
             self.memory.scalars[access.memory] = lane.value
         if access.memory in self.memory.dead and access.memory not in self.outputs:
             return
-        at = self.memory.offset(emit, access, env, None)
-        flat = self.memory.flat[access.memory]
-        stride = 0 if dim is None else self.memory.layout(access).coefficient(dim)
-        if self.lanes == 1 or dim is None:
-            emit.run(memref.StoreOp.get(lane.value, flat, [emit.value(at)]))
+        place = self._place(emit, access, at)
+        if self.lanes == 1 or at.dim is None:
+            emit.run(memref.StoreOp.get(lane.value, place.flat, [emit.value(place.at)]))
             return
         past = self._past_caches and access.memory in self.memory.streamed
-        vector = body.vector(emit, value)
-        if stores_pairs(stage.op, access.element, stride, self.lanes, mask):
+        vector = at.body.vector(emit, value)
+        if stores_pairs(stage.op, access.element, place.stride, self.lanes, at.mask):
             if number % 2:  # both parts are known
-                both = body.vector(emit, stage.op.yielded[number - 1]), vector
-                store_pairs(emit, both, flat, emit.minus(at, 1), self.lanes, mask)
+                both = at.body.vector(emit, stage.op.yielded[number - 1]), vector
+                store_pairs(emit, both, place.flat, emit.minus(place.at, 1), self.lanes, at.mask)
             return
-        store(emit, vector, flat, at, stride, self.lanes, mask, streamed=past)
+        store(emit, vector, place.flat, place.at, place.stride, self.lanes, at.mask, streamed=past)
 
     # Reductions
 

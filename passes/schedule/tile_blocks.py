@@ -27,7 +27,7 @@ from lamina.dialects.loop.tiles import (
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import PairPanels, first_lanes
+from lamina.passes.schedule.pair_panels import PairPanels
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
 from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
@@ -80,14 +80,13 @@ class TileBlocks:
         over_sum(emit, self.stage.extents[self.term], self.terms, block, last_apart=False)
         masked = whole * TILE_PANEL < self.stage.extents[self.column]
 
-        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def panel(inner: Emitter, number: Index) -> None:
             start = inner.times(inner.plus(first, number), TILE_PANEL)
             self._store(inner, env, rows, start, number, masked=masked)
             if after_panel is not None:
                 after_panel(inner, {**env, PANEL_START: start}, start)
-            return values
 
-        emit.loop(0, self.panels, 1, [], panel)
+        emit.each(0, self.panels, 1, panel)
 
     def _block(
         self,
@@ -141,11 +140,10 @@ class TileBlocks:
                 )
 
         def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            def row(deeper: Emitter, at: Index, kept: list[SSAValue]) -> list[SSAValue]:
+            def row(deeper: Emitter, at: Index) -> None:
                 tiles(deeper, number, at)
-                return kept
 
-            inner.loop(0, count, 2, [], row)
+            inner.each(0, count, 2, row)
             return values
 
         emit.loop(0, self.panels, 1, [], panel)
@@ -177,7 +175,7 @@ class TileBlocks:
         kind = VectorType(bf16, [TILE_TERMS])
         whole = terms - terms % TILE_TERMS
 
-        def line(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def line(inner: Emitter, number: Index) -> None:
             at = inner.least(inner.plus(rows[0], number), inner.minus(rows[1], 1))
             position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0]), self.term: low}
             start = inner.linear(form, position)
@@ -196,16 +194,14 @@ class TileBlocks:
                 to = deeper.plus(target, deeper.times(deeper.quotient(term, TILE_TERMS), TILE))
                 deeper.run(vector.StoreOp(found, self.lines, [deeper.value(to)]))
 
-            def some(deeper: Emitter, term: Index, kept: list[SSAValue]) -> list[SSAValue]:
+            def some(deeper: Emitter, term: Index) -> None:
                 move(deeper, term, None)
-                return kept
 
-            inner.loop(0, whole, TILE_TERMS, [], some)
+            inner.each(0, whole, TILE_TERMS, some)
             if whole != terms:
-                move(inner, whole, first_lanes(inner, terms - whole, TILE_TERMS))
-            return values
+                move(inner, whole, inner.first_lanes(terms - whole, TILE_TERMS))
 
-        emit.loop(0, emit.times(count, TILE_ROWS), 1, [], line)
+        emit.each(0, emit.times(count, TILE_ROWS), 1, line)
 
     def _store(
         self,
@@ -226,11 +222,11 @@ class TileBlocks:
         if masked:
             left = emit.minus(self.stage.extents[self.column], column)
             masks = [
-                first_lanes(emit, emit.minus(left, n * TILE_COLUMNS), TILE_COLUMNS)
+                emit.first_lanes(emit.minus(left, n * TILE_COLUMNS), TILE_COLUMNS)
                 for n in range(PANEL_TILES)
             ]
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             local = inner.minus(at, rows[0])
             position = {**env, self.column: column, PANEL_START: column, LOCAL_ROW: local}
             position[self.row] = at
@@ -243,6 +239,5 @@ class TileBlocks:
                 sums = inner.add(vector.LoadOp(self.sums, [source], kind))
                 target = inner.plus(place, n * TILE_COLUMNS * unit)
                 store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
-            return values
 
-        emit.loop(*rows, 1, [], row)
+        emit.each(*rows, 1, row)

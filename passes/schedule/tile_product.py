@@ -20,12 +20,13 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
-from lamina.passes.schedule.double_buffer import DoubleBuffer, Position, Terms
+from lamina.passes.schedule.double_buffer import DoubleBuffer, Position
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import PairPanels, first_lanes
+from lamina.passes.schedule.pair_panels import PairPanels
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.sum_blocks import SumBlock, over_sum
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
 from lamina.passes.schedule.tile_unit import (
@@ -178,11 +179,11 @@ class TileProduct(TileResults):
         if self.zeros is not None:
             self._add_zero_terms(emit, env, panel, -(-width // TILE_COLUMNS))
 
-        def sums(outer: Emitter, terms: Terms) -> None:
+        def sums(outer: Emitter, terms: SumBlock) -> None:
             buffers = self.buffers
             here = None if buffers is None else buffers.position(outer, panel, terms)
 
-            def tiles(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def tiles(inner: Emitter, at: Index) -> None:
                 last = inner.minus(high, height)
                 if self.turned:
                     last = inner.times(inner.quotient(inner.minus(high, 1), TILE_ROWS), TILE_ROWS)
@@ -192,30 +193,16 @@ class TileProduct(TileResults):
                 pair = inner.quotient(inner.minus(at, low), span)
                 place = Place((first, high), pair, starts, panel, width)
                 self._tiles(inner, env, place, terms, here)
-                return values
 
-            outer.loop(low, high, span, [], tiles)
+            outer.each(low, high, span, tiles)
             if buffers is not None and here is not None:
                 done = outer.quotient(outer.plus(outer.minus(high, low), span - 1), span)
                 buffers.pack_rest(outer, env, here, done)
 
-        extent, step = self.stage.extents[self.term], self.block_terms
-        if step == extent:
-            sums(emit, Terms(0, extent, first=True, last=True))
-            return
-        blocks = -(-extent // step)
-
-        def middle(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            sums(inner, Terms(inner.times(number, step), step, first=False, last=False))
-            return values
-
-        sums(emit, Terms(0, step, first=True, last=False))
-        emit.loop(1, blocks - 1, 1, [], middle)
-        start = (blocks - 1) * step
-        sums(emit, Terms(start, extent - start, first=False, last=True))
+        over_sum(emit, self.stage.extents[self.term], self.block_terms, sums, last_apart=True)
 
     def _tiles(
-        self, emit: Emitter, env: Env, place: Place, terms: Terms, here: Position | None
+        self, emit: Emitter, env: Env, place: Place, terms: SumBlock, here: Position | None
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
         first = emit.times(place.pair, PAIR_SUMS)
@@ -225,7 +212,7 @@ class TileProduct(TileResults):
                 for n in numbers
             }
             self._sums(emit, env, place, terms, here, slots, part)
-        if terms.last:
+        if terms.is_last:
             self._write(emit, env, place)
 
     def _side_by_side(self, place: Place) -> list[tuple[Sequence[int], int]]:
@@ -247,7 +234,7 @@ class TileProduct(TileResults):
         emit: Emitter,
         env: Env,
         place: Place,
-        terms: Terms,
+        terms: SumBlock,
         here: Position | None,
         slots: dict[int, TilePlace],
         part: int,
@@ -259,7 +246,7 @@ class TileProduct(TileResults):
             value
             for number, slot in slots.items()
             for value in (
-                self._start(emit, number % across) if terms.first else unit.load(emit, slot)
+                self._start(emit, number % across) if terms.is_first else unit.load(emit, slot)
             )
         ]
         rows = sorted({number // across for number in slots})
@@ -297,7 +284,7 @@ class TileProduct(TileResults):
                 buffers.pack_beside(inner, env, here, place.pair, terms, at)
             return dots(inner, at, sums, False)
 
-        if terms.first and terms.last and buffers is None:
+        if terms.is_first and terms.is_last and buffers is None:
             extent = self.stage.extents[self.term]
             sums = over_terms(emit, self.terms, extent, begun, dots)
             self._finish(emit, env, place, list(slots), part, sums)
@@ -306,7 +293,7 @@ class TileProduct(TileResults):
         sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
         if terms.count % TILE_TERMS:
             sums = dots(emit, end, sums, True)
-        if terms.last:
+        if terms.is_last:
             self._finish(emit, env, place, list(slots), part, sums)
             return
         for number, slot in enumerate(slots.values()):
@@ -354,16 +341,15 @@ class TileProduct(TileResults):
             at = number * TILE_ROWS * TILE_TERMS
             kind = VectorType(bf16, [TILE_TERMS])
             zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
-            mask = first_lanes(emit, self.stage.extents[self.term] % TILE_TERMS, TILE_TERMS)
+            mask = emit.first_lanes(self.stage.extents[self.term] % TILE_TERMS, TILE_TERMS)
 
-            def row(inner: Emitter, i: Index, values: list[SSAValue]) -> list[SSAValue]:
+            def row(inner: Emitter, i: Index) -> None:
                 begin = inner.value(inner.plus(start, inner.times(i, step)))
                 line = inner.add(vector.MaskedLoadOp(source, [begin], mask, zero, kind))
                 target = inner.value(inner.plus(inner.times(i, TILE_TERMS), at))
                 inner.run(vector.StoreOp(line, flat, [target]))
-                return values
 
-            emit.loop(0, self.unit.height, 1, [], row)
+            emit.each(0, self.unit.height, 1, row)
         return TilePlace(flat, at, stride)
 
     def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> TilePlace:

@@ -14,7 +14,6 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.pair_panels import first_lanes
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
 from lamina.passes.schedule.transpose import turn
@@ -125,7 +124,7 @@ class TileResults:
         tile, across = TILE_ROWS * TILE_COLUMNS, -(-place.width // TILE_COLUMNS)
         kind = VectorType(f32, [TILE_COLUMNS])
 
-        def one(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def one(inner: Emitter, number: Index) -> None:
             start = inner.times(number, tile)
             places = [inner.value(inner.plus(start, i * TILE_COLUMNS)) for i in range(TILE_ROWS)]
             lines = [inner.add(vector.LoadOp(self.columns_first, [at], kind)) for at in places]
@@ -136,9 +135,8 @@ class TileResults:
             for i, line in enumerate(turn(inner, lines)):
                 target = inner.value(inner.plus(at, i * TILE_PANEL))
                 inner.run(vector.StoreOp(line, self.sums, [target]))
-            return values
 
-        emit.loop(0, across * len(place.starts), 1, [], one)
+        emit.each(0, across * len(place.starts), 1, one)
 
     def _store(
         self,
@@ -157,7 +155,7 @@ class TileResults:
         column = emit.times(place.panel, TILE_PANEL)
         kind = VectorType(f32, [TILE_COLUMNS])
 
-        def row(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def row(inner: Emitter, at: Index) -> None:
             position = {**env, self.column: column, LOCAL_ROW: inner.minus(at, rows[0])}
             position[self.row] = at
             written = inner.linear(form, position)
@@ -169,10 +167,9 @@ class TileResults:
                 sums = inner.add(vector.LoadOp(self.sums, [source], kind))
                 mask = None
                 if missing:
-                    mask = first_lanes(inner, TILE_COLUMNS - missing, TILE_COLUMNS)
+                    mask = inner.first_lanes(TILE_COLUMNS - missing, TILE_COLUMNS)
                 target = inner.plus(written, offset * unit)
                 store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
-            return values
 
         low = start if self.is_tiled else rows[0]
-        emit.loop(low, emit.least(emit.plus(start, self.tile_rows), rows[1]), 1, [], row)
+        emit.each(low, emit.least(emit.plus(start, self.tile_rows), rows[1]), 1, row)

@@ -6,13 +6,15 @@ in registers by log2(lanes) rounds of two-input shuffles, so that both sides mov
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import I64, DenseArrayBase, IndexType, VectorType, i1, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.body import Body, Lane, load
-from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.prefetch import INTO_L2
 from lamina.passes.schedule.stages import Access, Stage
@@ -46,19 +48,17 @@ class TransposeEmitter(SweepEmitter):
         extent = self.sweep.extents[0]
         whole = emit.least(high, extent - extent % self.lanes)
 
-        def block(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def block(inner: Emitter, start: Index) -> None:
             stop = inner.least(inner.plus(start, self.block), whole)
             self._along(inner, envs, (start, stop), self.lanes)
-            return values
 
-        def rest(inner: Emitter, start: Index, values: list[SSAValue]) -> list[SSAValue]:
+        def rest(inner: Emitter, start: Index) -> None:
             self._along(inner, envs, (start, inner.plus(start, 1)), extent % self.lanes)
-            return values
 
-        emit.loop(low, whole, self.block, [], block)
+        emit.each(low, whole, self.block, block)
         if extent % self.lanes:
             tail = extent - extent % self.lanes
-            emit.loop(tail, high, self.lanes, [], rest)
+            emit.each(tail, high, self.lanes, rest)
 
     def _along(
         self, emit: Emitter, envs: dict[Stage, Env], across: tuple[Index, Index], filled: int
@@ -66,20 +66,15 @@ class TransposeEmitter(SweepEmitter):
         """The tiles of a block, whose lines are all used while they are in the nearest cache."""
         extent = self.sweep.extents[1]
 
-        def step(valid: int) -> LoopBody:
-            def tiles(inner: Emitter, along: Index, values: list[SSAValue]) -> list[SSAValue]:
-                def tile(deeper: Emitter, at: Index, kept: list[SSAValue]) -> list[SSAValue]:
-                    self._tile(deeper, envs, (at, filled), (along, valid))
-                    return kept
+        def tiles(inner: Emitter, along: Index, valid: int = self.lanes) -> None:
+            def tile(deeper: Emitter, at: Index) -> None:
+                self._tile(deeper, envs, (at, filled), (along, valid))
 
-                inner.loop(*across, self.lanes, [], tile)
-                return values
-
-            return tiles
+            inner.each(*across, self.lanes, tile)
 
         whole = extent - extent % self.lanes
-        emit.loop(0, whole, self.lanes, [], step(self.lanes))
-        emit.loop(whole, extent, self.lanes, [], step(extent % self.lanes))
+        emit.each(0, whole, self.lanes, tiles)
+        emit.each(whole, extent, self.lanes, partial(tiles, valid=extent % self.lanes))
 
     def _tile(
         self,
@@ -136,9 +131,7 @@ class TransposeEmitter(SweepEmitter):
     def _mask(self, emit: Emitter, filled: int) -> SSAValue | None:
         if filled == self.lanes:
             return None
-        kind = VectorType(i1, [self.lanes])
-        size = emit.number(filled, IndexType())
-        return emit.add(vector.CreateMaskOp.create(operands=[size], result_types=[kind]))
+        return emit.first_lanes(filled, self.lanes)
 
     def _turn(
         self, emit: Emitter, access: Access, env: Env, along: int, width: int, count: int
