@@ -93,6 +93,7 @@ PASSES: dict[str, str] = {
     "jam": "lamina.passes.schedule.jam:JamPass",
     "tile-nests": "lamina.passes.schedule.tile_nests:TileNestsPass",
     "compute-at": "lamina.passes.schedule.compute_at:ComputeAtPass",
+    "vectorize": "lamina.passes.schedule.vectorize:VectorizePass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"

@@ -45,6 +45,7 @@ _LATE: dict[str, frozenset[State]] = {
     "jam": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "tile-nests": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "compute-at": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "vectorize": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "apply-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),

@@ -98,6 +98,7 @@ def _clear(
                 alone = Sweep([cleared], {cleared: sweep.order[stage]})
                 outputs = {w.memory for w in stage.writes}
                 RowSegment([alone], memory, outputs).run(emit, _envs([cleared], position))
+                cleared.op.erase()
 
 
 def _clearing(stage: Stage, sweep: Sweep) -> Stage:

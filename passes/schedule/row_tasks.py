@@ -68,7 +68,9 @@ def _walks_tasks(loop: Operation) -> bool:
         for symbol, entry in zip(nest.symbols, nest.slices, strict=True)
         if is_bound(entry, rows_of(nest))
     ]
-    return not nests or any(block is not None and loop.is_ancestor(block) for block in rows)
+    if len(nests) < 2:
+        return True  # which hands nothing on
+    return any(block is not None and loop.is_ancestor(block) for block in rows)
 
 
 def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:

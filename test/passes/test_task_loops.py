@@ -57,9 +57,14 @@ def test_states_agree(name: str, clauses: str) -> None:
     np.testing.assert_allclose(run_module(parse(text), [*args])[0], wanted, 1e-5, 1e-5)
     try:
         compiled = compile_module(parse(text), target=Target.host())
+        run_pipeline(module, ["vectorize"], Context())
     except InputError as refusal:
         assert "lamina.schedule" in str(refusal)
         return
+    np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+    assert "loop.generic" not in str(module) and "loop.reshape" in str(module)
+    np.testing.assert_allclose(run_module(parse(str(module)), [*args])[0], wanted, 1e-5, 1e-5)
+    compiled = compile_module(parse(str(module)), target=Target.host())
     np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
 
 
@@ -210,12 +215,11 @@ def test_producers_in_loops_of_consumers_agree(
     args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
     module = parse(text)
     wanted = run_module(module, [*args])[0]
-    for name in ("parallelize", "tile-nests", "compute-at"):
+    for name in ("parallelize", "tile-nests", "compute-at", "vectorize"):
         run_pipeline(module, [name], Context())
         module = parse(str(module))
         np.testing.assert_allclose(run_module(module, [*args])[0], wanted, 1e-5, 1e-5)
-    run_pipeline(module, ["verify-bufferized"], Context())
-    assert "compute_at" not in str(module)
+    assert "compute_at" not in str(module) and "loop.generic" not in str(module)
     for state in (str(module), text):  # step by step, and by `apply-schedule`
         compiled = compile_module(parse(state), target=Target.host())
         assert f"memref<{kept}xf32>" in compiled.ir("scheduled")

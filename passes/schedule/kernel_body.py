@@ -1,0 +1,104 @@
+"""The block of a kernel whose nests become loops: its ops are taken out, kept or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.passes.schedule.combine import identity_value
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_rows import expand_live_ops
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.stages import is_temporary, schedule_of
+
+
+class KernelBody:
+    """Takes a kernel's block apart; `ops` are what stood in it, in order, without its end.
+
+    `emit` appends to the block, in which the kernel's arguments are flat memory by now.
+    """
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function, block = function, function.body.block
+        nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+        self.memory = Memory(streamed=_streamed(nests))
+        held = {op.operands[0]: op for op in block.ops if isinstance(op, ReshapeOp)}
+        ops = list(block.ops)
+        for op in ops:
+            op.detach()
+        self.ops = [op for op in ops[:-1] if op not in held.values()]
+        self._end = ops[-1]
+        self.emit = Emitter(block)
+        for argument in block.args:
+            kind = argument.type
+            assert isinstance(kind, MemRefType)
+            flat = MemRefType(kind.element_type, [prod(kind.get_shape())])
+            made = held.get(argument) or ReshapeOp(argument, flat)
+            self.memory.flat[argument] = self.emit.add(made)
+        for nest in nests:
+            if 0 in nest.extents:
+                fill_with_identity(self.emit, nest, self.memory)
+        self._first = block.first_op
+
+    def keep(self, op: Operation) -> None:
+        """Put an op back; constants stand at the top."""
+        if isinstance(op, arith.ConstantOp) and self._first is not None:
+            self.emit.block.insert_op_before(op, self._first)
+            self.emit.note(op)
+        else:
+            self.emit.again(op)
+
+    def finish(self, done: Sequence[Operation]) -> None:
+        """Put the end back, and erase what is not needed any more, the last one first."""
+        self.emit.run(self._end)
+        for op in reversed(done):
+            op.erase()
+        expand_live_ops(self.function, self.memory.flat)
+
+
+def _streamed(nests: list[GenericOp]) -> frozenset[SSAValue]:
+    """The buffers that nests store past the caches."""
+    found: set[SSAValue] = set()
+    for nest in nests:
+        for number in schedule_of(nest).nontemporal or ():
+            if is_temporary(nest.outs[number]):
+                raise illegal(nest, f"nontemporal: result {number} stays in the kernel")
+            found.add(nest.outs[number])
+    return frozenset(found)
+
+
+def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
+    """What a reduction over an empty domain gives: its combiner's identity everywhere.
+
+    An empty sum is 0.0, though sums start at -0.0, which alone keeps the sign of every zero.
+    """
+    for results, combiner, monoid in nest.reductions:
+        for place, number in enumerate(results):
+            out = nest.outs[number]
+            kind = out.type
+            assert isinstance(kind, MemRefType)
+            if is_temporary(out):
+                continue
+            if monoid is not None:
+                identity = monoid.identities[place]
+            elif combiner == "add":
+                identity = number_attribute(0, kind.element_type)
+            else:
+                identity = identity_value(combiner, kind.element_type)
+            value = emit.constant(identity)
+            fill(emit, value, memory.flat[out], prod(kind.get_shape()))
+
+
+def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:
+    """Write one scalar to every element of a rank-1 memref."""
+
+    def one(inner: Emitter, at: Index) -> None:
+        inner.run(memref.StoreOp.get(value, flat, [inner.value(at)]))
+
+    emit.each(0, count, 1, one)

@@ -1,0 +1,87 @@
+"""`vectorize`: nests in tasks become loops over vectors, and what their schedules say besides.
+
+Vectors run along the dimension that `vectorize` names; the last one is masked, unless the size is a
+multiple of it. A nest without the clause is loops over scalars. So are kernels without rows, which
+need no tasks. Nests that share loops (`compute_with`) hand on what they make in vectors; what else
+the nests of a task hand on is scratch. Parts around packed products, and unstructured ops, stay:
+`apply-schedule` carries these out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part
+from lamina.dialects.loop.packing import is_packed
+from lamina.passes.contracts.task_loops import LOOPS
+from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.kernel_body import KernelBody
+from lamina.passes.schedule.kernel_parts import is_open
+from lamina.passes.schedule.row_tasks import emit_loop, emit_task
+
+
+@dataclass(frozen=True)
+class VectorizePass(ModulePass):
+    """Replace nests in tasks by loops over vectors."""
+
+    name = "vectorize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in kernel_functions(op):
+            verify_kernel_function(function)
+            vectorize(function)
+
+
+def vectorize(function: func.FuncOp) -> None:
+    """Lower the nests in tasks of a bufferized kernel function, in place.
+
+    Raises InputError for nests whose rows are in no tasks yet, and for schedules that they cannot
+    have.
+    """
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    products = {part_of(nest) for nest in nests if is_packed(nest)}
+    left = {nest for nest in nests if is_open(nest) and part_of(nest) in products}
+    if len(left) == len(nests):
+        return
+    for nest in nests:
+        if is_open(nest) and nest not in left and rows_of(nest):
+            raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
+    body = KernelBody(function)
+    task: list[GenericOp] = []
+    buffers: list[memref.AllocOp] = []
+    for op in body.ops:
+        if task and not _shares_task(op, task[0]):
+            emit_task(body.emit, task, body.memory)
+            task = []
+        if isinstance(op, LOOPS) and any(isinstance(inner, GenericOp) for inner in op.walk()):
+            emit_loop(body.emit, op, body.memory)
+        elif isinstance(op, memref.AllocOp) and not any(
+            u.operation in left for u in op.memref.uses
+        ):
+            buffers.append(op)
+        elif not isinstance(op, GenericOp) or op in left:
+            body.keep(op)
+        elif 0 in op.extents:
+            op.erase()
+        else:
+            task.append(op)
+    if task:
+        emit_task(body.emit, task, body.memory)
+    body.finish(buffers)
+    for nest in left:  # parts are numbered from 0 on
+        set_part(nest, sorted(products).index(part_of(nest)))
+
+
+def _shares_task(op: Operation, first: GenericOp) -> bool:
+    """Whether an op behind a nest in no loop is of the same task."""
+    if not isinstance(op, GenericOp) or 0 in op.extents:
+        return False
+    return part_of(op) == part_of(first) and bool(op.symbols) == bool(first.symbols)
