@@ -28,7 +28,7 @@ from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass import FusionPass
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_rules import Refusal
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
@@ -37,7 +37,7 @@ from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 
 
 @dataclass(frozen=True)
-class FuseColumnSumsPass(FusionPass):
+class FuseColumnSumsPass(FusionPassBase):
     """Make column sums in the kernels whose rows they sum over, where the model says it pays.
 
     Bytes are weighed (see `lamina.passes.cost.fusion_model`). A refused pair is named in the

@@ -23,13 +23,13 @@ from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass import FusionPass
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
-class FuseGathersPass(FusionPass):
+class FuseGathersPass(FusionPassBase):
     """Compute pointwise producers at the places where a nest reads them indirectly.
 
     Bytes and operations are weighed (see `lamina.passes.cost.fusion_model`).

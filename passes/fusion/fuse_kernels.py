@@ -34,7 +34,7 @@ from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import check_overrides
-from lamina.passes.fusion.fusion_pass import FusionPass
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import Refusal, align_rows, initial_rows
 from lamina.passes.loop.packing import copy_nest
@@ -61,7 +61,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(FusionPass):
+class FuseKernelsPass(FusionPassBase):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.

@@ -23,7 +23,7 @@ from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import override
-from lamina.passes.fusion.fusion_pass import FusionPass
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_rules import Refusal, edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
@@ -33,7 +33,7 @@ MAX_ARRAYS = 24
 
 
 @dataclass(frozen=True)
-class MergeSiblingsPass(FusionPass):
+class MergeSiblingsPass(FusionPassBase):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.

@@ -21,13 +21,13 @@ from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seco
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass import FusionPass
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 
 @dataclass(frozen=True)
-class MergeSmallKernelsPass(FusionPass):
+class MergeSmallKernelsPass(FusionPassBase):
     """Merge short kernels with others that run next to them.
 
     How long they take is estimated (see `lamina.passes.cost.kernel_model`).

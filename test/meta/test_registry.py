@@ -58,7 +58,8 @@ def test_every_pass_is_registered(syntax_of: Callable[[Path], ast.Module]) -> No
         for path in (ROOT / folder).rglob("*.py"):
             for node in syntax_of(path).body:
                 bases = [base.id for base in getattr(node, "bases", []) if hasattr(base, "id")]
-                if isinstance(node, ast.ClassDef) and "ModulePass" in bases:
+                is_pass = any(base == "ModulePass" or base.endswith("PassBase") for base in bases)
+                if isinstance(node, ast.ClassDef) and is_pass:
                     parts = path.relative_to(ROOT).with_suffix("").parts
                     module = ".".join(("lamina", *parts)).removesuffix(".__init__")
                     abstract = node.name.startswith("_") or node.name.endswith("Base")
