@@ -1,9 +1,24 @@
-"""sigmoid."""
+"""sigmoid.
+
+By the definition it takes a division, and corrections for what is rounded on the way. Where one
+instruction looks sixteen numbers up and another estimates reciprocals, Newton's step does both.
+"""
 
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum
-from lamina.codegen.vector_math.exponential import reduce_ln2
+from lamina.codegen.vector_math.exponential import (
+    LN2_SIXTEENTHS,
+    LOG2_E,
+    NEAREST_SIXTEENTH,
+    SIXTEENTH_POWERS,
+    reduce_ln2,
+)
+from lamina.codegen.vector_math.piecewise import has_lookup, in_sixteens, looked_up
+
+_FAR = 64.0
+"""Powers of two that e^-x and the result are kept nearer to 1 where the result may be subnormal."""
+_RECIPROCAL = "llvm.x86.avx512.rcp14.ps.512"
 
 
 def sigmoid(b: MathBuilder, x: Value) -> Value:
@@ -13,6 +28,8 @@ def sigmoid(b: MathBuilder, x: Value) -> Value:
     than 2 ulp, so the quotient is corrected for what head and the sum lost. Scaling comes last,
     into the subnormals.
     """
+    if has_lookup(b) and b.count >= len(SIXTEENTH_POWERS):
+        return in_sixteens(b, _sigmoid_by_sixteenths, x)
     below = x < 0.0
     n, r = reduce_ln2(b, b.at_least(-b.abs(x), b.pick(-104.0, -746.0)))
     tail = b.horner(r, c.EXP32 if b.single else c.EXP64)
@@ -25,3 +42,36 @@ def sigmoid(b: MathBuilder, x: Value) -> Value:
     # For so small a term 1 - decay / 2 is near enough to 1 / total.
     result = b.fma(missing, b.fma(decay, -0.5, b.like(x, 1.0)), quotient)
     return b.scale(result, b.select(below, n, zero))
+
+
+def _sigmoid_by_sixteenths(b: MathBuilder, x: Value) -> Value:
+    """1 / (1 + e^-x) of f32: an estimate of 14 bits, and its error.
+
+    e^-x is power - tail, where power = 2^n 2^(i/16) by lookup and tail = power (1 - e^r). The error
+    of the estimate q, 1 - q - q power + q tail, needs neither their sum nor that with 1 rounded:
+    what is left are the rounding of 1 - q, that of the powers, and that of the result.
+    """
+    x = b.at_least(b.at_most(x, 104.0), -104.0)
+    marked = b.fma(x, -LOG2_E, NEAREST_SIXTEENTH)
+    n = marked - NEAREST_SIXTEENTH
+    high, low = LN2_SIXTEENTHS
+    less = b.fma(n, low, b.fma(n, high, x))  # -r
+    far = n > _FAR
+    one = b.select(far, b.const(2.0**-_FAR), 1.0)
+    power = looked_up(b, b.as_bits(marked), SIXTEENTH_POWERS)
+    power = b.scale(power, b.select(far, n - _FAR, n))
+    cubic, square = c.EXP32_SHORT
+    slope = b.horner(less, (cubic, -square, 1.0))
+    tail = power * less * slope
+    estimate = _reciprocal(b, power - tail + one)
+    error = b.fma(-one, estimate, 1.0)
+    error = b.fma(tail, estimate, b.fma(-power, estimate, error))
+    return b.fma(estimate, error, estimate) * one
+
+
+def _reciprocal(b: MathBuilder, x: Value) -> Value:
+    """1 / x to 14 bits; sixteen lanes."""
+    kinds = f"{b.type}, {b.type}, i16"
+    b.shared.declarations[_RECIPROCAL] = f"declare {b.type} @{_RECIPROCAL}({kinds})"
+    text = f"call {b.type} @{_RECIPROCAL}({b.type} {x.text}, {b.type} zeroinitializer, i16 -1)"
+    return b.emit(b.type, text)
