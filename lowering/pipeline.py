@@ -34,6 +34,7 @@ _DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
 TARGET_PASSES = frozenset(
     {
         "choose-layouts",
+        "choose-winograd",
         "fuse-elementwise",
         "fuse-gathers",
         "fuse-kernels",
@@ -101,6 +102,8 @@ STAGES: tuple[Stage, ...] = (
             "outline-literals",
             "choose-layouts",
             "apply-layouts",
+            "choose-winograd",
+            "apply-winograd",
             "fold-layout",
             "pack-contractions",
             "pad-windows",

@@ -59,6 +59,8 @@ PASSES: dict[str, str] = {
     "loop-cse": "lamina.passes.loop.loop_cse:LoopCsePass",
     "choose-layouts": "lamina.passes.loop.choose_layouts:ChooseLayoutsPass",
     "apply-layouts": "lamina.passes.loop.apply_layouts:ApplyLayoutsPass",
+    "choose-winograd": "lamina.passes.loop.choose_winograd:ChooseWinogradPass",
+    "apply-winograd": "lamina.passes.loop.apply_winograd:ApplyWinogradPass",
     "fold-layout": "lamina.passes.loop.fold_layout:FoldLayoutPass",
     "fuse-elementwise": "lamina.passes.fusion.fuse_elementwise:FuseElementwisePass",
     "hoist-constants": "lamina.passes.loop.hoist_constants:HoistConstantsPass",

@@ -34,6 +34,7 @@ from lamina.dialects.loop.packing import PACKING, PackingAttr
 from lamina.dialects.loop.pairs import is_same, verify_pairs
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.schedules import SCHEDULE, ScheduleAttr
+from lamina.dialects.loop.winograd import WINOGRAD, verify_winograd
 
 LAYOUT = "lamina.layout"
 """Attribute of a nest on tensors: the axes of its results in the order to store them in."""
@@ -47,6 +48,8 @@ def verify_notes(op: GenericOp) -> None:
         verify_nest_note(op, op.attributes[NEST])
     if LAYOUT in op.attributes:
         _verify_layout(op, op.attributes[LAYOUT])
+    if WINOGRAD in op.attributes:
+        verify_winograd(op, op.attributes[WINOGRAD])
     if SCHEDULE in op.attributes:
         _verify_schedule(op, op.attributes[SCHEDULE])
     if PACKING in op.attributes:

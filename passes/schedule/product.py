@@ -72,7 +72,7 @@ def chain_block(extent: int, length: int) -> int:
     too. Sums of more than the square of `CHAIN` terms have longer chains, as many as each is long.
     """
     terms = extent * length
-    if terms <= 2 * CHAIN:
+    if 2 * terms <= 3 * CHAIN:
         return 1 if length >= LONG_SUM else 0
     chain = max(CHAIN, isqrt(terms))
     if length > 2 * chain:

@@ -469,3 +469,15 @@ func.func @other_dims(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<8xf32>, t
   func.return %r0, %r1 : tensor<8xf32>, tensor<4xi32>
 }
 // CHECK: results that are combined together are reduced over the same dims
+
+// -----
+
+func.func @winograd(%x: tensor<1x7x8x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x6x5xf32> {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 5, 6, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x7x8x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x5x6x5xf32>) attributes {lamina.winograd} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x5x6x5xf32>
+}
+// CHECK: lamina.winograd stands on what is no sum of products of floats over windows of 3x3 in steps of one, with even numbers of lines and columns

@@ -1,0 +1,50 @@
+"""What a convolution by 3x3 takes in seconds, by its windows and by Winograd's F(2x2, 3x3)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from lamina.codegen.roofline import Roofline
+from lamina.codegen.target import Target
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.winograd import Windows
+
+PRODUCT_SHARE = 4 / 9
+"""Multiplications of F(2x2, 3x3) by those of windows: 16 a tile instead of 36."""
+IMAGE_STEPS = 8
+"""Operations for each element of the image's tiles, of which there are four an element: four
+reads, three sums, a store."""
+RESULT_STEPS = 20
+"""Operations for each result: nine reads, eight sums, a store, and what waits between them."""
+LEAST_GAIN = 1.1
+"""How much longer windows must take: sums are less exact by tiles, by half of an error."""
+GROWTH = 4
+"""Elements of tiles for each element of the image, and of products for each result."""
+
+
+def direct_seconds(shape: Windows, target: Target) -> float:
+    """By windows: its multiply-adds at peak."""
+    return prod(shape.nest.extents) / _peak(shape, target)
+
+
+def winograd_seconds(shape: Windows, target: Target) -> float:
+    """By tiles: multiply-adds at peak, or weights that come from afar, and sums around them."""
+    nest, machine = shape.nest, Roofline.of(target)
+    peak = _peak(shape, target)
+    image, weight = nest.inputs[shape.image], nest.inputs[1 - shape.image]
+    size = nest.res[0].type.element_type.bitwidth // 8  # pyright: ignore
+    places = prod(nest.extents[d] for d in shape.places)
+    inside = prod(shape_of(image)[axis] for axis in shape.image_axes)
+    tiles = GROWTH * prod(shape_of(image)) // inside * places
+    results = prod(shape_of(nest.res[0]))
+    weights = prod(shape_of(weight)) * 16 // 9 * size
+    products = max(prod(nest.extents) * PRODUCT_SHARE / peak, weights / machine.bandwidth(weights))
+    moved = (tiles * 2 + GROWTH * results * 2) * size
+    sums = (tiles * IMAGE_STEPS + results * RESULT_STEPS) / peak
+    return products + sums + moved / machine.bandwidth(moved)
+
+
+def _peak(shape: Windows, target: Target) -> float:
+    """Multiply-adds a second of one core."""
+    bits = shape.nest.res[0].type.element_type.bitwidth  # pyright: ignore
+    return Roofline.of(target).peak_flops * 32 / bits

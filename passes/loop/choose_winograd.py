@@ -1,0 +1,82 @@
+"""`choose-winograd`: which convolutions by 3x3 are computed by Winograd's F(2x2, 3x3).
+
+It takes 4/9 of the multiplications, and sums in front and behind, whose results are four times as
+large as image and result. Both ways are estimated (`passes/cost/winograd_cost.py`). The choice is
+`lamina.winograd`, a unit attribute of the nest, that `apply-winograd` carries out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.labels import label_of
+from lamina.dialects.loop.winograd import WINOGRAD, Windows
+from lamina.passes.cost.winograd_cost import LEAST_GAIN, direct_seconds, winograd_seconds
+from lamina.passes.loop.packing import is_constant
+from lamina.passes.regions.region_functions import invariant_values
+
+
+@dataclass(frozen=True)
+class ChooseWinogradPass(ModulePass):
+    """Note on convolutions by constant windows that they are to be computed by F(2x2, 3x3).
+
+    `print_decisions` tells on stderr, for each that could be, what both ways take.
+    """
+
+    name = "choose-winograd"
+
+    target: str = "host"
+    print_decisions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.parse(self.target)
+        invariants = invariant_values(op)
+        for function in op.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                for nest in function.body.block.ops:
+                    if isinstance(nest, GenericOp):
+                        _choose(nest, invariants, target, log=self.print_decisions)
+
+
+def _choose(
+    nest: GenericOp, invariants: Collection[SSAValue], target: Target, *, log: bool
+) -> None:
+    if WINOGRAD in nest.attributes:
+        return
+    shape = Windows.of(nest)
+    if shape is None or not _has_channels_innermost(shape):
+        return
+    if not is_constant(nest.inputs[1 - shape.image], invariants):
+        return
+    direct, winograd = direct_seconds(shape, target), winograd_seconds(shape, target)
+    chosen = LEAST_GAIN * winograd < direct
+    if chosen:
+        nest.attributes[WINOGRAD] = UnitAttr()
+    if log:
+        print(
+            f"{ChooseWinogradPass.name}: {label_of(nest)}: F(2x2, 3x3) takes "
+            f"{winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us: "
+            f"{'chosen' if chosen else 'left'}",
+            file=sys.stderr,
+        )
+
+
+def _has_channels_innermost(shape: Windows) -> bool:
+    """Whether vectors run along channels of the image, and of the result."""
+    image = {d for form in shape.image_forms for d, _ in form.terms}
+    columns = {d for d, step in shape.result_forms[-1].terms if step == 1}
+    last = len(shape.image_forms) - 1
+    return last not in shape.image_axes and bool(columns) and not columns & image
+
+
+__all__ = ["ChooseWinogradPass"]
