@@ -183,6 +183,15 @@ def number_array(value: Any, slot: Slot, position: int) -> np.ndarray:
         return given.astype(wanted)
 
 
+def size_value(position: int, slot: Slot, value: Any) -> int:
+    """A number that is a size; ArgumentError for what is no integer."""
+    number = value.item() if getattr(value, "shape", None) == () else value
+    if not isinstance(number, int) or isinstance(number, bool):
+        given = f"{number!r}" if is_number(number) else f"a {type(value).__name__}"
+        raise ArgumentError(f"{describe(position, slot)}: expected a size, got {given}")
+    return number
+
+
 def describe(position: int, slot: Slot) -> str:
     """How messages name an argument; constants are bound by name and have no position."""
     return f"constant '{slot.name}'" if position < 0 else f"argument {position} ('{slot.name}')"

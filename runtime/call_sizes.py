@@ -9,11 +9,15 @@ from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.dialects.sizes import Extent, Size, SizeName
-from lamina.passes.contracts.argument_sizes import shape_of, size_names
+from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 
 Shapes = Sequence[tuple[int, ...] | None]
-"""Of the arguments or results of a call; None for a number."""
+"""Of the arguments or results of a call; None for a number, or that alone if it is a size."""
+
+
+class SizeArgumentError(ArgumentError):
+    """Sizes of a call's arguments that are out of their ranges, or contradict each other."""
 
 
 class CallSizes:
@@ -25,16 +29,19 @@ class CallSizes:
         self._results = [one for one in results_of(function) if one.kind == "output"]
         self._shapes = [shape_of(declared, self.names) for declared in arguments]
         self._open: list[tuple[int, int, str, Size]] = []
+        self.numbers = {place for place, one in enumerate(arguments) if is_size(one)}
+        """The positions of arguments that are sizes themselves."""
         for position, (declared, shape) in enumerate(zip(arguments, self._shapes, strict=True)):
             for dim, size in enumerate(shape):
                 if isinstance(size, Size):
-                    place = f"dimension {dim} of argument '{declared.name}'"
+                    where = "" if position in self.numbers else f"dimension {dim} of "
+                    place = f"{where}argument '{declared.name}'"
                     self._open.append((position, dim, place, size))
 
     def of(self, shapes: Shapes) -> dict[SizeName, int]:
         """The value of each named size, by shapes of arguments, which fit their types.
 
-        Raises ArgumentError naming argument, dimension, range and value where a size is out of its
+        Raises SizeArgumentError naming argument, dimension, range and value where a size is out of its
         range, or where two dimensions contradict each other.
         """
         found: dict[SizeName, tuple[int, str]] = {}
@@ -54,6 +61,8 @@ class CallSizes:
         most = {name: bounds[name.text] for name in sizes}
         wanted: dict[int, list[int]] = {}
         for position, dim, _, size in self._open:
+            if position in self.numbers:
+                continue
             shape, extent = shapes[position], size.at(most)
             assert shape is not None and isinstance(extent, int)
             if extent != shape[dim]:
@@ -65,8 +74,8 @@ class CallSizes:
         values = {name: sizes[text] for text, name in self.names.items()}
         shapes = [
             [size.at(values) if isinstance(size, Size) else size for size in shape]
-            for shape in self._shapes
-            if any(isinstance(size, Size) for size in shape)
+            for position, shape in enumerate(self._shapes)
+            if position not in self.numbers and any(isinstance(size, Size) for size in shape)
         ]
         return sum(prod(map(int, shape)) for shape in shapes)  # pyright: ignore
 
@@ -87,22 +96,22 @@ class CallSizes:
 def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, str]]) -> None:
     solved = size.solve(given)
     if solved is None:
-        raise ArgumentError(f"{place} is {given}: no integer makes it {size}")
+        raise SizeArgumentError(f"{place} is {given}: no integer makes it {size}")
     name, value = solved
     known, first = found.setdefault(name, (value, place))
     if known != value:
         is_name = size == Size.of(name)
         wanted = size.at({name: known})
         because = f"and {first} makes '{name.text}' {known}"
-        raise ArgumentError(
+        raise SizeArgumentError(
             f"{place} is {given}; it is '{name.text}', {because}"
             if is_name
             else f"{place} is {given}; it is {size}, which is {wanted}, {because}"
         )
     if not name.range.holds(value):
         if size == Size.of(name):
-            raise ArgumentError(f"{place} is {given}: '{name.text}' is in {name.range}")
-        raise ArgumentError(
+            raise SizeArgumentError(f"{place} is {given}: '{name.text}' is in {name.range}")
+        raise SizeArgumentError(
             f"{place} is {given}: it is {size}, '{name.text}' is {value} then, and not in "
             f"{name.range}"
         )

@@ -30,6 +30,7 @@ from lamina.runtime.arguments import (
     is_number,
     kind_name,
     shape_error,
+    size_value,
     wrong_kind,
 )
 from lamina.runtime.call_sizes import CallSizes
@@ -108,7 +109,8 @@ class SizedCompiled(Compiled):
         shapes = self._shapes(values)
         sizes = self._call_sizes.of(shapes)
         version = self._versions.find({name.text: value for name, value in sizes.items()})
-        if self.structure.is_flat and not kwargs and not self._says_more:
+        is_known = self.structure.is_flat and not kwargs and not self._call_sizes.numbers
+        if is_known and not self._says_more:
             self._runs.keep(args, self._run(version, values, shapes, sizes))
         version.calls += 1
         if version.is_exact:
@@ -230,6 +232,9 @@ class SizedCompiled(Compiled):
         for position, (value, slot) in enumerate(zip(values, self._inputs, strict=True)):
             if kind_name(value) is None and not is_number(value) and not is_foreign(value):
                 raise wrong_kind(position, slot, value, None)
+            if position in self._call_sizes.numbers:
+                shapes.append((size_value(position, slot, value),))
+                continue
             shape = tuple(getattr(value, "shape", ()))
             pairs = zip(shape, slot.shape, strict=False)
             if len(shape) != len(slot.shape) or any(e >= 0 and g != e for g, e in pairs):
@@ -287,7 +292,9 @@ class SizedCompiled(Compiled):
             )
         if library is None:
             library = next(filter(None, map(kind_name, made)), "numpy")
-        return [*made, *(_size_array(library, size) for size in given.sizes.values())]
+        for position in self._call_sizes.numbers:
+            made[position] = size_array(library, *given.shapes[position])
+        return [*made, *(size_array(library, size) for size in given.sizes.values())]
 
 
 @dataclass(frozen=True)
@@ -300,7 +307,7 @@ class _Given:
 
 
 @lru_cache(maxsize=4096)
-def _size_array(library: str, size: int) -> Any:
+def size_array(library: str, size: int) -> Any:
     """A size as native calls read it without a check in Python; nobody writes to it."""
     return array_kind(library).viewed(size, _SIZE, 0)
 

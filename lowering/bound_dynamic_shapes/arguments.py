@@ -8,8 +8,22 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, State, is_dynamic
-from lamina.passes.contracts.argument_sizes import DIMS, NUMBERS, shape_of, size_names
+from lamina.lowering.bound_dynamic_shapes.values import (
+    Bounded,
+    Count,
+    Number,
+    State,
+    is_dynamic,
+    known,
+)
+from lamina.passes.contracts.argument_sizes import (
+    DIMS,
+    NUMBERS,
+    has_open_sizes,
+    is_size,
+    shape_of,
+    size_names,
+)
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.refusal import unsupported
 
@@ -18,11 +32,12 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     """Give arguments of open sizes static types, and the function an argument for each size.
 
     A `tensor<?x8xf32>` of a size `batch` in [1, 128] becomes a `tensor<128x8xf32>`, and `batch` an
-    argument of kind `size`, a 0-d tensor of i64, behind all others. Raises UnsupportedError for
-    sizes without a bound.
+    input `size(batch)`, a 0-d tensor of i64, behind all others. An argument that is a size itself
+    becomes such a tensor in its place, which nothing reads. Raises UnsupportedError for sizes
+    without a bound.
     """
     block = function.body.block
-    if not any(is_dynamic(argument.type) for argument in block.args):
+    if not has_open_sizes(function):
         return
     arguments = arguments_of(function)
     names = size_names(arguments)
@@ -32,11 +47,10 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     counts: dict[SizeName, SSAValue] = {}
     attributes = [dict(declared.entries) for declared in arguments]
     for argument, declared, entries in zip(list(block.args), arguments, attributes, strict=True):
-        if not is_dynamic(argument.type):
+        if not is_dynamic(argument.type) and not is_size(declared):
             continue
         entries.pop(DIMS, None)
         kind = argument.type
-        assert isinstance(kind, TensorType)
         shape = shape_of(declared, names)
         most = [_most(extent) for extent in shape]
         for extent, bound in zip(shape, most, strict=True):
@@ -47,6 +61,12 @@ def bound_arguments(function: FuncOp, state: State) -> None:
                     NUMBERS,
                 )
         sizes = [_count(extent, function, counts, b) for extent in shape]
+        if not isinstance(kind, TensorType):
+            ((size,), (bound,), (extent,)) = sizes, most, shape
+            least = extent if isinstance(extent, int) else int(extent.range[0])
+            state.numbers[argument] = known(least) if size is None else Number(size, bound, least)
+            block.insert_arg(TensorType(i64, []), argument.index)
+            continue
         static = TensorType(kind.element_type, [bound or 0 for bound in most])
         padded = block.insert_arg(static, argument.index)
         padded.name_hint = argument.name_hint

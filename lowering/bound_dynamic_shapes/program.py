@@ -68,7 +68,8 @@ def bound_function(function: FuncOp) -> None:
     state = State(limits=limits_of(block), concerned=concerned)
     bound_arguments(function, state)
     _bound_block(block, state, lambda op: _return(function, op, state))
-    for argument in [argument for argument in block.args if is_dynamic(argument.type)]:
+    open_sizes = [a for a in block.args if is_dynamic(a.type) or a in state.numbers]
+    for argument in open_sizes:
         block.erase_arg(argument)
     function.update_function_type()
 

@@ -1,20 +1,21 @@
 """`lamina.dims`: names of the sizes that types of arguments and results leave open.
 
 An array of `#lamina.size`, one for each `?` of the type, in order. A name means one number in a
-whole function. An argument's `?` without `lamina.dims` is a size of its own, of any value.
+whole function. An argument's `?` without `lamina.dims` is a size of its own, of any value. An `i64`
+with `lamina.dims` is a size itself, which calls pass as a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType, i64
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
-from lamina.passes.contracts.declared import RESULT, Declared, arguments_of
+from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
 
 DIMS = "lamina.dims"
 
@@ -86,8 +87,27 @@ def open_dims_of(declared: Declared) -> list[int]:
 
 
 def _extents(declared: Declared) -> Sequence[int]:
+    """Those of a tensor; the one that a number is."""
     kind = declared.type
-    return kind.get_shape() if isinstance(kind, TensorType | MemRefType) else ()
+    if isinstance(kind, TensorType | MemRefType):
+        return kind.get_shape()
+    return (-1,) if is_size(declared) else ()
+
+
+def is_size(declared: Declared) -> bool:
+    """Whether an argument is a number that is a size."""
+    return declared.type == i64 and declared.place == ARGUMENT and DIMS in declared.entries
+
+
+def sizes_among(function: FuncOp) -> set[int]:
+    """The numbers of the arguments of a function that are sizes themselves."""
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    kinds = function.function_type.inputs.data
+    return {
+        number
+        for number, entry in enumerate(attributes)
+        if DIMS in entry.data and kinds[number] == i64
+    }
 
 
 def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
@@ -103,12 +123,9 @@ def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
 def shape_of(declared: Declared, names: Mapping[str, SizeName]) -> tuple[Extent, ...]:
     """The shape of an argument or result, in sizes where its type leaves dimensions open.
 
-    A result's `?` that nothing names stays as it is.
+    A result's `?` that nothing names stays as it is. A number that is a size has one, itself.
     """
-    kind = declared.type
-    shape: list[Extent] = (
-        list(kind.get_shape()) if isinstance(kind, TensorType | MemRefType) else []
-    )
+    shape: list[Extent] = list(_extents(declared))
     for dim, said in zip(open_dims_of(declared), texts_of(declared), strict=False):
         shape[dim] = Size.of(names[said.name]) * said.factor + said.offset
     return tuple(shape)
@@ -132,8 +149,8 @@ def refuse_unknown_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def has_open_sizes(function: FuncOp) -> bool:
-    """Whether a function takes tensors of sizes that are not known."""
-    return any(
+    """Whether a function takes tensors of sizes that are not known, or sizes."""
+    return bool(sizes_among(function)) or any(
         isinstance(kind, TensorType) and any(extent < 0 for extent in kind.get_shape())
         for kind in function.function_type.inputs
     )

@@ -22,7 +22,7 @@ from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
 from lamina.dialects.sizes import Extent, Size, SizeName, UndecidedSizeError, assumptions
-from lamina.passes.contracts.argument_sizes import shape_of, size_names
+from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.passes.refusal import invalid
 
@@ -81,6 +81,8 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
     for value, declared in zip(function.body.block.args, arguments, strict=True):
         if isinstance(value.type, TensorType):
             known.shapes[value] = shape_of(declared, names)
+        elif is_size(declared):
+            (known.numbers[value],) = shape_of(declared, names)
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             _verify_results(function, op, known, names)

@@ -2,7 +2,8 @@
 
 Public functions of tensor layers may take numbers (`f32`, `i64`, ...). In their place stand tensors
 of those types, and `aten.item` reads them, in the precision of ATen's numbers: f64 and i64. An op
-of `core_aten` or `prims` that reads one becomes the op of `aten` that it is.
+of `core_aten` or `prims` that reads one becomes the op of `aten` that it is. Numbers that are sizes
+(`lamina.dims`) stay until sizes are bound or bounded.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.contracts.argument_sizes import sizes_among
 from lamina.passes.functionalize.inline_calls import inlined_functions, public_functions
 from lamina.passes.refusal import unsupported
 
@@ -51,7 +53,9 @@ def numbers_as_tensors(module: ModuleOp) -> None:
     functions = inlined_functions(module)
     for name in public_functions(module):
         function = functions[name]
-        numbers = [a for a in function.body.block.args if is_number(a.type)]
+        sizes = sizes_among(function)
+        arguments = function.body.block.args
+        numbers = [a for a in arguments if is_number(a.type) and a.index not in sizes]
         for argument in numbers:
             _change(function, argument)
         if numbers:
@@ -62,9 +66,9 @@ def takes_numbers(module: ModuleOp) -> bool:
     """Whether a public function of a program takes a number."""
     functions = inlined_functions(module)
     return any(
-        is_number(kind)
+        is_number(kind) and place not in sizes_among(functions[name])
         for name in public_functions(module)
-        for kind in functions[name].function_type.inputs
+        for place, kind in enumerate(functions[name].function_type.inputs)
     )
 
 

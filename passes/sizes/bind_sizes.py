@@ -97,6 +97,7 @@ class _Binding:
         block = self.function.body.block
         for value in block.args:
             self._bind_type(value)
+            self._bind_number(value)
         for op in list(block.ops):
             self._refuse(op)
             self._bind(op)
@@ -133,12 +134,15 @@ class _Binding:
             kind = TensorType(value.type.element_type, shape, value.type.encoding)
             Rewriter.replace_value_with_new_type(value, kind)
 
+    def _bind_number(self, value: SSAValue) -> None:
+        if value in self.known.numbers:
+            number = self._number(self.known.numbers[value])
+            if isinstance(number, int):
+                self.constants[value] = number
+
     def _bind(self, op: Operation) -> None:
         for result in op.results:
-            if result in self.known.numbers:
-                number = self._number(self.known.numbers[result])
-                if isinstance(number, int):
-                    self.constants[result] = number
+            self._bind_number(result)
             self._bind_type(result)
         if isinstance(op, SchemaOp):
             if any(operand in self.constants for operand in op.operands):

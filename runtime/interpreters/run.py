@@ -14,6 +14,7 @@ from xdsl.interpreter import Interpreter
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
+from lamina.dialects.sizes import SizeName
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.declared import arguments_of
@@ -89,7 +90,12 @@ def run_module(
         except ValueError as error:
             raise ArgumentError(f"argument {index} of @{entry}: {error}") from error
     open_sizes = CallSizes(function) if has_open_sizes(function) else None
-    sizes = open_sizes.of(_shapes(values)) if open_sizes is not None else {}
+    sizes: Mapping[SizeName, int] = {}
+    if open_sizes is not None:
+        shapes = _shapes(values)
+        for place in open_sizes.numbers:
+            shapes[place] = (int(values[place]),)
+        sizes = open_sizes.of(shapes)
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
     if open_sizes is not None:
