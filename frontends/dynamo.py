@@ -29,17 +29,22 @@ from lamina.frontends.dynamo_options import DynamoOptions, read_options, refuse_
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.dynamo_sizes import SizedDynamoCall, refuse_other_sizes, symbols_of
+from lamina.frontends.dynamo_staged import ListStructure, StagedDynamoCall
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
+from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.compile import (
+    compile_module,
     native_program,
     open_unbound_arguments,
 )
 from lamina.runtime.entry import argument_slots, function_named
 from lamina.runtime.program import Program
+from lamina.runtime.size_versions import VARYING
 from lamina.runtime.sized import padded_program
+from lamina.runtime.staged import staged_program
 
 
 def lamina_backend(
@@ -72,7 +77,7 @@ def lamina_backend(
     chosen = read_options(mode, options)
     policy = chosen.versions
     if policy == "auto" and torch._dynamo.config.assume_static_by_default:
-        policy = "varying"  # symbols are those that have changed already
+        policy = VARYING  # symbols are those that have changed already
     refuse_layouts(example_inputs)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -140,9 +145,28 @@ class _GraphCompiler:
         self.static = kept_scopes(self._static)
         self.padded = kept_scopes(self._padded)
 
-    def _static(self, graph: fx.GraphModule) -> DynamoCall:
+    def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:
         with compiling():
-            return self._call(self._imported(graph))
+            imported = self._imported(graph)
+            return self._staged(imported) or self._call(imported)
+
+    def _staged(self, imported: DynamoGraph) -> StagedDynamoCall | None:
+        """A call that runs in stages, of a graph that has to."""
+        chosen = self._options
+        if staged_program(imported.module, chosen.lowering.passes) is None:
+            return None
+        program = compile_module(
+            imported.module.clone(),
+            target=chosen.target,
+            constants=imported.constants,
+            structure=ListStructure(imported.outputs),
+            cache=chosen.cache,
+            rounding=chosen.lowering.rounding,
+            seeds=TORCH_SEEDS,
+            pipeline=chosen.lowering.passes,
+            versions=chosen.versions,
+        )
+        return StagedDynamoCall(imported, program)
 
     def _padded(
         self, graph: fx.GraphModule, bounds: Mapping[str, int], aliases: Mapping[str, str]

@@ -78,7 +78,7 @@ class DynamoCall:
         if self._is_plain:
             return self._native(args)
         for position, begin in self._graph.begins.items():
-            _check_begin(args[position], position, begin)
+            check_begin(args[position], position, begin)
         results = self._run_strided(args) if self._strided else self._native(args)
         finish = self._graph.finish
         return results if finish is None else finish(results)
@@ -183,7 +183,7 @@ class _Unboxed:
         return results
 
 
-def _check_begin(tensor: torch.Tensor, position: int, begin: int) -> None:
+def check_begin(tensor: torch.Tensor, position: int, begin: int) -> None:
     if tensor.storage_offset() != begin:
         raise ArgumentError(
             f"argument {position} begins at element {tensor.storage_offset()} of its memory, and "

@@ -72,7 +72,15 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage("aten", ("verify-aten",)),
     Stage(
-        "functional", ("functionalize", "bound-dynamic-shapes", "roll-loops", "verify-functional")
+        "functional",
+        (
+            "functionalize",
+            "choose-stages",
+            "outline-stages",
+            "bound-dynamic-shapes",
+            "roll-loops",
+            "verify-functional",
+        ),
     ),
     Stage(
         "core_aten",

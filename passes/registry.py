@@ -30,6 +30,8 @@ PASSES: dict[str, str] = {
     "outline-callees": "lamina.passes.calls.outline_callees:OutlineCalleesPass",
     "link-callees": "lamina.passes.calls.link_callees:LinkCalleesPass",
     "functionalize": "lamina.passes.functionalize.functionalize:FunctionalizePass",
+    "choose-stages": "lamina.lowering.stages.choose_stages:ChooseStagesPass",
+    "outline-stages": "lamina.lowering.stages.outline_stages:OutlineStagesPass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "roll-loops": "lamina.passes.regions.roll_loops:RollLoopsPass",
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
@@ -11,6 +12,16 @@ from lamina.dialects.errors import ArgumentError, ExecutionError
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
+from lamina.runtime.arguments import (
+    check_count,
+    is_foreign,
+    is_number,
+    kind_name,
+    shape_error,
+    size_value,
+    wrong_kind,
+)
+from lamina.runtime.entry import Slot
 
 Shapes = Sequence[tuple[int, ...] | None]
 """Of the arguments or results of a call; None for a number, or that alone if it is a size."""
@@ -91,6 +102,30 @@ class CallSizes:
                         f"dimension {dim} of result '{declared.name}' is {given}; it is {size}, "
                         f"which is {wanted}"
                     )
+
+
+def call_shapes(
+    values: Sequence[Any], slots: Sequence[Slot], numbers: Collection[int] = ()
+) -> list[tuple[int, ...]]:
+    """Shapes of a call's arrays, which fit their types, with -1 in slots for what is open.
+
+    Of an argument that is a size itself, at the positions `numbers`, that is the only extent.
+    Raises ArgumentError for others.
+    """
+    check_count(slots, len(values))
+    shapes: list[tuple[int, ...]] = []
+    for position, (value, slot) in enumerate(zip(values, slots, strict=True)):
+        if kind_name(value) is None and not is_number(value) and not is_foreign(value):
+            raise wrong_kind(position, slot, value, None)
+        if position in numbers:
+            shapes.append((size_value(position, slot, value),))
+            continue
+        shape = tuple(getattr(value, "shape", ()))
+        pairs = zip(shape, slot.shape, strict=False)
+        if len(shape) != len(slot.shape) or any(e >= 0 and g != e for g, e in pairs):
+            raise shape_error(position, slot, shape)
+        shapes.append(shape)
+    return shapes
 
 
 def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, str]]) -> None:

@@ -58,7 +58,7 @@ class CheckedCall:
         for position, ((index, slot), value) in enumerate(zip(self._inputs, values, strict=True)):
             given = kind.viewed(value, slot, position)
             if index in self._mutated:
-                _check_writable(given, value, slot, position)
+                check_writable(given, value, slot, position)
             own = kind.plain(given, slot)
             pointers[index] = kind.reader(slot, position)(own)
             held.append(own)
@@ -110,7 +110,7 @@ def _content(data: bytes) -> int:
     return np.frombuffer(data, np.uint8).ctypes.data
 
 
-def _check_writable(given: Any, value: Any, slot: Slot, position: int) -> None:
+def check_writable(given: Any, value: Any, slot: Slot, position: int) -> None:
     """Raises ArgumentError for what cannot take the values that the program writes."""
     where = describe(position, slot)
     if is_number(value):

@@ -41,7 +41,8 @@ from lamina.runtime.program_entries import split_entries, with_main
 from lamina.runtime.random_state import SeedSource
 from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe, SharedConstants
-from lamina.runtime.size_versions import VERSION_POLICIES
+from lamina.runtime.staged import StagedCompiled, render_staged, staged_program
+from lamina.runtime.size_versions import VARYING, VERSION_POLICIES
 
 if TYPE_CHECKING:
     from lamina.runtime.sized import CompileVersion
@@ -73,7 +74,7 @@ def compile_module(
     module = with_main(module)
     verify_entries(module, layer_of(module))
     others = split_entries(module)
-    if versions not in VERSION_POLICIES:
+    if versions not in (*VERSION_POLICIES, VARYING):
         raise InputError(f"versions = '{versions}': one of {', '.join(VERSION_POLICIES)}")
     if not tune >= 0:  # nor NaN
         raise InputError(f"tune = {tune}: a budget of seconds is 0 or more")
@@ -88,7 +89,18 @@ def compile_module(
         shared=shared,
     )
     own, elsewhere = constants_by_entry(module, others, constants or {})
-    if has_open_sizes(_function(module, "main")):
+    staged = staged_program(module, pipeline)
+    if staged is not None:
+        made = StagedCompiled(
+            staged,
+            own,
+            structure,
+            kept_scopes(partial(again, schedules=schedules)),
+            kept_scopes(partial(render_staged, module, staged)),
+            versions,
+            runs_here=machine.runs_here(),
+        )
+    elif has_open_sizes(_function(module, "main")):
         compile_version = partial(again, constants=own, schedules=schedules)
         shown = partial(render, target=machine, rounding=rounding, passes=pipeline)
         here = machine.runs_here()

@@ -107,6 +107,11 @@ class Compiled:
         return self._outputs
 
     @property
+    def stages(self) -> "tuple[Compiled, ...]":
+        """The programs that run one after the other where sizes depend on data; itself alone."""
+        return (self,)
+
+    @property
     def sizes(self) -> Sizes:
         """Sizes of its arguments that it leaves open, with the versions for them; none here."""
         return Sizes()

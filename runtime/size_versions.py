@@ -14,6 +14,9 @@ from lamina.dialects.sizes import SizeName
 VERSION_POLICIES = ("auto", "exact", "padded")
 """What `lamina.compile(..., versions=...)` takes: see there."""
 
+VARYING = "varying"
+"""The policy of what is never called with one set of sizes only: no code is for the first alone."""
+
 MOST_EXACT = 64
 """Versions for one set of sizes that are kept; then the oldest goes."""
 
@@ -104,7 +107,7 @@ class Versions:
 
     `exact` makes code for one set of sizes, `padded` for all up to some; the latter raises
     UnsupportedError for a program that cannot be padded. `policy` is one of `VERSION_POLICIES`, or
-    "varying": as "auto", but that no code is for the first sizes alone. Numbers that are no sizes
+    `VARYING`: as "auto", but that no code is for the first sizes alone. Numbers that are no sizes
     of an argument may stand among the sizes of a set: they have no name in `names`. `elements`
     counts those of arguments of given sizes.
     """

@@ -25,15 +25,9 @@ from lamina.passes.sizes.limit_sizes import limit_sizes
 from lamina.runtime.arguments import (
     Structure,
     array_kind,
-    check_count,
-    is_foreign,
-    is_number,
     kind_name,
-    shape_error,
-    size_value,
-    wrong_kind,
 )
-from lamina.runtime.call_sizes import CallSizes
+from lamina.runtime.call_sizes import CallSizes, call_shapes
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import Slot, element_name, function_named
@@ -41,7 +35,6 @@ from lamina.runtime.kernels import Kernels
 from lamina.runtime.known_calls import KnownCalls
 from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.memory_use import MemoryUse
-from lamina.runtime.random_state import make_state
 from lamina.runtime.size_versions import Sizes, Version, Versions
 
 
@@ -79,8 +72,8 @@ class SizedCompiled(Compiled):
         self._module = module
         self._compile = compile_version
         self._arguments = passed_arguments(main, bound)
-        self._inputs = tuple(map(_slot, self._arguments))
-        self._outputs = tuple(map(_slot, results_of(main)))
+        self._inputs = tuple(map(slot_of, self._arguments))
+        self._outputs = tuple(map(slot_of, results_of(main)))
         self._call_sizes = CallSizes(main, self._arguments)
         self._names = self._call_sizes.names
         self._versions = Versions(
@@ -179,11 +172,11 @@ class SizedCompiled(Compiled):
         """UnsupportedError: schedules are those of a version."""
         raise self._refuse("explain_schedules")
 
-    def seed(self, number: int) -> None:
-        """As `Compiled.seed`, for all versions, which go on in one sequence."""
-        self._state = make_state(number)
+    def take_state(self, state: Any) -> None:
+        """As `Compiled.take_state`, for all versions, which go on in one sequence."""
+        self._state = state
         for version in self.sizes:
-            version.compiled.take_state(self._state)
+            version.compiled.take_state(state)
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self._inputs)
@@ -227,20 +220,7 @@ class SizedCompiled(Compiled):
 
     def _shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
         """Shapes of a call's arrays, which fit their types. Raises ArgumentError for others."""
-        check_count(self._inputs, len(values))
-        shapes: list[tuple[int, ...]] = []
-        for position, (value, slot) in enumerate(zip(values, self._inputs, strict=True)):
-            if kind_name(value) is None and not is_number(value) and not is_foreign(value):
-                raise wrong_kind(position, slot, value, None)
-            if position in self._call_sizes.numbers:
-                shapes.append((size_value(position, slot, value),))
-                continue
-            shape = tuple(getattr(value, "shape", ()))
-            pairs = zip(shape, slot.shape, strict=False)
-            if len(shape) != len(slot.shape) or any(e >= 0 and g != e for g, e in pairs):
-                raise shape_error(position, slot, shape)
-            shapes.append(shape)
-        return shapes
+        return call_shapes(values, self._inputs, self._call_sizes.numbers)
 
     def _run(
         self,
@@ -375,7 +355,7 @@ def passed_arguments(main: FuncOp, bound: Collection[str]) -> list[Declared]:
     return passed
 
 
-def _slot(declared: Declared) -> Slot:
+def slot_of(declared: Declared) -> Slot:
     """What a call passes or gets; sizes that are open are -1."""
     kind = declared.type
     if not isinstance(kind, TensorType):

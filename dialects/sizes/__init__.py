@@ -6,6 +6,7 @@
 from xdsl.ir import Dialect
 
 from lamina.dialects.sizes.size import (
+    Assumption,
     Extent,
     Range,
     Size,
@@ -18,6 +19,7 @@ from lamina.dialects.sizes.size_attr import SizeAttr, SizeText
 Lamina = Dialect("lamina", [], [SizeAttr])
 
 __all__ = [
+    "Assumption",
     "Extent",
     "Lamina",
     "Range",

@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from lamina.passes.contracts.stages import stages_of
+
 
 @dataclass(frozen=True)
 class BoundDynamicShapesPass(ModulePass):
@@ -28,6 +30,8 @@ class BoundDynamicShapesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from lamina.lowering.bound_dynamic_shapes.program import bound_function
 
+        if stages_of(op):
+            return  # each is bounded on its own, for sizes that calls bring
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
                 bound_function(function)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.ir import SSAValue
+
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.table import Results, bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
 from lamina.lowering.tensor_types import element_of, is_bool, normalized_dims, shape_of
 
 
@@ -80,9 +83,25 @@ def pad(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 @bounds("repeat")
 def repeat(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Copies of the whole along other dimensions than those of unknown size."""
-    tensor, repeats = b.tensor(op.arg("self")), op.arg("repeats")
+    """Copies of the whole; where elements end, the next copy begins."""
+    tensor = b.tensor(op.arg("self"))
+    repeats = [as_size(b.number(entry), b) for entry in op.arg("repeats")]
     missing = len(repeats) - tensor.rank
-    _along(tensor, [d for d in range(tensor.rank) if repeats[d + missing] != 1], b)
-    sizes: tuple[Count, ...] = (*([None] * missing), *tensor.sizes)
-    return Bounded(b("repeat.default", tensor.value, repeats), sizes)
+    value = b.reshape(tensor.value, [*([1] * missing), *tensor.shape])
+    sizes: list[Number | Count] = [*([None] * missing), *tensor.sizes]
+    copies = [number.constant if sizes[d] is None else 1 for d, number in enumerate(repeats)]
+    for dim, number in enumerate(repeats):
+        count, extent = sizes[dim], shape_of(value)[dim]
+        if copies[dim] is not None and (count is None or number.constant == 1):
+            continue
+        own = known(extent) if not isinstance(count, SSAValue) else Number(count, extent, 0)
+        sizes[dim] = b.product(number, own)
+        most = number.most
+        assert most is not None
+        if count is None:
+            copies[dim] = most
+            continue
+        places = b.iota(most * extent)
+        places = b("remainder.Tensor", places, b("clamp_min.default", b.as_tensor(own), 1))
+        value = b("index_select.default", value, dim, places)
+    return b.bounded(b("repeat.default", value, copies), sizes)

@@ -149,6 +149,8 @@ def repeat_interleave(op: SchemaOp, b: BoundBuilder) -> Bounded:
     if not repeats.shape[0]:
         ends, total = counts, b.constant(0)
     else:
+        negative = b("ge.Scalar", b("amin.default", counts, [0]), 0)
+        b.require(negative, f"{b.place}a number of repeats is negative")
         ends = b("cumsum.default", counts, 0)
         total = b("select.int", ends, 0, repeats.shape[0] - 1)
     size = _total_size(Number(total, None, 0), output, key, b)

@@ -5,6 +5,8 @@ The attribute `lamina.limits` of an op states them too; importers know the range
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -16,8 +18,10 @@ from lamina.passes.refusal import invalid
 _UPPER = {"eq": 0, "slt": -1, "sle": 0}
 """Relations that bound their left side by the right one, and what is added to it."""
 
-_MIRRORED = {"eq": "eq", "sgt": "slt", "sge": "sle"}
+_LOWER = {"eq": 0, "sgt": 1, "sge": 0}
+"""The same from below."""
 
+_MIRRORED = {"eq": "eq", "sgt": "slt", "sge": "sle", "slt": "sgt", "sle": "sge"}
 
 LIMITS = "lamina.limits"
 """Attribute: what each size of the only result, or a number, is at most; -1 where unknown."""
@@ -42,7 +46,18 @@ def limits_of(block: Block) -> dict[object, int]:
         if stated is not None:
             _read_stated(op, stated, found)
         if op.name == "aten._assert_scalar.default" and op.operands:
-            _read(op.operands[0], found)
+            for key, limit in _checked(op.operands[0], _UPPER):
+                found[key] = min(found.get(key, limit), limit)
+    return found
+
+
+def lower_limits_of(ops: Iterable[Operation]) -> dict[object, int]:
+    """The greatest lower bound that ops check of each number, by `limit_key`."""
+    found: dict[object, int] = {}
+    for op in ops:
+        if op.name == "aten._assert_scalar.default" and op.operands:
+            for key, limit in _checked(op.operands[0], _LOWER):
+                found[key] = max(found.get(key, limit), limit)
     return found
 
 
@@ -69,11 +84,12 @@ def _numbers(stated: Attribute) -> list[int] | None:
     return [int(number) for number in stated.get_values()]
 
 
-def _read(condition: SSAValue, found: dict[object, int]) -> None:
+def _checked(condition: SSAValue, relations: Mapping[str, int]) -> Iterator[tuple[object, int]]:
+    """The limits that a condition says of numbers."""
     owner = condition.owner
     if isinstance(owner, arith.AndIOp):
-        _read(owner.lhs, found)
-        _read(owner.rhs, found)
+        yield from _checked(owner.lhs, relations)
+        yield from _checked(owner.rhs, relations)
     if not isinstance(owner, arith.CmpiOp):
         return
     relation = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
@@ -81,6 +97,5 @@ def _read(condition: SSAValue, found: dict[object, int]) -> None:
     if relation in _MIRRORED and constant_integer(left) is not None:
         left, right, relation = right, left, _MIRRORED[relation]
     limit = constant_integer(right)
-    if relation in _UPPER and limit is not None:
-        key = limit_key(left)
-        found[key] = min(found.get(key, limit), limit + _UPPER[relation])
+    if relation in relations and limit is not None:
+        yield limit_key(left), limit + relations[relation]

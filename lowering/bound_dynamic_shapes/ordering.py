@@ -9,9 +9,10 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.reduction import greatest_of, least_of
 from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number
 from lamina.lowering.tensor_types import element_of, is_float, normalized
 
 
@@ -45,21 +46,28 @@ def sort(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
 
 @bounds("topk")
 def topk(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
-    """The first entries in order; there must be as many."""
+    """The first entries in order, of which data may say how many; there must be as many."""
     values = op.args()
     tensor = b.tensor(values["self"])
+    if not tensor.rank:
+        raise b.refuse("k of a tensor without dimensions depends on data", "a constant k")
     dim = normalized(values["dim"], tensor.rank)
-    k = b.number(values["k"]).constant
-    if k is None:
-        raise b.refuse("k depends on data", "a constant k")
-    extent = tensor.shape[dim]
-    if tensor.sizes[dim] is not None:
-        b.require_least(b.size(tensor, dim), k, f"there are fewer than k = {k} elements")
+    extent, size = tensor.shape[dim], b.size(tensor, dim)
+    k = as_size(b.number(values["k"]), b, extent)
     value = behind(tensor, dim, bool(values["largest"]), b)
-    value = b.resized(value, dim, max(extent, k))
-    made = b.op("topk.default", value, k, dim, values["largest"], values["sorted"]).results
-    sizes = (*tensor.sizes[:dim], None, *tensor.sizes[dim + 1 :])
-    return [Bounded(result, sizes) for result in made]
+    most = k.constant
+    if most is None:
+        most = min(k.most or 0, extent)
+        fits = b("le.Tensor", b.as_tensor(k), b.as_tensor(size))
+        b.require(fits, f"{b.place}k is more than dimension {dim} has elements")
+    elif tensor.sizes[dim] is not None:
+        b.require_least(size, most, f"there are fewer than k = {most} elements")
+    value = b.resized(value, dim, max(extent, most))
+    is_sorted = values["sorted"] or k.constant is None
+    made = b.op("topk.default", value, most, dim, values["largest"], is_sorted).results
+    sizes: list[Number | Count] = list(tensor.sizes)
+    sizes[dim] = k
+    return [b.bounded(result, sizes) for result in made]
 
 
 @bounds("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")

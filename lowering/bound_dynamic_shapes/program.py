@@ -54,10 +54,10 @@ _SUPPORTED = (
 )
 
 
-def bound_function(function: FuncOp) -> None:
+def bound_function(function: FuncOp, state: State | None = None) -> None:
     """Bound every dynamic shape of a function of one block, in place.
 
-    Raises UnsupportedError for ops without an entry in the table, for dynamic arguments, and where
+    A `state` that is given says afterwards how far this came. Raises UnsupportedError for ops without an entry in the table, for dynamic arguments, and where
     values of unknown size reach a region or another function than `@main`.
     """
     block = function.body.block
@@ -65,7 +65,8 @@ def bound_function(function: FuncOp) -> None:
     concerned = _concerned(function)
     if not concerned and not has_open_sizes(function):
         return
-    state = State(limits=limits_of(block), concerned=concerned)
+    state = state or State()
+    state.limits, state.concerned = limits_of(block), concerned
     bound_arguments(function, state)
     _bound_block(block, state, lambda op: _return(function, op, state))
     open_sizes = [a for a in block.args if is_dynamic(a.type) or a in state.numbers]
@@ -78,6 +79,7 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
     """Bound the ops of a block; `end` does its last one."""
     replaced: list[Operation] = []
     for op in list(block.ops):
+        state.at = op
         if op is block.last_op:
             end(op)
         elif op.regions:

@@ -188,7 +188,7 @@ def _stable_places(keys: Bounded, b: BoundBuilder) -> SSAValue:
 def bincount(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """How often each number occurs, or sums of weights.
 
-    Numbers above the bound are an error at run time.
+    Numbers above the limit that the program states are an error at run time.
     """
     values = op.args()
     tensor, weights = b.tensor(values["self"]), values["weights"]
@@ -214,18 +214,19 @@ def bincount(op: SchemaOp, b: BoundBuilder) -> Bounded:
 _ALL_NUMBERS = {"ui8": 256, "i8": 128, "ui16": 1 << 16, "i16": 1 << 15}
 """How many numbers that are not negative an element type has, where they are few."""
 
-USUAL_NUMBERS = 1 << 16
-"""Entries of a `bincount` of which nothing else is known: half a MiB, which is quickly cleared."""
-
-
 def _number_range(op: SchemaOp, tensor: Bounded, least: int, b: BoundBuilder) -> Number:
     """One more than the greatest number, and what it is at most."""
     kind: Any = tensor.value.type
     name = str(kind.element_type)
     if not tensor.shape[0]:
         return Number(b.constant(least), least, 0)
-    stated = b.state.limits.get((op.results[0], 0), USUAL_NUMBERS)
-    bound = max(_ALL_NUMBERS.get(name, stated), least)
+    stated = _ALL_NUMBERS.get(name, b.state.limits.get((op.results[0], 0)))
+    if stated is None:
+        raise b.refuse(
+            "a size that depends on data has no upper bound",
+            "torch._check(result.shape[0] <= LIMIT), which bounds it",
+        )
+    bound = max(stated, least)
     numbers = b.filled(Bounded(b.converted(tensor.value, i64), tensor.sizes), -1)
     smallest = b.filled(Bounded(b.converted(tensor.value, i64), tensor.sizes), 0)
     negative = b("ge.Scalar", b("amin.default", smallest, [0]), 0)

@@ -102,6 +102,8 @@ class State:
     """Vectors of i1, by count and bound: which positions are elements."""
     concerned: set[Operation] = field(default_factory=set[Operation])
     """The ops to look at, and those that hold them in their regions."""
+    at: Operation | None = None
+    """The op that is looked at."""
 
     def concerns(self, value: SSAValue) -> bool:
         """Whether a value of the program has become another."""

@@ -22,6 +22,12 @@ from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.dialects.op_list import list_ops
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.stages import (
+    STAGED_LAYERS,
+    is_stage_call,
+    stages_of,
+    verify_stages,
+)
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.passes.refusal import invalid, unsupported
 
@@ -61,11 +67,14 @@ def verify_layer(
     verify_between_ops(module, ops)
     name = layer.replace("-", "_")
     verify_entries(module, name)
+    verify_stages(module)
     _verify_sizes(module)
     _refuse_unaddressable(ops)
     patterns = (*allow, *allowed_ops(module))
+    has_stages = name in STAGED_LAYERS and bool(stages_of(module))
     for op in ops:
-        _refuse_calls(op)
+        if not (has_stages and isinstance(op, func.CallOp) and is_stage_call(module, op)):
+            _refuse_calls(op)
         dialect = op.name.partition(".")[0]
         if dialect in dialects:
             check(op)

@@ -18,10 +18,18 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.errors import InputError
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
-from lamina.dialects.sizes import Extent, Size, SizeName, UndecidedSizeError, assumptions
+from lamina.dialects.sizes import (
+    Assumption,
+    Extent,
+    Size,
+    SizeName,
+    UndecidedSizeError,
+    assumptions,
+)
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.passes.refusal import invalid
@@ -35,6 +43,12 @@ _MOST_TRIED = 64
 """Choices of values that are tried to make two sizes equal."""
 
 _ONE_NAME = "sizes are equal where lamina.dims of arguments gives them one name"
+
+
+class UnequalSizesError(InputError):
+    """A program that needs sizes to be equal which need not be; `pairs` were compared."""
+
+    pairs: tuple[Assumption, ...] = ()
 
 
 @dataclass
@@ -97,7 +111,11 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
 
 def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
     with assumptions() as assumed:
-        inferred = _by_rule(op, known.seen)
+        try:
+            inferred = _by_rule(op, known.seen)
+        except UnequalSizesError as error:
+            error.pairs = tuple(assumed)
+            raise
     if inferred is None or len(inferred) != len(op.results):
         return
     shapes = [_shape_in(kind) for kind in inferred]
@@ -109,13 +127,13 @@ def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
 
 
 def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | None:
-    """Result types by the rule; None where it cannot follow sizes. InputError if it refuses."""
+    """Result types by the rule; None where it cannot follow sizes. UnequalSizesError if it refuses."""
     try:
         return infer_from(op, seen)
     except (UndecidedSizeError, TypeError, AttributeError, VerifyException):
         return None
     except ValueError as error:
-        raise invalid(op, f"{error}; {_ONE_NAME}") from None
+        raise UnequalSizesError(str(invalid(op, f"{error}; {_ONE_NAME}"))) from None
 
 
 def _shape_in(kind: object) -> Shape | None:
@@ -157,9 +175,16 @@ def _try_equal(
             raise invalid(op, f"where {where}: {error}") from None
         found = [_shape_in(kind) for kind in made or ()]
         wanted = [None if shape is None else _numbers(shape, values) for shape in shapes]
-        if found != wanted:
+        if not all(map(_agree, found, wanted)):
             texts = " and ".join(show(shape) for shape in found if shape is not None)
             raise invalid(op, f"where {where} its result has shape {texts}; nothing else may")
+
+
+def _agree(one: Shape | None, other: Shape | None) -> bool:
+    """Whether shapes are the same as far as they are known."""
+    if one is None or other is None or len(one) != len(other):
+        return one == other
+    return all(UNKNOWN in (a, b) or a == b for a, b in zip(one, other, strict=True))
 
 
 def _names_of(op: Operation, known: SymbolicShapes) -> list[SizeName]:

@@ -3,7 +3,7 @@
 At tensor layers a program may be written as several functions. Each public one is an entry of its
 own, into which all that it calls is put; private ones are gone then. What is called may write its
 arguments, as it could in the caller. Kernels and bodies of regions, which are functions for the
-compiler's own reasons, stay, and so does what is marked `no_inline`, a function or one call of it
+compiler's own reasons, stay, as stages do, and so does what is marked `no_inline`, a function or one call of it
 (`outline-callees`).
 """
 
@@ -22,11 +22,12 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.op_list import list_ops
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.declared import results_of
+from lamina.passes.contracts.stages import STAGE
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.regions.outline_regions import REGION
 
-_STAY = (KERNEL, REGION)
+_STAY = (KERNEL, REGION, STAGE)
 NO_INLINE = "no_inline"
 """MLIR's attribute of functions, and of calls, that stay."""
 

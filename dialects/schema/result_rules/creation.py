@@ -19,6 +19,7 @@ from lamina.dialects.schema.result_rules.shapes import (
     tensor,
 )
 from lamina.dialects.schema.values import RuntimeInt
+from lamina.dialects.sizes import Size
 
 
 def _sizes(args: Args) -> tuple[int, ...]:
@@ -72,6 +73,10 @@ def arange(args: Args) -> Types:
     For i64 torch cuts the fractions of all three off first (`computeArangeSize`).
     """
     start, end, step = args.get("start", 0), args["end"], args.get("step", 1)
+    if isinstance(end, Size) and step == 1 and isinstance(start, int | Size):
+        length = end - start  # a range from an end that lies in front is an error when it runs
+        is_size = length >= 0 if isinstance(length, int) else length.range[0] >= 0
+        return [tensor((length if is_size else DYNAMIC,), args["dtype"] or i64)]
     numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
     if len(numbers) < 3 or any(v == DYNAMIC or isinstance(v, RuntimeInt) for v in numbers):
         return [tensor((DYNAMIC,), args["dtype"] or i64)]
