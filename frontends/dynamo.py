@@ -28,7 +28,12 @@ from lamina.frontends.dynamo_graph import DynamoGraph, import_dynamo_graph
 from lamina.frontends.dynamo_options import DynamoOptions, read_options, refuse_layouts
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
-from lamina.frontends.dynamo_sizes import SizedDynamoCall, refuse_other_sizes, symbols_of
+from lamina.frontends.dynamo_sizes import (
+    SizedDynamoCall,
+    has_sizes_of_data,
+    refuse_other_sizes,
+    symbols_of,
+)
 from lamina.frontends.dynamo_staged import ListStructure, StagedDynamoCall
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
@@ -85,6 +90,8 @@ def lamina_backend(
         compiler = _GraphCompiler(chosen)
         if not symbols_of(graph):
             return compiler.static(graph)
+        if has_sizes_of_data(graph):
+            return compiler.open(graph, policy)
         return SizedDynamoCall(graph, compiler.static, compiler.padded, policy)
 
     backend: Any = aot_autograd(
@@ -144,17 +151,22 @@ class _GraphCompiler:
         self._options = options
         self.static = kept_scopes(self._static)
         self.padded = kept_scopes(self._padded)
+        self.open = kept_scopes(self._open)
 
     def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:
         with compiling():
             imported = self._imported(graph)
-            return self._staged(imported) or self._call(imported)
+            if staged_program(imported.module, self._options.lowering.passes) is not None:
+                return self._program_call(imported, self._options.versions)
+            return self._call(imported)
 
-    def _staged(self, imported: DynamoGraph) -> StagedDynamoCall | None:
-        """A call that runs in stages, of a graph that has to."""
+    def _open(self, graph: fx.GraphModule, policy: str) -> StagedDynamoCall:
+        """A call of a graph that has symbolic sizes, and others that depend on data."""
+        with compiling():
+            return self._program_call(self._imported(graph), policy)
+
+    def _program_call(self, imported: DynamoGraph, policy: str) -> StagedDynamoCall:
         chosen = self._options
-        if staged_program(imported.module, chosen.lowering.passes) is None:
-            return None
         program = compile_module(
             imported.module.clone(),
             target=chosen.target,
@@ -164,7 +176,7 @@ class _GraphCompiler:
             rounding=chosen.lowering.rounding,
             seeds=TORCH_SEEDS,
             pipeline=chosen.lowering.passes,
-            versions=chosen.versions,
+            versions=policy,
         )
         return StagedDynamoCall(imported, program)
 

@@ -18,7 +18,7 @@ from lamina.frontends.dynamo_views import read_in_memory_order, wrong_write
 from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
-from lamina.frontends.open_sizes import open_sizes
+from lamina.frontends.open_sizes import open_sizes, size_number
 from lamina.frontends.torch_types import scalar_type, tensor_type
 
 
@@ -115,6 +115,9 @@ def import_dynamo_graph(
             imported.inputs.append(position)
             size = block.insert_arg(i64, len(block.args))
             arguments.append((node.name, "input"))
+            said = size_number(node.meta["val"], graph_module, aliases)
+            if said is not None:
+                dims[node.name] = said
         values[position] = size
     results = importer.run(graph_module, values)
     kept = [result for result in results if isinstance(result, SSAValue)]

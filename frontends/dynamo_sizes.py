@@ -11,11 +11,11 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import guarding_hint_or_throw
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, guarding_hint_or_throw
 
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
-from lamina.frontends.open_sizes import range_of
+from lamina.frontends.open_sizes import range_of, sized_symbols
 from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.size_versions import Sizes, Versions
@@ -45,7 +45,7 @@ class SizedDynamoCall:
     ) -> None:
         self._graph, self._static, self._compile_padded = graph, static, padded
         self._symbols = symbols_of(graph)
-        sized = _sized_symbols(graph)
+        sized = _sizes_of_arguments(graph) | sized_symbols(graph)
         names = {
             str(size.node.expr): SizeName(str(size.node.expr), range_of(size.node.expr, size.node))
             for size in self._symbols.values()
@@ -127,7 +127,14 @@ def symbols_of(graph: fx.GraphModule) -> dict[int, torch.SymInt]:
     return {place: value for place, value in enumerate(values) if isinstance(value, torch.SymInt)}
 
 
-def _sized_symbols(graph: fx.GraphModule) -> set[Any]:
+def has_sizes_of_data(graph: fx.GraphModule) -> bool:
+    """Whether a graph has symbols for sizes and numbers that depend on data."""
+    values = [node.meta.get("val") for node in graph.graph.nodes]
+    some = (value for value in values if isinstance(value, torch.Tensor | torch.SymInt))
+    return any(free_unbacked_symbols(value) for value in some)
+
+
+def _sizes_of_arguments(graph: fx.GraphModule) -> set[Any]:
     """Expressions that are sizes of placeholders."""
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
     return {
@@ -192,7 +199,7 @@ def _padding(
 
     def padded(args: list[Any]) -> list[Any]:
         given = [args[place] for place in places]
-        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else None for v in given]
+        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else (v,) for v in given]
         try:
             found = sizes.of(shapes)
         except ArgumentError as error:

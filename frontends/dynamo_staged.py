@@ -57,7 +57,11 @@ class ListStructure(Structure):
     """Inputs by position; a list of results, some of which are None."""
 
     native_kind = "torch"
-    is_flat = True
+
+    @property
+    def is_flat(self) -> bool:
+        """Inputs come by position."""
+        return True
 
     def __init__(self, outputs: Sequence[int | None]) -> None:
         self._outputs = tuple(outputs)

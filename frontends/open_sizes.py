@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import fx
 from xdsl.dialects.builtin import ArrayAttr
 
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
@@ -33,6 +34,32 @@ def open_sizes(
         if isinstance(size, torch.SymInt) and known_size(size) is None
     ]
     return ArrayAttr(found) if found else None
+
+
+def size_number(
+    number: torch.SymInt, graph: fx.GraphModule, aliases: Mapping[str, str] | None = None
+) -> ArrayAttr | None:
+    """`lamina.dims` of a number that is a size of tensors which a graph makes; None for others."""
+    symbol: Any = number.node.expr
+    if not symbol.is_Symbol or symbol not in sized_symbols(graph):
+        return None
+    text = str(symbol)
+    named = (aliases or {}).get(text, text)
+    held = range_of(symbol, number.node) if named == text else None
+    return ArrayAttr([SizeAttr(SizeText(named, range=held))])
+
+
+def sized_symbols(graph: fx.GraphModule) -> set[Any]:
+    """The symbols that sizes of tensors in a graph are made of."""
+    values = [node.meta.get("val") for node in graph.graph.nodes]
+    return {
+        symbol
+        for value in values
+        if isinstance(value, torch.Tensor)
+        for size in value.shape
+        if isinstance(size, torch.SymInt)
+        for symbol in size.node.expr.free_symbols
+    }
 
 
 def _text(

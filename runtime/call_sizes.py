@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import ArgumentError, ExecutionError
-from lamina.dialects.sizes import Extent, Size, SizeName
+from lamina.dialects.sizes import MOST_SIZE, Extent, Size, SizeName
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.runtime.arguments import (
@@ -52,8 +52,8 @@ class CallSizes:
     def of(self, shapes: Shapes) -> dict[SizeName, int]:
         """The value of each named size, by shapes of arguments, which fit their types.
 
-        Raises SizeArgumentError naming argument, dimension, range and value where a size is out of its
-        range, or where two dimensions contradict each other.
+        Raises SizeArgumentError naming argument, dimension, range and value where a size is out of
+        its range, or where two dimensions contradict each other.
         """
         found: dict[SizeName, tuple[int, str]] = {}
         for position, dim, place, size in self._open:
@@ -143,6 +143,8 @@ def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, s
             if is_name
             else f"{place} is {given}; it is {size}, which is {wanted}, {because}"
         )
+    if value > MOST_SIZE:
+        raise SizeArgumentError(f"{place} is {given}: no size is above 2^59")
     if not name.range.holds(value):
         if size == Size.of(name):
             raise SizeArgumentError(f"{place} is {given}: '{name.text}' is in {name.range}")

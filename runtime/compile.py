@@ -41,8 +41,8 @@ from lamina.runtime.program_entries import split_entries, with_main
 from lamina.runtime.random_state import SeedSource
 from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe, SharedConstants
-from lamina.runtime.staged import StagedCompiled, render_staged, staged_program
 from lamina.runtime.size_versions import VARYING, VERSION_POLICIES
+from lamina.runtime.staged import StagedCompiled, render_staged, staged_program
 
 if TYPE_CHECKING:
     from lamina.runtime.sized import CompileVersion

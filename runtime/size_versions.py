@@ -9,7 +9,7 @@ from typing import Any
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.logs import topic
-from lamina.dialects.sizes import SizeName
+from lamina.dialects.sizes import MOST_SIZE, SizeName
 
 VERSION_POLICIES = ("auto", "exact", "padded")
 """What `lamina.compile(..., versions=...)` takes: see there."""
@@ -42,7 +42,7 @@ def bound_of(value: int, name: SizeName, least: int = 1) -> int:
     """How many elements a padded version has for a size: the next power of four, in its range."""
     bits = -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
     bound = 1 << bits
-    return bound if name.range.most is None else min(bound, name.range.most)
+    return min(bound, MOST_SIZE if name.range.most is None else name.range.most)
 
 
 @dataclass

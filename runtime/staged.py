@@ -57,9 +57,9 @@ def staged_program(module: ModuleOp, passes: Pipeline) -> ModuleOp | None:
 
     The module stays as it is. Raises as the passes do.
     """
-    if stages_of(module):
-        return module.clone()
-    if main_with_sizes_of_data(module) is None or layer_of(module) != "aten":
+    if not stages_of(module) and main_with_sizes_of_data(module) is None:
+        return None
+    if layer_of(module) != "aten":
         return None
     specs = passes.applied(pipeline(start="aten", stop="functional"))
     places = [number for number, spec in enumerate(specs) if name_of(spec) == _LAST]
@@ -304,7 +304,9 @@ def plan_of(module: ModuleOp, constants: Mapping[str, Any]) -> _Plan:
     written = [(by_name[_target(r)], value) for value, r in given if r.kind == "mutation"]
     passed = [main.body.block.args[one.number] for one in passed_arguments(main, constants)]
     bound = {value for value, one in declared.items() if one.name in constants}
-    fixed = {value: constants[declared[value].name] for value, _ in written if value in bound}
+    fixed: dict[SSAValue, Any] = {
+        value: constants[declared[value].name] for value, _ in written if value in bound
+    }
     places = _places(module)
     calls = [op for op in main.body.block.ops if isinstance(op, CallOp)]
     used = {operand: number for number, op in enumerate([*calls, end]) for operand in op.operands}

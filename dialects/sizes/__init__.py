@@ -14,11 +14,12 @@ from lamina.dialects.sizes.size import (
     UndecidedSizeError,
     assumptions,
 )
-from lamina.dialects.sizes.size_attr import SizeAttr, SizeText
+from lamina.dialects.sizes.size_attr import MOST_SIZE, SizeAttr, SizeText
 
 Lamina = Dialect("lamina", [], [SizeAttr])
 
 __all__ = [
+    "MOST_SIZE",
     "Assumption",
     "Extent",
     "Lamina",

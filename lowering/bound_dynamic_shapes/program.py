@@ -57,7 +57,9 @@ _SUPPORTED = (
 def bound_function(function: FuncOp, state: State | None = None) -> None:
     """Bound every dynamic shape of a function of one block, in place.
 
-    A `state` that is given says afterwards how far this came. Raises UnsupportedError for ops without an entry in the table, for dynamic arguments, and where
+    A `state` that is given says afterwards how far this came.
+
+    Raises UnsupportedError for ops without an entry in the table, for dynamic arguments, and where
     values of unknown size reach a region or another function than `@main`.
     """
     block = function.body.block

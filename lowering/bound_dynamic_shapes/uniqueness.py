@@ -214,6 +214,7 @@ def bincount(op: SchemaOp, b: BoundBuilder) -> Bounded:
 _ALL_NUMBERS = {"ui8": 256, "i8": 128, "ui16": 1 << 16, "i16": 1 << 15}
 """How many numbers that are not negative an element type has, where they are few."""
 
+
 def _number_range(op: SchemaOp, tensor: Bounded, least: int, b: BoundBuilder) -> Number:
     """One more than the greatest number, and what it is at most."""
     kind: Any = tensor.value.type

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.lowering.stages.explicit_sizes import with_explicit_size
-from lamina.lowering.stages.size_names import SizeNames, equal_sizes, stated_size
+from lamina.lowering.stages.size_names import SizeNames, equal_sizes
 from lamina.lowering.stages.size_operands import is_size_query
 from lamina.passes.contracts.argument_sizes import DIMS
 from lamina.passes.contracts.declared import Declared, arguments_of
@@ -53,7 +53,7 @@ def cut(function: FuncOp, at: Operation, names: SizeNames) -> Cut | None:
     said = names.of_values(function, first, handed)
     entries = [_entries_of(declared[a], names) for a in arguments]
     titles = _titles(handed, {one.name for one in declared.values()})
-    for value, title, sizes in zip(handed, titles, said, strict=True):
+    for title, sizes in zip(titles, said, strict=True):
         held = {"lamina.kind": StringAttr("input"), "lamina.name": StringAttr(title)}
         entries.append(DictionaryAttr(held | ({DIMS: sizes} if sizes is not None else {})))
     rest.properties["arg_attrs"] = ArrayAttr(entries)

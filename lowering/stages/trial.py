@@ -76,7 +76,6 @@ class Trial:
                 found.append([None] * kind.get_num_dims())
         return found
 
-
     def named(self) -> dict[Hashable, str]:
         """Names of the sizes of arguments, by the keys of counts that are such sizes."""
         if self.bounded is None:

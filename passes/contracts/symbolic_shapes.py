@@ -127,7 +127,10 @@ def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
 
 
 def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | None:
-    """Result types by the rule; None where it cannot follow sizes. UnequalSizesError if it refuses."""
+    """Result types by the rule; None where it cannot follow sizes.
+
+    Raises UnequalSizesError if it refuses.
+    """
     try:
         return infer_from(op, seen)
     except (UndecidedSizeError, TypeError, AttributeError, VerifyException):

@@ -3,8 +3,8 @@
 At tensor layers a program may be written as several functions. Each public one is an entry of its
 own, into which all that it calls is put; private ones are gone then. What is called may write its
 arguments, as it could in the caller. Kernels and bodies of regions, which are functions for the
-compiler's own reasons, stay, as stages do, and so does what is marked `no_inline`, a function or one call of it
-(`outline-callees`).
+compiler's own reasons, and stages stay; so does what is marked `no_inline`, a function or one
+call of it (`outline-callees`).
 """
 
 from __future__ import annotations

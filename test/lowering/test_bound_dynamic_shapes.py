@@ -103,15 +103,17 @@ def test_inner_sizes_are_cut_to_contiguous_arrays() -> None:
     np.testing.assert_array_equal(result, np.tile(np.arange(5), (3, 1)))
 
 
-def test_bincount_has_a_usual_bound() -> None:
-    text = """func.func @main(%x: tensor<4xi64>) -> tensor<?xi64> {
-  %r = aten.bincount.default(%x) : (tensor<4xi64>) -> tensor<?xi64>
+@pytest.mark.parametrize("limits", ["", "{lamina.limits = array<i64: 65536>}"])
+def test_bincount_has_a_bound_or_none(limits: str) -> None:
+    text = f"""func.func @main(%x: tensor<4xi64>) -> tensor<?xi64> {{
+  %r = aten.bincount.default(%x) {limits} : (tensor<4xi64>) -> tensor<?xi64>
   func.return %r : tensor<?xi64>
-}"""
+}}"""
     program = lamina.compile(text)
+    assert len(program.stages) == (1 if limits else 2)
     np.testing.assert_array_equal(program(np.array([1, 3, 3, 0])), [1, 1, 0, 2])
     assert program(np.array([0, 0, 0, 65535])).shape == (65536,)
-    for number in (65536, -1, 2**62):
+    for number in (65536, -1, 2**62) if limits else (-1, 2**62):
         with pytest.raises(ExecutionError):
             program(np.array([0, 0, 0, number]))
 
@@ -158,7 +160,7 @@ REFUSED = {
 def test_refusals_name_the_place_and_what_would_work(reason: str) -> None:
     body, result = REFUSED[reason]
     with pytest.raises(UnsupportedError, match=reason) as caught:
-        lamina.compile(_text(body, result))
+        BoundDynamicShapesPass().apply(Context(), parse(_text(body, result)))
     assert caught.value.location is not None
     assert caught.value.nearest
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, isfinite
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import Attribute
@@ -72,11 +73,9 @@ def arange(args: Args) -> Types:
 
     For i64 torch cuts the fractions of all three off first (`computeArangeSize`).
     """
+    if isinstance(args["end"], Size):
+        return [tensor((_length_up_to(args["end"], args),), args["dtype"] or i64)]
     start, end, step = args.get("start", 0), args["end"], args.get("step", 1)
-    if isinstance(end, Size) and step == 1 and isinstance(start, int | Size):
-        length = end - start  # a range from an end that lies in front is an error when it runs
-        is_size = length >= 0 if isinstance(length, int) else length.range[0] >= 0
-        return [tensor((length if is_size else DYNAMIC,), args["dtype"] or i64)]
     numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
     if len(numbers) < 3 or any(v == DYNAMIC or isinstance(v, RuntimeInt) for v in numbers):
         return [tensor((DYNAMIC,), args["dtype"] or i64)]
@@ -94,6 +93,16 @@ def arange(args: Args) -> Types:
     else:
         length = ceil((end - start) / step)
     return [tensor((length,), dtype)]
+
+
+def _length_up_to(end: Size, args: Args) -> Any:
+    """How many integers there are in steps of 1; unknown where the end may lie in front."""
+    start: Any = args.get("start", 0)
+    if args.get("step", 1) != 1 or not isinstance(start, int | Size):
+        return DYNAMIC
+    length = end - start
+    least = length.range[0] if isinstance(length, Size) else length
+    return length if least >= 0 else DYNAMIC
 
 
 def linspace(args: Args) -> Types:
