@@ -233,10 +233,12 @@ def _type_of(kind: TensorType, shape: Shape) -> TensorType:
 
 
 def _size(op: Operation, known: SymbolicShapes) -> Extent | None:
-    """A dimension of a tensor, where the op says which one as a constant."""
+    """A dimension of a tensor, where the op says which one as a constant, and it is known."""
     assert isinstance(op, SchemaOp)
     dim, shape = op.arg("dim"), known.shape(op.operands[0])
-    return shape[dim] if isinstance(dim, int) and -len(shape) <= dim < len(shape) else None
+    if not isinstance(dim, int) or not -len(shape) <= dim < len(shape):
+        return None
+    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
 
 
 def _count(op: Operation, known: SymbolicShapes) -> Extent | None:

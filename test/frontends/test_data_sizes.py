@@ -135,8 +135,6 @@ def captured() -> Iterator[None]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_torch_compile(name: str, dynamic: bool | None, captured: None) -> None:
     function, calls = PROGRAMS[name]
-    if name in ("repeats", "windows") and dynamic:
-        calls = calls[:1]  # torch's own guards refuse others
     module = Module(function).eval()
     compiled = torch.compile(module, backend="lamina", dynamic=dynamic, fullgraph=True)
     with torch.no_grad():
@@ -155,7 +153,7 @@ def test_graphs_with_both_kinds_of_sizes(captured: None) -> None:
         for rows in (3, 4, 9, 5, 17):
             x, r = torch.randn(rows, 8), torch.arange(rows) % 3
             check(compiled(x, r), function(x, r))
-    assert lamina.compile_count() <= before + 4
+    assert lamina.compile_count() <= before + 6
 
 
 def test_numbers_that_are_sizes_are_one_compilation(captured: None) -> None:

@@ -283,6 +283,62 @@ def test_results_have_the_sizes_that_are_said(policy: str) -> None:
         compiled(np.array([1, 0, 2], np.float32))
 
 
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_checks_of_sizes_that_data_decide(policy: str) -> None:
+    compiled = lamina.compile(
+        """
+    func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, 9]>]})
+        -> (tensor<?x1xi64>, i64) {
+      %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
+      %k = aten.sym_size.int(%0, 0) : (tensor<?x1xi64>) -> i64
+      %two = arith.constant 2 : i64
+      %c = arith.cmpi sge, %k, %two : i64
+      aten._assert_scalar.default(%c, "two at least") : (i1) -> ()
+      func.return %0, %k : tensor<?x1xi64>, i64
+    }""",
+        versions=policy,
+    )
+    places, count = compiled(np.array([1, 0, 2], np.float32))
+    assert places.tolist() == [[0], [2]] and count == 2
+    with pytest.raises(ExecutionError, match="two at least"):
+        compiled(np.array([1, 0, 0], np.float32))
+
+
+SIZES = """
+func.func @main(%x: tensor<?x8xf32> {lamina.name = "x", lamina.dims = [#lamina.size<m in [0, 40]>]},
+                %n: i64 {lamina.dims = [#lamina.size<n in [0, 100]>], lamina.name = "n"})
+    -> (tensor<?x8xf32>, tensor<?xf32>, i64) {
+  %z = aten.zeros.default([%n, 8]) : (i64) -> tensor<?x8xf32>
+  %c = aten.cat.default([%x, %z]) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %s = aten.sum.dim_IntList(%c, dim = [1]) : (tensor<?x8xf32>) -> tensor<?xf32>
+  %one = arith.constant 1 : i64
+  %k = arith.addi %n, %one : i64
+  func.return %c, %s, %k : tensor<?x8xf32>, tensor<?xf32>, i64
+}
+"""
+
+
+@pytest.mark.parametrize("policy", ["auto", "exact", "padded"])
+def test_numbers_that_are_sizes(policy: str) -> None:
+    compiled = lamina.compile(SIZES, versions=policy)
+    for rows, n in ((3, 4), (0, 0), (1, 1), (5, np.int64(17)), (5, np.array(16)), (40, 100)):
+        x = random(rows, 8)
+        wanted = run_module(lamina.parse(SIZES), [x, n])
+        for found, each in zip(compiled(x, n), wanted, strict=True):
+            assert np.shape(found) == np.shape(each)
+            np.testing.assert_allclose(found, each, rtol=1e-5, atol=1e-5)
+    assert compiled.version(m=2, n=3)(random(2, 8), 3)[0].shape == (5, 8)
+    for given, message in (
+        (-1, r"argument 'n' is -1: 'n' is in \[0, 100\]"),
+        (101, r"argument 'n' is 101: 'n' is in \[0, 100\]"),
+        (2.5, r"argument 1 \('n'\): expected a size, got 2.5"),
+        (True, r"argument 1 \('n'\): expected a size, got True"),
+        (random(1), r"argument 1 \('n'\): expected a size, got a ndarray"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            compiled(random(2, 8), given)
+
+
 def test_threads_share_versions() -> None:
     compiled = lamina.compile(PROGRAM, constants={"w": WEIGHTS})
     with ThreadPoolExecutor(8) as pool:
