@@ -116,7 +116,7 @@ class StagedCompiled(Compiled):
         for step, function in zip(self._plan.steps, stages_of(module), strict=True):
             is_of_data = not size_names(arguments_of(function)).keys() <= own_names.keys()
             made = compile_stage(
-                _program_of(function, module),
+                program_of(function, module),
                 constants={name: constants[name] for name in step.bound},
                 structure=_StageStructure(step.names, self.structure.native_kind),
                 versions=VARYING if is_of_data and policy == "auto" else policy,
@@ -374,7 +374,12 @@ class _StageStructure(FlatStructure):
         return Layout("tuple", tuple(range(outputs)), native_kind=self.native_kind)
 
 
-def _program_of(stage: FuncOp, module: ModuleOp) -> ModuleOp:
+def stage_programs(module: ModuleOp) -> list[ModuleOp]:
+    """The programs that the stages of a program are, at `aten`; the program itself without any."""
+    return [program_of(stage, module) for stage in stages_of(module)] or [module]
+
+
+def program_of(stage: FuncOp, module: ModuleOp) -> ModuleOp:
     """A program with a stage as `@main`, and the programs that it calls."""
     function = stage.clone()
     function.properties["sym_name"] = StringAttr("main")

@@ -28,7 +28,12 @@ from lamina.lowering.bound_dynamic_shapes.program import missing
 from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import STAGES, pipeline, run_pipeline
+from lamina.passes.contracts.argument_sizes import some_sizes
+from lamina.passes.contracts.stages import stages_of
+from lamina.passes.sizes.bind_sizes import bind_sizes
+from lamina.runtime.entry import function_named
 from lamina.runtime.layers import layer_of
+from lamina.runtime.staged import stage_programs
 from lamina.tools.op_examples import Like, given_arguments, given_results
 
 DTYPES = ("f32", "f64", "bf16", "f16", "i64", "i32", "i1", "complex<f32>")
@@ -130,7 +135,24 @@ def _try_module(module: ModuleOp, start: str) -> Trial:
             text = f"internal error: {type(error).__name__}: {error}"
             return Trial(reached, LaminaError(text))
         reached = layer
+        if reached == "functional" and stages_of(module):
+            return _try_stages(module)
     return Trial(reached)
+
+
+def _try_stages(module: ModuleOp) -> Trial:
+    """The stage that goes least far, each with some sizes that it may have."""
+    found: list[Trial] = []
+    for program in stage_programs(module):
+        main = function_named(program, "main")
+        assert main is not None
+        try:
+            bind_sizes(program, some_sizes(main))
+        except LaminaError as error:
+            found.append(Trial("functional", error))
+        else:
+            found.append(_try_module(program, "aten"))
+    return min(found, key=lambda trial: _LAYERS.index(trial.reached))
 
 
 def example(kind: type[SchemaOp], dtype: str) -> SchemaOp | None:

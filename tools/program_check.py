@@ -32,11 +32,13 @@ from lamina.lowering.bound_dynamic_shapes.table import bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.passes.contracts.argument_sizes import has_open_sizes, some_sizes
+from lamina.passes.contracts.stages import stages_of
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.entry import function_named
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.layers import layer_of, verify_scheduled
 from lamina.runtime.program_entries import with_main
+from lamina.runtime.staged import stage_programs
 from lamina.tools.op_trials import Trial, try_op
 from lamina.tools.program_removal import Removal
 from lamina.tools.tolerant_parser import UnknownOp
@@ -236,7 +238,14 @@ def _lowered(module: ModuleOp, at_loops: Callable[[ModuleOp], None]) -> LaminaEr
             verify_scheduled(module)
             return None
         if start not in _WITH_CALLS:
-            run_pipeline(module, pipeline(start=start, stop="loop"), Context())
+            if start == "aten":
+                run_pipeline(module, pipeline(start=start, stop="functional"), Context())
+                if stages_of(module):
+                    return _lowered_stages(module, at_loops)
+                start = "functional"
+            enters = start != "functional"
+            specs = pipeline(start=start, stop="loop", enters=enters)
+            run_pipeline(module, specs, Context())
             start = "loop"
         at_loops(module)
         run_pipeline(module, pipeline(start=start, stop="scheduled"), Context())
@@ -249,6 +258,21 @@ def _lowered(module: ModuleOp, at_loops: Callable[[ModuleOp], None]) -> LaminaEr
         place = _MARKED.search(notes)
         mark = place.group() if place else ""
         return LaminaError(f"{mark}internal error: {type(error).__name__}: {error}")
+    return None
+
+
+def _lowered_stages(module: ModuleOp, at_loops: Callable[[ModuleOp], None]) -> LaminaError | None:
+    """What stops a stage, for some sizes that it may have."""
+    for program in stage_programs(module):
+        main = function_named(program, "main")
+        assert main is not None
+        try:
+            bind_sizes(program, some_sizes(main))
+        except LaminaError as error:
+            return error
+        stopped = _lowered(program, at_loops)
+        if stopped is not None:
+            return stopped
     return None
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from lamina.dialects.errors import InputError
+from lamina.passes.contracts.stages import stages_of
 from lamina.passes.registry import PASSES
 
 
@@ -55,6 +56,22 @@ _LATE: dict[str, frozenset[State]] = {
 """What passes behind the tensor layers take; those that are not named here take ops on tensors."""
 
 
+_OF_STAGES = frozenset(
+    {
+        "bind-sizes",
+        "bound-dynamic-shapes",
+        "choose-stages",
+        "functionalize",
+        "inline-calls",
+        "limit-sizes",
+        "number-arguments",
+        "outline-callees",
+        "outline-stages",
+    }
+)
+"""What takes programs in stages."""
+
+
 def state_of(module: ModuleOp) -> State:
     """The state of a program; kernels that are not scheduled count for all of it."""
     # The tools import this module, and start without the dialects.
@@ -97,6 +114,11 @@ def verify_state(module: ModuleOp, name: str) -> None:
         )
     if name not in PASSES or name.startswith("verify-"):
         return
+    if name not in _OF_STAGES and stages_of(module):
+        raise InputError(
+            f"{name}: the program is in stages by now\n"
+            "  each is a program of its own, compiled for the sizes that calls bring"
+        )
     taken = _LATE.get(name, frozenset({State.TENSORS}))
     found = state_of(module)
     if found not in taken:

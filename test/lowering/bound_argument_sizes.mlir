@@ -78,3 +78,15 @@ func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 16
   %0 = aten.conv2d.default(%x, %w) : (tensor<1x3x?x8xf32>, tensor<5x3x3x3xf32>) -> tensor<1x5x?x6xf32>
   func.return %0 : tensor<1x5x?x6xf32>
 }
+
+// -----
+
+// A number that is a size becomes a tensor in its place, which nothing reads, and an input behind.
+
+// CHECK:         func.func @main(%{{\S+}}: tensor<i64>, [[N:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(n)"})
+// CHECK:         [[Z:%\S+]] = aten.zeros.default(size = [64])
+// CHECK:         func.return [[Z]], [[N]], [[N]]
+func.func @main(%n: i64 {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> (tensor<?xf32>, i64) {
+  %z = aten.zeros.default([%n]) : (i64) -> tensor<?xf32>
+  func.return %z, %n : tensor<?xf32>, i64
+}

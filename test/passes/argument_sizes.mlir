@@ -75,3 +75,15 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch>]}) -> te
   %0 = aten.amax.default(%x, [0]) : (tensor<?x8xf32>) -> tensor<8xf32>
   func.return %0 : tensor<8xf32>
 }
+
+// -----
+// A number may be a size, of i64 only; it has one name.
+// CHECK: argument 0 of @main: lamina.dims has 1 sizes for the 0 dimensions that f32 leaves open
+func.func @main(%n: f32 {lamina.dims = [#lamina.size<n>]}) {
+  func.return
+}
+// -----
+// CHECK: argument 0 of @main: lamina.dims has 2 sizes for the 1 dimensions that i64 leaves open
+func.func @main(%n: i64 {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) {
+  func.return
+}

@@ -42,3 +42,14 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina
   %2, %3 = aten.chunk.default(%y, 2) : (tensor<?x7xf32>) -> (tensor<?x7xf32>, tensor<?x7xf32>)
   func.return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?x7xf32>
 }
+// -----
+// A number that is a size is that number.
+// CHECK:         func.func @main(%n: i64, %x: tensor<4xf32>)
+// CHECK-NEXT:    %z = aten.zeros.default(size = [4]) : () -> tensor<4xf32>
+// CHECK-NEXT:    [[N:%\S+]] = arith.constant 4 : i64
+// CHECK-NEXT:    func.return %z, [[N]]
+func.func @main(%n: i64 {lamina.dims = [#lamina.size<batch>]},
+                %x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}) -> (tensor<?xf32>, i64) {
+  %z = aten.zeros.default([%n]) : (i64) -> tensor<?xf32>
+  func.return %z, %n : tensor<?xf32>, i64
+}

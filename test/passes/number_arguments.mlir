@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p number-arguments | filecheck %s
+// RUN: lamina-opt %s --split-input-file -p number-arguments | filecheck %s
 
 // A tensor of rank 0 stands for a number, and is read as a number of ATen's; private functions,
 // which only calls reach, are left alone.
@@ -14,4 +14,12 @@ func.func @main(%x: tensor<4xf32>, %a: f32, %n: i64) -> tensor<4xf32> {
 }
 func.func private @inner(%a: f64) {
   func.return
+}
+
+// -----
+// A size stays until it is bound or bounded.
+// CHECK:         func.func @main(%n: i64 {lamina.dims = [#lamina.size<n>]}, %{{\S+}}: tensor<f32>)
+func.func @main(%n: i64 {lamina.dims = [#lamina.size<n>]}, %a: f32) -> tensor<?xf32> {
+  %z = aten.full.default([%n], %a) : (i64, f32) -> tensor<?xf32>
+  func.return %z : tensor<?xf32>
 }
