@@ -61,6 +61,16 @@ def equal(op: SchemaOp, b: BoundBuilder) -> Number:
     return Number(b("all.default", b("eq.Tensor", x.value, y.value)))
 
 
+@bounds("allclose")
+def allclose(op: SchemaOp, b: BoundBuilder) -> Number:
+    """Whether all elements of two tensors, broadcast to one shape, are close."""
+    values = op.args()
+    one, other = b.tensor(values.pop("self")), b.tensor(values.pop("other"))
+    if not (one.is_static and other.is_static):
+        raise b.refuse("compares tensors whose sizes depend on data", "isclose and all")
+    return Number(b("all.default", b("isclose.default", one.value, other.value, **values)))
+
+
 @bounds("arith.constant")
 def constant(op: arith.ConstantOp, b: BoundBuilder) -> Number:
     """A constant; integers are known."""
