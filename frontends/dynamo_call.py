@@ -184,6 +184,7 @@ class _Unboxed:
 
 
 def check_begin(tensor: torch.Tensor, position: int, begin: int) -> None:
+    """Raises ArgumentError for a tensor that begins elsewhere in its memory than compiled for."""
     if tensor.storage_offset() != begin:
         raise ArgumentError(
             f"argument {position} begins at element {tensor.storage_offset()} of its memory, and "

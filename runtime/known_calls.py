@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from operator import index
 from typing import Any
 
 MOST_KNOWN = 4096
@@ -15,16 +16,18 @@ Run = Callable[[Sequence[Any]], Any]
 class KnownCalls:
     """What runs calls, by the type of the first argument and the shapes of all.
 
-    Numbers have no shapes: calls that pass any are never known.
+    Numbers have no shapes: calls that pass any are never known, but for arguments that are sizes
+    themselves, at the positions `sizes`, whose values stand for shapes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Collection[int] = ()) -> None:
         self._runs: dict[tuple[Any, ...], Run] = {}
+        self._sizes = sizes
 
     def find(self, args: Sequence[Any]) -> Run | None:
         """What runs such arguments, if it is known."""
         try:
-            return self._runs.get((type(args[0]), *[value.shape for value in args]))
+            return self._runs.get(self._key(args))
         except (AttributeError, IndexError, TypeError):
             return None
 
@@ -33,10 +36,28 @@ class KnownCalls:
         if len(self._runs) >= MOST_KNOWN:
             self._runs.clear()
         try:
-            self._runs[(type(args[0]), *[value.shape for value in args])] = run
+            self._runs[self._key(args)] = run
         except (AttributeError, IndexError, TypeError):
             return
+
+    def _key(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        if not self._sizes:
+            return (type(args[0]), *[value.shape for value in args])
+        return (
+            type(args[0]),
+            *[
+                _index(value) if place in self._sizes else value.shape
+                for place, value in enumerate(args)
+            ],
+        )
 
     def forget(self) -> None:
         """Lets go of all that is remembered."""
         self._runs.clear()
+
+
+def _index(value: Any) -> int:
+    """An integer; TypeError for other numbers, and for truth values."""
+    if isinstance(value, bool):
+        raise TypeError
+    return index(value)

@@ -79,7 +79,7 @@ class SizedCompiled(Compiled):
         self._versions = Versions(
             self._names, self._exact, self._padded, policy, self._call_sizes.elements
         )
-        self._runs = KnownCalls()
+        self._runs = KnownCalls(self._call_sizes.numbers)
         self._state: Any = None
         layer = layer_of(module)
         if layer in SOURCE_LAYERS:
@@ -102,8 +102,7 @@ class SizedCompiled(Compiled):
         shapes = self._shapes(values)
         sizes = self._call_sizes.of(shapes)
         version = self._versions.find({name.text: value for name, value in sizes.items()})
-        is_known = self.structure.is_flat and not kwargs and not self._call_sizes.numbers
-        if is_known and not self._says_more:
+        if self.structure.is_flat and not kwargs and not self._says_more:
             self._runs.keep(args, self._run(version, values, shapes, sizes))
         version.calls += 1
         if version.is_exact:

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.context import Context
-from lamina.dialects.errors import ExecutionError, InputError, UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.sizes import SizeName
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.lowering.stages.choose_stages import main_with_sizes_of_data
 from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.calls.outline_callees import leave_called
 from lamina.passes.contracts.argument_sizes import size_names
-from lamina.passes.contracts.declared import Declared, arguments_of, results_of, text_of
-from lamina.passes.contracts.entry_attributes import VALUE
+from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.passes.contracts.stages import STAGE, stages_of
-from lamina.passes.refusal import place_of
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
-from lamina.runtime.call_sizes import CallSizes, SizeArgumentError, call_shapes
-from lamina.runtime.checked_call import check_writable
+from lamina.runtime.call_sizes import CallSizes, call_shapes
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
-from lamina.runtime.entry import Slot, function_named
+from lamina.runtime.entry import function_named
 from lamina.runtime.kernels import Kernels
+from lamina.runtime.known_calls import KnownCalls
 from lamina.runtime.layers import check_layer, layer_of
 from lamina.runtime.memory_use import MemoryUse
 from lamina.runtime.size_versions import VARYING, Sizes
-from lamina.runtime.sized import passed_arguments, size_array, slot_of
+from lamina.runtime.sized import passed_arguments, slot_of
+from lamina.runtime.stage_plan import plan_of
 
 _LAST = "outline-stages"
 """The pass that makes stages of a program."""
@@ -110,6 +108,8 @@ class StagedCompiled(Compiled):
         self._inputs = tuple(map(slot_of, arguments))
         self._outputs = tuple(slot_of(one) for one in results_of(main) if one.kind == "output")
         self._call_sizes = CallSizes(main, arguments)
+        self._runs = KnownCalls(self._call_sizes.numbers)
+        self._layout = self.structure.layout(len(self._outputs))
         self._plan = plan_of(module, constants)
         own_names = size_names(arguments_of(main))
         stages: list[Compiled] = []
@@ -132,17 +132,30 @@ class StagedCompiled(Compiled):
 
         Raises ExecutionError for sizes that data decide and that the program does not take.
         """
+        if not kwargs and (found := self._runs.find(args)) is not None:
+            return found(args)
         values = self.structure.flatten(args, kwargs)
         known = self._call_sizes
-        shapes = call_shapes(values, self._inputs, known.numbers)
-        sizes = known.of(shapes)
-        targets = self._plan.targets(values, self._inputs)
+        sizes = known.of(call_shapes(values, self._inputs, known.numbers))
         library = next(filter(None, map(kind_name, values)), self.structure.native_kind)
+
+        def run(values: Sequence[Any]) -> Any:
+            return self._run(values, sizes, library)
+
+        if self.structure.is_flat and not kwargs:
+            self._runs.keep(args, run)
+        return run(values)
+
+    def _run(self, values: Sequence[Any], sizes: Mapping[SizeName, int], library: str) -> Any:
+        """Runs the stages on arrays whose shapes have been seen to fit."""
+        targets = self._plan.targets(values, self._inputs)
         results, written = self._plan.run(self._stages, values, library)
-        known.check_results([tuple(getattr(r, "shape", ())) for r in results], sizes)
+        if sizes:
+            shapes = [tuple(getattr(result, "shape", ())) for result in results]
+            self._call_sizes.check_results(shapes, sizes)
         for target, value in zip(targets, written, strict=True):
             array_kind(kind_name(target) or "numpy").write_back(target, value)
-        return _packed(self.structure.layout(len(results)), results)
+        return _packed(self._layout, results)
 
     @property
     def stages(self) -> tuple[Compiled, ...]:
@@ -219,147 +232,6 @@ class StagedCompiled(Compiled):
         reason = "the program runs in stages, as sizes depend on data"
         nearest = f"compiled.stages[0].{what}"
         return UnsupportedError(f"Compiled.{what.partition('(')[0]}", reason, nearest=nearest)
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A call of a stage: what it is passed, by its arguments' names, and what it gives.
-
-    `numbers` has the types of what is a number, by position; `titles` says where arguments come
-    from that stages in front of it give.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[SSAValue, ...]
-    bound: tuple[str, ...]
-    results: tuple[SSAValue, ...]
-    numbers: Mapping[int, Slot]
-    titles: Mapping[str, str]
-    dead: tuple[SSAValue, ...]
-
-    def run(self, stage: Compiled, held: dict[SSAValue, Any], library: str) -> None:
-        """Runs the stage on values that are held, and holds what it gives."""
-        arguments = [held[value] for value in self.values]
-        for position, slot in self.numbers.items():
-            arguments[position] = _number(arguments[position], slot, library)
-        try:
-            made = stage(*arguments)
-        except SizeArgumentError as error:  # sizes of the call itself have been checked
-            text = str(error)
-            for name, title in self.titles.items():
-                text = text.replace(f"argument '{name}'", title)
-            raise ExecutionError(text) from None
-        held.update(zip(self.results, made, strict=True))
-        for value in self.dead:
-            held.pop(value, None)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How values go from stage to stage: those that calls pass, and those that are bound."""
-
-    steps: tuple[_Step, ...]
-    passed: tuple[SSAValue, ...]
-    fixed: Mapping[SSAValue, Any]
-    results: tuple[SSAValue, ...]
-    written: tuple[tuple[SSAValue, SSAValue], ...]
-    """Arguments that are written to, and the values that they get."""
-
-    def targets(self, values: Sequence[Any], slots: Sequence[Slot]) -> list[Any]:
-        """The arrays of a call that are written to. Raises ArgumentError for what cannot be."""
-        found: list[Any] = []
-        for target, _ in self.written:
-            if target in self.fixed:
-                found.append(self.fixed[target])
-                continue
-            position = self.passed.index(target)
-            slot, value = slots[position], values[position]
-            given = array_kind(kind_name(value) or "numpy").viewed(value, slot, position)
-            check_writable(given, value, slot, position)
-            found.append(given)
-        return found
-
-    def run(
-        self, stages: Sequence[Compiled], values: Sequence[Any], library: str
-    ) -> tuple[list[Any], list[Any]]:
-        """The results of a call, and the values of what it writes to."""
-        held = {**self.fixed, **dict(zip(self.passed, values, strict=True))}
-        for step, stage in zip(self.steps, stages, strict=True):
-            step.run(stage, held, library)
-        return [held[value] for value in self.results], [held[value] for _, value in self.written]
-
-
-def plan_of(module: ModuleOp, constants: Mapping[str, Any]) -> _Plan:
-    """The plan of a program in stages, to which some arrays are bound by name.
-
-    What the program writes to is passed to stages, not bound, so that they prepare nothing of it.
-    """
-    main = function_named(module, "main")
-    assert main is not None
-    declared = dict(zip(main.body.block.args, arguments_of(main), strict=True))
-    by_name = {one.name: value for value, one in declared.items()}
-    end = main.body.block.last_op
-    assert end is not None
-    given = list(zip(end.operands, results_of(main), strict=True))
-    written = [(by_name[_target(r)], value) for value, r in given if r.kind == "mutation"]
-    passed = [main.body.block.args[one.number] for one in passed_arguments(main, constants)]
-    bound = {value for value, one in declared.items() if one.name in constants}
-    fixed: dict[SSAValue, Any] = {
-        value: constants[declared[value].name] for value, _ in written if value in bound
-    }
-    places = _places(module)
-    calls = [op for op in main.body.block.ops if isinstance(op, CallOp)]
-    used = {operand: number for number, op in enumerate([*calls, end]) for operand in op.operands}
-    steps: list[_Step] = []
-    for number, (op, stage) in enumerate(zip(calls, stages_of(module), strict=True)):
-        pairs = list(zip(op.arguments, arguments_of(stage), strict=True))
-        taken = [(v, one) for v, one in pairs if v in fixed or v not in bound]
-        taken = [(v, one) for v, one in taken if VALUE not in one.entries]
-        steps.append(
-            _Step(
-                tuple(one.name for _, one in taken),
-                tuple(value for value, _ in taken),
-                tuple(one.name for v, one in pairs if v in bound and v not in fixed),
-                tuple(op.results),
-                {
-                    place: slot_of(one)
-                    for place, (_, one) in enumerate(taken)
-                    if not isinstance(one.type, TensorType)
-                },
-                {one.name: places[value] for value, one in taken if value in places},
-                tuple(value for value, last in used.items() if last == number),
-            )
-        )
-    results = tuple(value for value, one in given if one.kind == "output")
-    return _Plan(tuple(steps), tuple(passed), fixed, results, tuple(written))
-
-
-def _target(result: Declared) -> str:
-    return text_of(result.entries.get("lamina.target")) or ""
-
-
-def _places(module: ModuleOp) -> dict[SSAValue, str]:
-    """What messages call results of stages: those of ops, and where these stand."""
-    main = function_named(module, "main")
-    assert main is not None
-    found: dict[SSAValue, str] = {}
-    calls = [op for op in main.body.block.ops if isinstance(op, CallOp)]
-    for call, stage in zip(calls, stages_of(module), strict=True):
-        end = stage.body.block.last_op
-        assert end is not None
-        for result, value in zip(call.results, end.operands, strict=True):
-            owner = value.owner
-            if isinstance(owner, Operation):
-                place = place_of(owner)
-                found[result] = f"the result of {owner.name}" + (f" ({place})" if place else "")
-    return found
-
-
-def _number(value: Any, slot: Slot, library: str) -> Any:
-    """A number as an array of rank 0, which stages take."""
-    if slot.dtype == "i64" and isinstance(value, int):
-        return size_array(library, value)
-    return array_kind(library).viewed(value, slot, 0)
 
 
 class _StageStructure(FlatStructure):
