@@ -300,6 +300,7 @@ def _of_body(block: Block, order: dict[str, int]) -> Iterator[tuple[int, str]]:
         body.block.add_op(ReturnOp(*copy.operands) if end else copy)
     end_types = [value.type for value in body.block.last_op.operands]  # pyright: ignore
     kinds = FunctionType.from_lists(list(body.block.arg_types), end_types)
-    check = _Check(ModuleOp([FuncOp("main", kinds, body)]), order)
+    # It is no @main, which alone may run in stages.
+    check = _Check(ModuleOp([FuncOp("body", kinds, body)]), order)
     _whole_program(check)
     return ((place, message) for (place, _), message in check.found.items())
