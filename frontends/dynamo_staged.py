@@ -77,3 +77,6 @@ class ListStructure(Structure):
     def kept_by(self) -> str | None:
         """Nothing: inputs are flat."""
         return None
+
+    def recorded(self) -> None:
+        """None: inputs are flat."""

@@ -67,6 +67,7 @@ _OF_STAGES = frozenset(
         "number-arguments",
         "outline-callees",
         "outline-stages",
+        "roll-loops",
     }
 )
 """What takes programs in stages."""
