@@ -58,6 +58,7 @@ _LATE: dict[str, frozenset[State]] = {
 
 _OF_STAGES = frozenset(
     {
+        "allow-lower-ops",
         "bind-sizes",
         "bound-dynamic-shapes",
         "choose-stages",
