@@ -106,7 +106,7 @@ def test_lit_file_runs_something(path: Path) -> None:
     """A FileCheck file without a RUN line would pass unseen; one without CHECK checks nothing."""
     text = path.read_text()
     assert "RUN:" in text
-    assert re.search(r"CHECK[A-Z_-]*:|--check-prefix|%roundtrip|%invalid", text)
+    assert re.search(r"CHECK[A-Z_-]*:|--check-prefix|%roundtrip|%invalid|expected-error@", text)
 
 
 @pytest.mark.parametrize("layer", CODE)
