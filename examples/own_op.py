@@ -12,7 +12,6 @@ from xdsl.dialects.arith import MulfOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 import lamina
-from lamina.lowering.prims_to_loop.table import Body, LoopBuilder
 
 cubes = lamina.extend("cubes", version="1")
 cubes.ops("cubes::cube(Tensor x) -> Tensor")  # text, verifier, builder and importer follow
@@ -25,11 +24,11 @@ def result_types(args: Mapping[str, Any]) -> list[Attribute]:
 
 
 @cubes.lowers("cubes.cube", to="loop")
-def lower(op: Operation, b: LoopBuilder) -> SSAValue:
+def lower(op: Operation, b: lamina.LoopBuilder) -> SSAValue:
     """One nest, which the compiler fuses with what is around it."""
     (x,) = op.operands
 
-    def body(scalars: Body, elements: list[SSAValue]) -> SSAValue:
+    def body(scalars: lamina.Body, elements: list[SSAValue]) -> SSAValue:
         square = scalars.add(MulfOp(elements[0], elements[0]))
         return scalars.add(MulfOp(square, elements[0]))
 

@@ -13,7 +13,6 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 import lamina
 from lamina.dialects import core_aten
-from lamina.lowering.pipeline import run_pipeline
 
 PROGRAM = """
 func.func @main(%x: tensor<8xf32> {lamina.name = "x", lamina.kind = "input"})
@@ -45,7 +44,7 @@ class CubeToPower(RewritePattern):
 def main() -> None:
     """Lower, rewrite, compile, compare."""
     module: ModuleOp = lamina.parse(PROGRAM)
-    run_pipeline(module, lamina.pipeline(stop="core_aten"), lamina.Context())
+    lamina.Pipeline().run(module, stop="core_aten")
     PatternRewriteWalker(CubeToPower()).rewrite_module(module)
     print(module)
     compiled = lamina.compile(module)

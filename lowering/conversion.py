@@ -45,7 +45,17 @@ class OpSource(Protocol):
 
 
 class Builder:
-    """Makes ops of the target dialect in front of the op being replaced, at its source location."""
+    """Makes ops of the target dialect in front of the op being replaced, at its source location.
+
+    Every lowering gets the op and one of these, whose `anchor` is that op, and gives a value for
+    each of the op's results.
+
+        @mine.lowers("mine.grow", to="prims")
+        def lower(op, b):
+            if len(op.operands) > 1:
+                raise b.refuse("takes one operand")
+            return b("exp", op.operands[0])
+    """
 
     def __init__(self, anchor: Operation, op_source: OpSource) -> None:
         self.anchor = anchor
@@ -60,7 +70,7 @@ class Builder:
         return op
 
     def op(self, name: str, /, *args: Any, **kwargs: Any) -> Operation:
-        """Insert target op `name`, built from arguments by schema position or name."""
+        """Insert target op `name`, built from `args` by schema position and `kwargs` by name."""
         return self.insert(self._op_source(name)(*args, **kwargs))
 
     def __call__(self, name: str, /, *args: Any, **kwargs: Any) -> SSAValue:
@@ -68,7 +78,7 @@ class Builder:
         return self.op(name, *args, **kwargs).results[0]
 
     def refuse(self, reason: str, nearest: str | None = None) -> UnsupportedError:
-        """The error to raise when the anchor cannot go down."""
+        """The error to raise when the anchor cannot go down: `reason`, and what is `nearest`."""
         return unsupported(self.anchor, reason, nearest)
 
 
@@ -119,19 +129,27 @@ Lowering = Callable[[Any, Any], Replacement]
 """A function (op, builder) -> replacement values. Builders are subclasses of `Builder`."""
 
 
+def _no_lowering(op: Operation) -> Lowering | None:
+    return None
+
+
 @dataclass
 class Conversion:
     """A table of lowerings from dialect `source`, filled by the modules `families` of `package`.
 
     The modules are imported at first use, each registers its functions with the `lowers`
     decorator of this object. `default_suffix` completes names that have no overload part.
+
+        table = lamina.lowerings("core_aten")
+        PatternRewriteWalker(table.pattern("gelu")).rewrite_module(module)
+        table.convert(module)  # all ops at once, in time linear in the program
     """
 
     source: str
     package: str | None
     families: Sequence[str]
     builder: Callable[[Operation], Builder]
-    fallback: Callable[[Operation], Lowering | None] = lambda op: None
+    fallback: Callable[[Operation], Lowering | None] = field(default_factory=lambda: _no_lowering)
     limitations: Callable[[], dict[str, str]] = dict
     default_suffix: str = ""
     target: str = ""
@@ -250,9 +268,9 @@ class Conversion:
         return name.startswith(prefix) if entry is None else entry.to == self.target
 
     def lower(self, module: ModuleOp, dialect: TableDialect, keep: Iterable[str] = ()) -> None:
-        """`convert` of a program, whose contracts then let pass what `keep` names.
+        """`convert` of the program `module`, whose contracts then let pass what `keep` names.
 
-        Raises InputError for names that the dialect does not have.
+        Raises InputError for names that `dialect` does not have.
         """
         kept = known_ops(keep, dialect)
         self.convert(module, kept)

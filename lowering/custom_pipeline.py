@@ -23,6 +23,7 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.lowering.pipeline import (
     CONTRACTS,
     ENTERING,
+    SOURCE_LAYERS,
     STAGES,
     Pass,
     pass_of,
@@ -99,6 +100,7 @@ class Pipeline:
     def _with(self, edit: Edit) -> Pipeline:
         known = {name for stage in STAGES for name in stage.passes} | set(CONTRACTS.values())
         known |= {name for names in ENTERING.values() for name in names}
+        known |= {name for source in SOURCE_LAYERS.values() for name in source.passes}
         known |= {name_of(p) for earlier in self.edits for p in earlier.passes}
         if edit.name not in known:
             near = nearest(edit.name, known)

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
@@ -247,7 +247,8 @@ def pipeline(
     if stop == start and source is not None:
         return ENTERING.get(start, ()) if enters else ()
     if stop in SOURCE_LAYERS or LAYERS.index(stop) < LAYERS.index(joined):
-        raise InputError(f"layer '{stop}' stands above '{start}': programs only go down")
+        where = "" if source is None else f", which joins '{joined}'"
+        raise InputError(f"layer '{stop}' stands above '{start}'{where}: programs only go down")
     if rounding not in ROUNDINGS:
         raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(joined), LAYERS.index(stop)
@@ -297,6 +298,8 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
             verify_state(module, coming.name)
             runner.apply(coming, context, module)
         except Exception as error:
+            if not isinstance(error, LaminaError):
+                error.add_note(f"while running pass '{coming.name}'")
             if file is not None and before is not None:
                 passes = [str(pass_of(one).pipeline_pass_spec()) for one in specs[number:]]
                 error.add_note(written(file, reproducer(before, passes, error)))

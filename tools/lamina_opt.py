@@ -46,7 +46,12 @@ from lamina.tools.pass_observers import (
     reproduced_passes,
     semantics_observer,
 )
-from lamina.tools.pipeline_arguments import AppendPasses, add_pipeline_arguments, pipeline_of
+from lamina.tools.pipeline_arguments import (
+    AppendPasses,
+    add_layer_arguments,
+    add_pipeline_arguments,
+    pipeline_of,
+)
 from lamina.tools.program_passes import ProgramPasses
 from lamina.tools.reporting import describe
 from lamina.tools.source_files import add_sizes_argument, bind_in_text, read_source
@@ -57,7 +62,7 @@ USAGE = """lamina-opt [options] [FILE.mlir]
 
   lamina-opt FILE                              parse, verify and print; FILE may be a .pt2
   lamina-opt FILE -p 'functionalize,cse'       run passes; options as pass{option=value}
-  lamina-opt FILE --to loop                    the compiler's own passes down to a layer
+  lamina-opt FILE --to loop                    the compiler's own passes, from where it stands
   lamina-opt FILE --to loop --drop NAME        these passes with changes, see `lamina.Pipeline`
   lamina-opt FILE --to scheduled -t asm        emit code: llvmir, asm, object (needs -o)
   lamina-opt FILE --to loop --print-ir-after-change   each pass that changes something, on stderr
@@ -76,6 +81,7 @@ class LaminaOptMain(xDSLOptMain):
         self._has_ended = False
         self._stage = "reading the arguments"
         self._foreign_pass: str | None = None
+        self._given_passes: str | None = None
         super().__init__(description="Lamina's modular optimizer driver", args=args)
 
     def register_all_dialects(self) -> None:
@@ -114,34 +120,19 @@ class LaminaOptMain(xDSLOptMain):
             if action.dest == "passes":
                 action.__class__ = AppendPasses
         arg_parser.usage = USAGE
-        add = arg_parser.add_argument
-        add("--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first")
-        add(
-            "--from",
-            dest="from_layer",
-            metavar="LAYER",
-            default="aten",
-            help="The layer at which the input stands, for --to (default: aten)",
-        )
-        add("--until", metavar="PASS", help="Of the passes of --to, run those up to this one")
-        add(
-            "--since",
-            metavar="PASS",
-            help="Of the passes of --to, run those behind this one, where a run with --until ended",
-        )
+        add_layer_arguments(arg_parser)
         add_sizes_argument(arg_parser)
         add_pipeline_arguments(arg_parser)
         add_load_argument(arg_parser)
         add_observer_arguments(arg_parser)
-        arg_parser.add_argument(
+        add = arg_parser.add_argument
+        add(
             "--explain",
             action="store_true",
             help="Say on stderr what each chosen schedule is estimated to take, and others",
         )
-        arg_parser.add_argument(
-            "--list-passes", action=ListPasses, help="List all passes and their options, then exit"
-        )
-        arg_parser.add_argument(
+        add("--list-passes", action=ListPasses, help="List all passes and their options, then exit")
+        add(
             "--list-ops",
             action=ListOps,
             metavar="LAYER",
@@ -259,6 +250,9 @@ class LaminaOptMain(xDSLOptMain):
             self.args.passes = self._reproduced()
         if self.args.to is None:
             self._check_no_edits()
+        elif self.args.from_layer is None and self.args.since is None:
+            self._given_passes, self.pipeline = self.args.passes, ProgramPasses(())
+            return  # the program, not read yet, says where it begins
         else:
             self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
@@ -306,17 +300,24 @@ class LaminaOptMain(xDSLOptMain):
 
     def _passes_to_layer(self) -> tuple[str, ...]:
         (cpu,) = parse_spec(self.args.target).parameters.get("cpu", ("host",))
-        specs = pipeline(start=self.args.from_layer, stop=self.args.to, target=str(cpu))
+        specs = pipeline(start=self.args.from_layer or "aten", stop=self.args.to, target=str(cpu))
         changed = pipeline_of(self.args).applied(specs)
-        coming = between(changed, self.args.since, self.args.until)
-        return tuple(str(spec) for spec in coming)
+        return tuple(str(spec) for spec in between(changed, self.args.since, self.args.until))
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; failures say at which pass, and where in the source."""
         with self._diagnosed():
             self._apply_observed(prog)
 
+    def _begin_where(self, prog: ModuleOp) -> None:
+        """Set the pipeline up from the layer at which this piece of the input stands."""
+        if self._given_passes is None:
+            return
+        self.args.from_layer, self.args.passes = layer_of(prog), self._given_passes
+        self.setup_pipeline()
+
     def _apply_observed(self, prog: ModuleOp) -> None:
+        self._begin_where(prog)
         try:
             self._apply_passes(prog)
         except Exception as error:
@@ -357,8 +358,8 @@ class LaminaOptMain(xDSLOptMain):
         return InputError(f"lamina-opt: error: xDSL's pass '{name}' failed: {said}")
 
     def _check_layer(self, prog: ModuleOp) -> None:
-        """With `--to`, the program must stand at the layer of `--from`."""
-        if self.args.to is None or self.args.since is not None:
+        """The program must stand at the layer that `--from` says."""
+        if self.args.to is None or self.args.since is not None or self._given_passes is not None:
             return  # with --since it stands between two layers
         found, said = layer_of(prog), self.args.from_layer
         own = any(op.name.startswith(f"{found}.") for op in prog.walk())

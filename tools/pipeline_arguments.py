@@ -1,4 +1,4 @@
-"""`--before`, `--after`, `--replace` and `--drop`: a `lamina.Pipeline` on a command line."""
+"""A `lamina.Pipeline` on a command line: `--to`, `--from`, and `--before`, `--drop`, ..."""
 
 import argparse
 from collections.abc import Sequence
@@ -39,6 +39,24 @@ class _Edit(argparse.Action):
         edits: list[tuple[str, list[str]]] = getattr(namespace, self.dest)
         given = [str(value) for value in values or ()]
         setattr(namespace, self.dest, [*edits, ((option_string or "").lstrip("-"), given)])
+
+
+def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options that say which of the compiler's own passes run, from a layer to another."""
+    add = parser.add_argument
+    add("--to", metavar="LAYER", help="Run the compiler's own passes down to this layer first")
+    add(
+        "--from",
+        dest="from_layer",
+        metavar="LAYER",
+        help="The layer at which the input stands, for --to (default: that of its ops)",
+    )
+    add("--until", metavar="PASS", help="Of the passes of --to, run those up to this one")
+    add(
+        "--since",
+        metavar="PASS",
+        help="Of the passes of --to, run those behind this one, where a run with --until ended",
+    )
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:

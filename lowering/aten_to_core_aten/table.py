@@ -20,7 +20,15 @@ def _core_class(name: str) -> type[Operation]:
 
 
 class CoreBuilder(Builder):
-    """Makes core_aten ops; `.default` may be left out of names."""
+    """Makes core_aten ops; `.default` may be left out of names.
+
+    A call `b(name, *arguments)` makes the op of that name and gives its first result, `b.op` the
+    op. The methods below leave out what would change nothing. Element types are xDSL's.
+
+        @mine.lowers("mine.silu", to="core_aten")
+        def lower(op, b):
+            return b("mul.Tensor", op.operands[0], b("sigmoid", op.operands[0]))
+    """
 
     def __init__(self, anchor: Operation) -> None:
         super().__init__(anchor, _core_class)
@@ -30,7 +38,7 @@ class CoreBuilder(Builder):
         return x if shape_of(x) == shape else self("view", x, shape)
 
     def permute(self, x: SSAValue, dims: list[int]) -> SSAValue:
-        """`x` with dimensions permuted; nothing for the identity."""
+        """`x` with dimensions permuted as `dims` say; nothing for the identity."""
         return x if dims == list(range(len(dims))) else self("permute", x, dims)
 
     def expand(self, x: SSAValue, shape: list[int]) -> SSAValue:
@@ -38,7 +46,7 @@ class CoreBuilder(Builder):
         return x if shape_of(x) == shape else self("expand", x, shape)
 
     def swap(self, x: SSAValue, first: int, second: int) -> SSAValue:
-        """`x` with two dimensions swapped."""
+        """`x` with the dimensions `first` and `second` swapped."""
         rank = len(shape_of(x))
         dims = list(range(rank))
         if rank:
@@ -55,7 +63,7 @@ class CoreBuilder(Builder):
         return x if element_of(x) == element else self("_to_copy", x, dtype=element)
 
     def full(self, shape: list[int], value: float | int | bool, element: Attribute) -> SSAValue:
-        """A constant tensor."""
+        """A tensor of this `shape` and `element` type, with `value` everywhere."""
         return self("full", shape, value, dtype=element)
 
 

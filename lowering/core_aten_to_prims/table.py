@@ -26,7 +26,16 @@ Number = bool | int | float | complex
 
 
 class PrimsBuilder(Builder):
-    """Makes prims ops. Methods leave out what would change nothing."""
+    """Makes prims ops, whose operands have one shape and element type; nothing is promoted.
+
+    A call `b(name, *arguments)` makes the op of that name and gives its first result, `b.op` the
+    op. The methods below leave out what would change nothing. Element types are xDSL's.
+
+        @mine.lowers("mine.softplus", to="prims")
+        def lower(op, b):
+            (x,) = op.operands
+            return b("log1p", b("exp", x))
+    """
 
     def __init__(self, anchor: Operation) -> None:
         super().__init__(anchor, prims.op)
@@ -34,7 +43,7 @@ class PrimsBuilder(Builder):
     # Constants
 
     def full(self, shape: Sequence[int], value: Number, element: Attribute) -> SSAValue:
-        """A constant tensor; `value` is converted to the element type as torch would."""
+        """`value` in a tensor of this `shape`, converted to the `element` type as torch would."""
         return self(
             "full",
             list(shape),
@@ -45,7 +54,7 @@ class PrimsBuilder(Builder):
         )
 
     def iota(self, length: int, element: Attribute, start: int = 0, step: int = 1) -> SSAValue:
-        """start + step * i."""
+        """The vector of start + step * i for i below `length`, of this `element` type."""
         return self(
             "iota",
             length,
@@ -59,17 +68,20 @@ class PrimsBuilder(Builder):
     # Types and shapes
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """`x` with another element type; drops imaginary parts only if the program asks for it."""
+        """`x` with another `element` type.
+
+        Imaginary parts are dropped only if the program asks for it; refused otherwise.
+        """
         if drops_imaginary(self.anchor, x, element):
             raise self.refuse("is not lowered for complex numbers", "real tensors")
         return x if element_of(x) == element else self("convert_element_type", x, element)
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`x` in another shape."""
+        """The elements of `x`, in order, in another `shape`."""
         return x if shape_of(x) == list(shape) else self("reshape", x, list(shape))
 
     def transpose(self, x: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """`x` with dimensions permuted."""
+        """`x` with its dimensions in the order of `permutation`."""
         return (
             x
             if list(permutation) == list(range(len(permutation)))
@@ -77,23 +89,23 @@ class PrimsBuilder(Builder):
         )
 
     def broadcast(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`x` broadcast by torch's rule: dimensions are aligned at the end."""
+        """`x` broadcast to `shape` by torch's rule: dimensions are aligned at the end."""
         if shape_of(x) == list(shape):
             return x
         lead = len(shape) - rank_of(x)
         return self("broadcast_in_dim", x, list(shape), list(range(lead, len(shape))))
 
     def along(self, x: SSAValue, shape: Sequence[int], dim: int) -> SSAValue:
-        """A vector laid along dimension `dim` of `shape`, repeated along the others."""
+        """The vector `x` laid along dimension `dim` of `shape`, repeated along the others."""
         return self("broadcast_in_dim", x, list(shape), [dim])
 
     def keep_dims(self, reduced: SSAValue, shape: Sequence[int], dims: Sequence[int]) -> SSAValue:
-        """What a reduction of `shape` over `dims` left, repeated over `dims` again."""
+        """`reduced`, which a reduction of `shape` over `dims` left, repeated over `dims` again."""
         rest = [d for d in range(len(shape)) if d not in dims]
         return self("broadcast_in_dim", reduced, list(shape), rest)
 
     def value(self, x: SSAValue | Number, shape: Sequence[int], element: Attribute) -> SSAValue:
-        """A tensor or number as a tensor of this shape and element type."""
+        """`x`, a tensor or a number, as a tensor of this `shape` and `element` type."""
         if isinstance(x, SSAValue):
             return self.broadcast(self.convert(x, element), shape)
         return self.full(shape, x, element)
@@ -101,17 +113,17 @@ class PrimsBuilder(Builder):
     # Arithmetic with numbers
 
     def with_number(self, name: str, x: SSAValue, number: Number) -> SSAValue:
-        """A binary op whose right side is a constant."""
+        """The binary op `name` of `x` and a constant `number`."""
         return self(name, x, self.full(shape_of(x), number, element_of(x)))
 
     def where(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
-        """Elementwise choice; all of one shape."""
+        """Elements of `x` where `condition` holds, of `y` elsewhere; all three of one shape."""
         return self("where", condition, x, y)
 
     # Pieces
 
     def slice(self, x: SSAValue, dim: int, start: int, end: int, step: int = 1) -> SSAValue:
-        """x[start:end:step] along one dimension, bounds already inside.
+        """x[start:end:step] along dimension `dim`, bounds already inside.
 
         There is no slice among prims: a pad by negative amounts cuts, and a step is the first
         column after the dimension is split into rows of `step`.
@@ -128,7 +140,7 @@ class PrimsBuilder(Builder):
     def pad(
         self, x: SSAValue, dim: int, low: int, high: int, value: Number | None = None
     ) -> SSAValue:
-        """`value` before and after one dimension; negative amounts cut."""
+        """`x` with `low` and `high` times `value` (0) around dimension `dim`; negative ones cut."""
         if low == 0 and high == 0:
             return x
         lows, highs = [0] * rank_of(x), [0] * rank_of(x)
@@ -139,11 +151,11 @@ class PrimsBuilder(Builder):
     # Reductions
 
     def reduce(self, name: str, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """prims.sum, amax, ... over `dims`, which go away; nothing over no dimension."""
+        """Reduction `name` (sum, amax, ...) of `x` over `dims`, which go away; `x` over none."""
         return self(name, x, list(dims)) if dims else x
 
     def mean(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """sum / count."""
+        """The sum of `x` over `dims`, divided by the number of its terms."""
         count = 1
         for dim in dims:
             count *= shape_of(x)[dim]

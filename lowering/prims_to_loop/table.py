@@ -43,18 +43,25 @@ def d(position: int) -> AffineExpr:
 
 
 class Body:
-    """Appends scalar ops to a nest's body."""
+    """Appends scalar ops (`arith`, `math`, `loop`) to the body of a nest.
+
+    The functions that `LoopBuilder.pointwise` and its like take are called with one.
+
+        from xdsl.dialects.arith import MulfOp
+        def square(scalars, elements):
+            return scalars.add(MulfOp(elements[0], elements[0]))
+    """
 
     def __init__(self, block: Block) -> None:
         self.block = block
 
     def add(self, op: Operation) -> SSAValue:
-        """Append an op; returns its first result."""
+        """Append `op` to the body; returns its first result."""
         self.block.add_op(op)
         return op.results[0]
 
     def constant(self, value: float, kind: Attribute) -> SSAValue:
-        """A scalar constant; integers keep their exact value."""
+        """`value` as a scalar of type `kind`; integers keep their exact value."""
         if isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED:
             # arith has constants of signless integers only.
             signless = self.constant(value, IntegerType(kind.width.data))
@@ -62,22 +69,32 @@ class Body:
         return self.add(constant_op(number(value, kind)))
 
     def index(self, dim: int) -> SSAValue:
-        """The position along a dimension, of index type."""
+        """The position along dimension `dim` of the domain, of index type."""
         return self.add(IndexOp(dim))
 
     def read(self, source: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        """An indirect read, checked at run time."""
+        """The element of the tensor `source` at `indices`, which are checked at run time."""
         return self.add(ReadOp(source, indices))
 
     def as_index(self, value: SSAValue) -> SSAValue:
-        """An integer as an index; those without sign are extended as such first."""
+        """The integer `value` as an index; one without sign is extended as such first."""
         if is_unsigned(value.type):
             value = convert(self, value, i64)
         return self.add(arith.IndexCastOp(value, IndexType()))
 
 
 class LoopBuilder(Builder):
-    """Makes loop nests in front of the primitive being replaced."""
+    """Makes nests of loops on tensors, `loop.generic`, in front of the op being replaced.
+
+    An index map is a list of expressions of the domain's dimensions (`AffineExpr`, or numbers), one
+    for each dimension of the tensor; None is the identity. Functions `body` get a `Body`, to which
+    they add scalar ops, and the elements read, and give what is written.
+
+        @mine.lowers("mine.square", to="loop")
+        def lower(op, b):
+            (x,) = op.operands
+            return b.pointwise([x], x.type.element_type, square)
+    """
 
     def __init__(self, anchor: Operation) -> None:
         super().__init__(anchor, _no_source)
@@ -104,9 +121,13 @@ class LoopBuilder(Builder):
         pads: Sequence[Attribute | None] | None = None,
         monoids: Sequence[Monoid] = (),
     ) -> GenericOp:
-        """A nest; each write is (map, combiner, shape, element type).
+        """A nest over `domain`, the extents of its loops.
 
-        `body` gets the elements of the reads, then the sources, and gives the values to write.
+        Each of `reads` is (tensor, map), each of `writes` (map, combiner, shape, element type) for
+        a result, with a combiner of "store", "add", "mul", "max", "min", ... `body` gets the
+        elements of the reads, then `sources`, tensors that it reads at places of its own, and gives
+        the values to write. `pads` are, for each read, what stands outside of its tensor, or None
+        where its map stays inside; `monoids` combine several writes together.
         """
         rank = len(domain)
         arguments = [element_of(v) for v, _ in reads] + [s.type for s in sources]
@@ -139,7 +160,10 @@ class LoopBuilder(Builder):
         body: Callable[[Body, list[SSAValue]], SSAValue],
         shape: Sequence[int] | None = None,
     ) -> SSAValue:
-        """One value per element of operands of one shape."""
+        """What `body` makes of the elements of `operands` at each place of one `shape`.
+
+        The result's elements are of type `element`; `shape` is that of the first operand if None.
+        """
         shape = shape_of(operands[0]) if shape is None else shape
         reads: list[tuple[SSAValue, Map]] = [(v, None) for v in operands]
         write = (None, "store", shape, element)
@@ -152,7 +176,10 @@ class LoopBuilder(Builder):
         shape: Sequence[int],
         pad: Attribute | None = None,
     ) -> SSAValue:
-        """A rearrangement: result[i] = source[index_map(i)]."""
+        """A rearrangement into `shape`: result[i] = source[index_map(i)].
+
+        `pad` is what stands outside of `source`, or None where the map stays inside.
+        """
         write = (None, "store", shape, element_of(source))
         reads: list[tuple[SSAValue, Map]] = [(source, index_map)]
         return self.generic(shape, reads, [write], lambda b, a: [a[0]], pads=[pad]).res[0]
@@ -166,7 +193,11 @@ class LoopBuilder(Builder):
         body: Callable[[Body, list[SSAValue]], SSAValue] | None = None,
         extra: Sequence[tuple[SSAValue, Map]] = (),
     ) -> SSAValue:
-        """Combine `body` of each element over `dims`, which the result does not have."""
+        """Combine the elements of `source`, or what `body` makes of each, over `dims`.
+
+        The result has the other dimensions, and elements of type `element`; `combiner` is as for
+        `generic`. `body` gets the element and those of `extra`, pairs of a tensor and its map.
+        """
         shape = shape_of(source)
         kept = [p for p in range(len(shape)) if p not in dims]
         write = ([d(p) for p in kept], combiner, [shape[p] for p in kept], element)
@@ -182,7 +213,10 @@ class LoopBuilder(Builder):
         monoid: Monoid,
         body: Callable[[Body, list[SSAValue]], Sequence[SSAValue]],
     ) -> list[SSAValue]:
-        """Combine the tuples that `body` makes of each element over `dims`, as `reduce` does."""
+        """Combine the tuples that `body` makes of each element of `source` over `dims`.
+
+        As `reduce` does, with a `monoid` over several values; a result for each.
+        """
         shape = shape_of(source)
         kept = [p for p in range(len(shape)) if p not in dims]
         into, extents = [d(p) for p in kept], [shape[p] for p in kept]
@@ -191,7 +225,7 @@ class LoopBuilder(Builder):
         return list(made.res)
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The same elements under another shape."""
+        """The elements of `source`, in order, under another `shape`."""
         if shape_of(source) == list(shape):
             return source
         op = ReshapeOp(source, TensorType(element_of(source), shape))
@@ -208,7 +242,7 @@ def index_map(exprs: Map, rank: int) -> AffineMap:
 
 
 def _no_source(name: str) -> type[Operation]:
-    raise AssertionError(f"loop ops are not built by name ({name})")
+    raise TypeError(f"loop ops are not made by name, as '{name}': see help(lamina.LoopBuilder)")
 
 
 @cache

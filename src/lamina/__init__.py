@@ -16,6 +16,9 @@ The parts can be used alone, and every pass is a plain xDSL `ModulePass`:
   passes between two, and a `Pipeline` is these passes with changes.
 - `extend` makes an `Extension`, which adds to the compiler; `extern_kernel` and `native_kernel`
   (with `NativeCode`) put functions of Python and C behind names that programs call.
+- `lowerings` gives the `Conversion` from a layer to the next, whose lowerings are rewrite patterns
+  too. Lowerings make ops through a `Builder`: `CoreBuilder`, `PrimsBuilder`, or `LoopBuilder`,
+  with a `Body` for the scalars of a nest.
 - What is wrong with a program or a call is a `LaminaError`: `InputError`, `UnsupportedError`,
   `ArgumentError`, `ExecutionError`, `CacheError`.
 """
@@ -42,7 +45,12 @@ if TYPE_CHECKING:
     from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
     from lamina.frontends.exported_program import import_exported_program
     from lamina.frontends.load import load
+    from lamina.lowering.aten_to_core_aten.table import CoreBuilder
+    from lamina.lowering.conversion import Builder, Conversion
+    from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
     from lamina.lowering.custom_pipeline import Pipeline
+    from lamina.lowering.lowerings import lowerings
+    from lamina.lowering.prims_to_loop.table import Body, LoopBuilder
     from lamina.runtime.compile_count import compile_count
     from lamina.runtime.compiled import Compiled
     from lamina.runtime.entry import Slot
@@ -55,18 +63,24 @@ if TYPE_CHECKING:
 
 _EXPORTS: dict[str, str] = {
     "ArgumentError": "lamina.dialects.errors",
+    "Body": "lamina.lowering.prims_to_loop.table",
+    "Builder": "lamina.lowering.conversion",
     "CacheError": "lamina.dialects.errors",
     "Compiled": "lamina.runtime.compiled",
     "Context": "lamina.dialects.context",
+    "Conversion": "lamina.lowering.conversion",
+    "CoreBuilder": "lamina.lowering.aten_to_core_aten.table",
     "ExecutionError": "lamina.dialects.errors",
     "Extension": "lamina.runtime.extension",
     "InputError": "lamina.dialects.errors",
     "Kernel": "lamina.runtime.kernels",
     "LAYERS": "lamina.runtime.layers",
     "LaminaError": "lamina.dialects.errors",
+    "LoopBuilder": "lamina.lowering.prims_to_loop.table",
     "NativeCode": "lamina.runtime.extern_kernels.registry",
     "NativeEntry": "lamina.runtime.native_entry",
     "Pipeline": "lamina.lowering.custom_pipeline",
+    "PrimsBuilder": "lamina.lowering.core_aten_to_prims.table",
     "Slot": "lamina.runtime.entry",
     "Target": "lamina.codegen.target",
     "UnsupportedError": "lamina.dialects.errors",
@@ -76,6 +90,7 @@ _EXPORTS: dict[str, str] = {
     "extern_kernel": "lamina.runtime.extern_kernels.registry",
     "import_exported_program": "lamina.frontends.exported_program",
     "load": "lamina.frontends.load",
+    "lowerings": "lamina.lowering.lowerings",
     "manual_seed": "lamina.runtime.random_state",
     "native_kernel": "lamina.runtime.extern_kernels.registry",
     "parse": "lamina.runtime.layers",
@@ -86,17 +101,23 @@ _EXPORTS: dict[str, str] = {
 __all__ = [
     "LAYERS",
     "ArgumentError",
+    "Body",
+    "Builder",
     "CacheError",
     "Compiled",
     "Context",
+    "Conversion",
+    "CoreBuilder",
     "ExecutionError",
     "Extension",
     "InputError",
     "Kernel",
     "LaminaError",
+    "LoopBuilder",
     "NativeCode",
     "NativeEntry",
     "Pipeline",
+    "PrimsBuilder",
     "Slot",
     "Target",
     "UnsupportedError",
@@ -106,6 +127,7 @@ __all__ = [
     "extern_kernel",
     "import_exported_program",
     "load",
+    "lowerings",
     "manual_seed",
     "native_kernel",
     "parse",

@@ -103,3 +103,15 @@ def test_what_cannot_go_down_says_so() -> None:
     )
     with pytest.raises(DiagnosticException, match="does not take operands of these types"):
         PatternRewriteWalker(DECOMPOSITIONS.pattern()).rewrite_module(module)
+
+
+@pytest.mark.parametrize("layer", ["aten", "core_aten", "prims", "stablehlo", "linalg"])
+def test_every_layer_has_a_table(layer: str) -> None:
+    table = lamina.lowerings(layer)
+    assert isinstance(table, lamina.Conversion)
+    assert table.source == layer
+
+
+def test_other_layers_have_none() -> None:
+    with pytest.raises(InputError, match=r"no layer 'core-aten' has lowerings.*nearest: core_aten"):
+        lamina.lowerings("core-aten")

@@ -166,3 +166,32 @@ def test_a_pipeline_without_fusion_gives_the_same(left_out: str) -> None:
     assert len(other.kernels) >= len(plain.kernels)
     for ours, wanted in zip(other(x), plain(x), strict=True):
         np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
+HLO = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}"""
+
+
+def test_passes_of_source_layers_have_names_too() -> None:
+    counted = Count(([],))
+    lamina.compile(HLO, pipeline=lamina.Pipeline().after("convert-stablehlo-to-prims", counted))
+    assert len(counted.seen[0]) == 1
+
+
+@dataclass(frozen=True)
+class Fails(ModulePass):
+    """Raises an error of its own."""
+
+    name = "fails"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raise KeyError("none of Lamina's errors")
+
+
+def test_an_error_of_a_pass_says_which() -> None:
+    with pytest.raises(KeyError, match="none of Lamina's") as caught:
+        lamina.compile(PROGRAM, pipeline=lamina.Pipeline().after("verify-prims", Fails()))
+    assert caught.value.__notes__ == ["while running pass 'fails'"]

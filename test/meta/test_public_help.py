@@ -16,7 +16,16 @@ CLASSES = {name: o for name in lamina.__all__ if inspect.isclass(o := getattr(la
 FUNCTIONS = {name: o for name in lamina.__all__ if inspect.isfunction(o := getattr(lamina, name))}
 USED = {n: c for n, c in CLASSES.items() if not issubclass(c, Exception)}
 """Classes of which a user makes or gets objects to call; `extend` is the class `Extension`."""
-MADE_BY_LAMINA = ("Compiled", "NativeEntry")
+MADE_BY_LAMINA = (
+    "Body",
+    "Builder",
+    "Compiled",
+    "Conversion",
+    "CoreBuilder",
+    "LoopBuilder",
+    "NativeEntry",
+    "PrimsBuilder",
+)
 """Classes whose objects come from Lamina's own functions: nobody gives their arguments."""
 
 

@@ -201,6 +201,44 @@ def test_programs_stand_where_from_says(opt: Opt, layer: str, said: str) -> None
         assert message == f"lamina-opt: error: {wanted}\n"
 
 
+@pytest.mark.parametrize(
+    "layer", ["aten", "core_aten", "prims", "loop", "fused", "bufferized", "scheduled"]
+)
+def test_programs_begin_at_the_layer_of_their_ops(opt: Opt, layer: str) -> None:
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    text += "  %0 = aten.neg.default(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"
+    text += "  func.return %0 : tensor<2xf32>\n}"
+    wanted = opt("--to", "scheduled", text=text)[1]
+    text = opt("--to", layer, text=text)[1]
+    assert opt("--to", "scheduled", text=text)[:2] == (0, wanted)
+
+
+def test_each_piece_of_a_file_begins_at_its_own_layer(opt: Opt) -> None:
+    head = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    tail = "  func.return %0 : tensor<2xf32>\n}\n"
+    lines = (
+        "  %0 = aten.neg.default(%x) : (tensor<2xf32>) -> tensor<2xf32>\n",
+        "  %0 = stablehlo.negate %x : tensor<2xf32>\n",
+        "  %0 = prims.neg(%x) : (tensor<2xf32>) -> tensor<2xf32>\n",
+    )
+    text = "// -----\n".join(head + line + tail for line in lines)
+    code, made, _ = opt("--to", "prims", "--split-input-file", "-p", "cse", text=text)
+    first, second, third = made.split("// -----\n")
+    assert code == 0
+    assert "prims.neg" in first
+    assert first.strip() == second.strip() == third.strip()
+
+
+def test_a_program_does_not_go_up(opt: Opt) -> None:
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    text += "  %0 = stablehlo.negate %x : tensor<2xf32>\n  func.return %0 : tensor<2xf32>\n}"
+    message = opt.fails("--to", "core_aten", text=text)
+    wanted = (
+        "layer 'core_aten' stands above 'stablehlo', which joins 'prims': programs only go down"
+    )
+    assert message == f"{wanted}\n"
+
+
 def test_several_lists_of_passes_are_one(opt: Opt) -> None:
     assert "'no-such'" in opt.fails("-p", "no-such", "-p", "cse")
     assert "'no-such'" in opt.fails("-p", "cse", "-p", "no-such")
