@@ -6,7 +6,8 @@ through the package's entry point, so nobody has to import lamina.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -29,26 +30,31 @@ from lamina.frontends.dynamo_options import DynamoOptions, read_options, refuse_
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
 from lamina.frontends.dynamo_sizes import (
+    OpenGraph,
     SizedDynamoCall,
     has_sizes_of_data,
     refuse_other_sizes,
     symbols_of,
 )
 from lamina.frontends.dynamo_staged import ListStructure, StagedDynamoCall
+from lamina.frontends.dynamo_weights import Call
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
 from lamina.frontends.torch_seeds import TORCH_SEEDS
+from lamina.lowering.choose_padding import Padding
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.compile import (
     compile_module,
     native_program,
     open_unbound_arguments,
 )
+from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import argument_slots, function_named
 from lamina.runtime.program import Program
 from lamina.runtime.size_versions import VARYING
-from lamina.runtime.sized import padded_program
+from lamina.runtime.sized import padded_program, padding_of_program
 from lamina.runtime.staged import staged_program
 
 
@@ -80,9 +86,7 @@ def lamina_backend(
     `BackendCompilerFailed`.
     """
     chosen = read_options(mode, options)
-    policy = chosen.versions
-    if policy == "auto" and torch._dynamo.config.assume_static_by_default:
-        policy = VARYING  # symbols are those that have changed already
+    policy = VARYING if chosen.versions == "auto" else chosen.versions  # symbols are there to vary
     refuse_layouts(example_inputs)
 
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -92,7 +96,7 @@ def lamina_backend(
             return compiler.static(graph)
         if has_sizes_of_data(graph):
             return compiler.open(graph, policy)
-        return SizedDynamoCall(graph, compiler.static, compiler.padded, policy)
+        return SizedDynamoCall(graph, compiler.static, compiler.importing, policy)
 
     backend: Any = aot_autograd(
         fw_compiler=_refuse_training,
@@ -150,7 +154,7 @@ class _GraphCompiler:
         self._bindable = set[int]() if options.weights == "passed" else set[int](known)
         self._options = options
         self.static = kept_scopes(self._static)
-        self.padded = kept_scopes(self._padded)
+        self.importing = kept_scopes(self._importing)
         self.open = kept_scopes(self._open)
 
     def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:
@@ -167,35 +171,26 @@ class _GraphCompiler:
 
     def _program_call(self, imported: DynamoGraph, policy: str) -> StagedDynamoCall:
         chosen = self._options
-        program = compile_module(
-            imported.module.clone(),
-            target=chosen.target,
-            constants=imported.constants,
-            structure=ListStructure(imported.outputs),
-            cache=chosen.cache,
-            rounding=chosen.lowering.rounding,
-            seeds=TORCH_SEEDS,
-            pipeline=chosen.lowering.passes,
-            versions=policy,
-        )
-        return StagedDynamoCall(imported, program)
 
-    def _padded(
-        self, graph: fx.GraphModule, bounds: Mapping[str, int], aliases: Mapping[str, str]
-    ) -> tuple[DynamoCall, CallSizes, list[int]]:
-        """A call for sizes up to `bounds`, which takes them behind its arguments."""
-        count = sum(node.op == "placeholder" for node in graph.graph.nodes)
+        def compile_with(weights: Mapping[str, torch.Tensor]) -> Compiled:
+            with compiling():
+                return compile_module(
+                    imported.module.clone(),
+                    target=chosen.target,
+                    constants={**imported.constants, **weights},
+                    structure=ListStructure(imported.outputs),
+                    cache=chosen.cache,
+                    rounding=chosen.lowering.rounding,
+                    seeds=TORCH_SEEDS,
+                    pipeline=chosen.lowering.passes,
+                    versions=policy,
+                )
+
+        return StagedDynamoCall(imported, compile_with, frozen=chosen.weights == "frozen")
+
+    def _importing(self, graph: fx.GraphModule, aliases: Mapping[str, str]) -> OpenGraph:
         with compiling():
-            imported = self._imported(graph, aliases)
-            main = function_named(imported.module, "main")
-            assert main is not None
-            sizes = CallSizes(main, [d for d in arguments_of(main) if d.kind == "input"])
-            refuse_other_sizes(sizes, bounds)
-            places = list(imported.inputs)
-            own = {text: bounds[text] for text in sizes.names}
-            imported.module = padded_program(imported.module, own)
-            imported.inputs += range(count, count + len(sizes.names))
-            return self._call(imported), sizes, places
+            return _ImportedOpenGraph(graph, self._imported(graph, aliases), self._call)
 
     def _imported(
         self, graph: fx.GraphModule, aliases: Mapping[str, str] | None = None
@@ -225,6 +220,42 @@ class _GraphCompiler:
     def _program(self, module: ModuleOp) -> Program:
         chosen = self._options
         return native_program(module, chosen.target, cache=chosen.cache, options=chosen.lowering)
+
+
+class _ImportedOpenGraph:
+    """A graph with open sizes, and how it is compiled for sizes up to bounds."""
+
+    def __init__(
+        self, graph: fx.GraphModule, imported: DynamoGraph, call: Callable[[DynamoGraph], Call]
+    ) -> None:
+        self._count = sum(node.op == "placeholder" for node in graph.graph.nodes)
+        self._imported, self._call = imported, call
+        self._compile = kept_scopes(self._compile_here)
+
+    @property
+    def padding(self) -> Padding:
+        with compiling():
+            return padding_of_program(self._imported.module)
+
+    def padded(
+        self, bounds: Mapping[str, int], numbers: Collection[str]
+    ) -> tuple[Call, CallSizes, list[int]]:
+        with compiling():
+            return self._compile(bounds, numbers)
+
+    def _compile_here(
+        self, bounds: Mapping[str, int], numbers: Collection[str]
+    ) -> tuple[Call, CallSizes, list[int]]:
+        module, places = self._imported.module.clone(), list(self._imported.inputs)
+        main = function_named(module, "main")
+        assert main is not None
+        known = CallSizes(main).names
+        bind_sizes(module, {name: bounds[name] for name in numbers if name in known})
+        sizes = CallSizes(main, [d for d in arguments_of(main) if d.kind == "input"])
+        refuse_other_sizes(sizes, bounds)
+        module = padded_program(module, {text: bounds[text] for text in sizes.names})
+        inputs = [*places, *range(self._count, self._count + len(sizes.names))]
+        return self._call(replace(self._imported, module=module, inputs=inputs)), sizes, places
 
 
 def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:

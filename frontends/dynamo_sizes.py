@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import fx
@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, guardin
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.open_sizes import range_of, sized_symbols
+from lamina.lowering.choose_padding import Padding
 from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.size_versions import Sizes, Versions
@@ -24,26 +25,41 @@ Call = Callable[[list[Any]], list[Any]]
 """A compiled graph, called with the list of its arguments, which it empties."""
 
 CompileStatic = Callable[[fx.GraphModule], Call]
-CompilePadded = Callable[
-    [fx.GraphModule, Mapping[str, int], Mapping[str, str]], tuple[Call, CallSizes, list[int]]
-]
+
+
+class OpenGraph(Protocol):
+    """An imported graph whose sizes are open, some symbols of which stand for others."""
+
+    @property
+    def padding(self) -> Padding:
+        """How its sizes can be padded. Raises InputError where symbols need to be equal."""
+        ...
+
+    def padded(
+        self, bounds: Mapping[str, int], numbers: Collection[str]
+    ) -> tuple[Call, CallSizes, list[int]]:
+        """A call for sizes up to bounds, and for single `numbers`: with it what tells the sizes of
+        the arguments, and the positions of these."""
+        ...
+
+
+ImportOpen = Callable[[fx.GraphModule, Mapping[str, str]], OpenGraph]
 
 
 class SizedDynamoCall:
     """A graph with symbolic sizes, called with the list of its arguments; it empties the list.
 
     The sizes at hand are compiled at once; see `runtime.size_versions` for others.
-    `static` compiles a graph of known sizes. `padded` compiles one for sizes up to bounds, in which
-    some symbols stand for others: it gives the call, what tells the sizes of the arguments, and the
-    positions of these.
+    `static` compiles a graph of known sizes, `imported` imports one whose sizes stay open.
     """
 
     _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
 
     def __init__(
-        self, graph: fx.GraphModule, static: CompileStatic, padded: CompilePadded, policy: str
+        self, graph: fx.GraphModule, static: CompileStatic, imported: ImportOpen, policy: str
     ) -> None:
-        self._graph, self._static, self._compile_padded = graph, static, padded
+        self._graph, self._static, self._import = graph, static, imported
+        self._imported: OpenGraph | None = None
         self._symbols = symbols_of(graph)
         sized = _sizes_of_arguments(graph) | sized_symbols(graph)
         names = {
@@ -51,7 +67,9 @@ class SizedDynamoCall:
             for size in self._symbols.values()
             if size.node.expr in sized
         }
-        self._versions = Versions(names, self._exact, self._padded, policy, self._elements)
+        self._versions = Versions(
+            names, self._exact, self._padded, self._padding, policy, self._elements
+        )
         self._hints = {
             str(size.node.expr): int(guarding_hint_or_throw(size))
             for size in self._symbols.values()
@@ -90,20 +108,21 @@ class SizedDynamoCall:
             graph = specialized(self._graph, sizes)
             return _with_numbers(self._static(graph), graph)
 
-    def _padded(self, bounds: Mapping[str, int]) -> Call:
+    def _padding(self) -> Padding:
         """Torch does not say which symbols an op needs to be equal, but compiles for such as are
         equal at the time: where the graph needs it, these are one size here, too."""
-        graph = self._copied()
-        try:
-            made = self._compile_padded(graph, bounds, {})
-        except InputError:
-            graph = self._copied()
+        for aliases in ({}, _first_alike(self._hints)):
+            self._imported = self._import(self._copied(), aliases)
             try:
-                made = self._compile_padded(graph, bounds, _first_alike(self._hints))
+                return self._imported.padding
             except InputError as error:
                 reason = str(error).partition("\n")[0]
-                raise UnsupportedError("torch.compile(backend='lamina')", reason) from error
-        return _with_numbers(_padding(*made, bounds), graph)
+        raise UnsupportedError("torch.compile(backend='lamina')", reason)
+
+    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+        assert self._imported is not None
+        made = self._imported.padded(bounds, numbers)
+        return _with_numbers(_padding(*made, bounds), self._graph)
 
     def _copied(self) -> fx.GraphModule:
         copied = fx.Graph()

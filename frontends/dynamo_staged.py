@@ -2,54 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_call import check_begin
 from lamina.frontends.dynamo_graph import DynamoGraph
+from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.arguments import Structure
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
+from lamina.runtime.dispatch.watched import WatchTable
 from lamina.runtime.entry import function_named
 
 
 class StagedDynamoCall:
     """One graph, called with the list of its arguments; it empties the list.
 
-    Weights are read in each call.
+    `compile_with` compiles it bound to some of its weights, by name. Those are packed once for each
+    module; see `WeightPreparations`.
     """
 
     _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
 
-    def __init__(self, graph: DynamoGraph, program: Compiled) -> None:
-        self._graph, self._program = graph, program
-        self._places = _places(graph)
+    def __init__(
+        self,
+        graph: DynamoGraph,
+        compile_with: Callable[[Mapping[str, torch.Tensor]], Compiled],
+        *,
+        frozen: bool = False,
+    ) -> None:
+        self._graph, self._frozen = graph, frozen
+        self._compile = kept_scopes(compile_with)
+        self.weights: WeightPreparations | None = None
+        if graph.bound:
+            self.weights = WeightPreparations(
+                list(graph.bound), self._prepare, self._reading, frozen=frozen
+            )
+        else:
+            self._call = self._reading()
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the stages; ExecutionError for sizes that the graph does not take."""
-        for position, begin in self._graph.begins.items():
-            check_begin(args[position], position, begin)
-        values = [args[place] for place in self._places]
-        args.clear()
-        plain = [v.detach() if isinstance(v, torch.Tensor) else v for v in values]
-        results = self._program(*plain)
-        finish = self._graph.finish
-        return results if finish is None else finish(results)
+        return self._call(args) if self.weights is None else self.weights.checked(args)
+
+    def _prepare(self, args: list[Any], _: WatchTable) -> tuple[Call, Call]:
+        constants = {name: args[place].detach() for place, name in self._graph.bound.items()}
+        if self._frozen:
+            constants = {name: tensor.clone() for name, tensor in constants.items()}
+        call = self._calling(self._compile(constants), _places(self._graph, constants))
+        return call, call
+
+    def _reading(self) -> Call:
+        """A call that reads all weights, and packs what it packs."""
+        return self._calling(self._compile({}), _places(self._graph, ()))
+
+    def _calling(self, program: Compiled, places: list[int]) -> Call:
+        begins, finish = self._graph.begins, self._graph.finish
+
+        def call(args: list[Any]) -> list[Any]:
+            for position, begin in begins.items():
+                check_begin(args[position], position, begin)
+            values = [args[place] for place in places]
+            args.clear()
+            results = program(*(v.detach() if isinstance(v, torch.Tensor) else v for v in values))
+            return results if finish is None else finish(results)
+
+        return call
 
 
-def _places(graph: DynamoGraph) -> list[int]:
+def _places(graph: DynamoGraph, constants: Container[str]) -> list[int]:
     """The positions of the call's arguments that the program takes, in its order."""
     main = function_named(graph.module, "main")
     assert main is not None
-    bound = {name: place for place, name in graph.bound.items()}
+    weights = {name: place for place, name in graph.bound.items()}
     inputs = iter(graph.inputs)
     return [
-        bound[declared.name] if declared.name in bound else next(inputs)
+        weights[declared.name] if declared.name in weights else next(inputs)
         for declared in arguments_of(main)
-        if declared.name not in graph.constants
+        if declared.name not in graph.constants and declared.name not in constants
     ]
 
 

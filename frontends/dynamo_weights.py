@@ -99,6 +99,20 @@ class WeightPreparations:
             call = self._call_for(key, weights, args)
         return call(args)
 
+    def checked(self, args: list[Any]) -> list[Any]:
+        """Runs the program; weights are checked here, for calls that are not native."""
+        weights = [args[place] for place in self._places]
+        key = tuple(map(id, weights))
+        made = self._made.get(key)
+        if made is not None and (
+            self._frozen or (made.stamps == _stamps(weights) and not made.watch.has_other_samples())
+        ):
+            made.watch.hit()
+            return made.checked(args)
+        with self._lock:
+            call = self._call_for(key, weights, args)
+        return call(args)
+
     def _call_for(self, key: tuple[int, ...], weights: list[torch.Tensor], args: list[Any]) -> Call:
         self._drop(key, self._made.get(key))
         if not self._frozen and not self._may_prepare(key, weights):

@@ -129,7 +129,7 @@ class TorchArrays:
 
     def padded(self, array: Any, shape: Sequence[int]) -> Any:
         """Detached, with lazy conjugation and negation carried out."""
-        made = torch.zeros(*shape, dtype=array.dtype)
+        made = torch.empty(*shape, dtype=array.dtype)
         made[tuple(map(slice, array.shape))] = array.detach()
         return made
 

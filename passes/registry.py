@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "verify-scheduled": "lamina.passes.contracts.verify_scheduled:VerifyScheduledPass",
     # sizes of arguments
     "bind-sizes": "lamina.passes.sizes.bind_sizes:BindSizesPass",
+    "choose-padding": "lamina.lowering.choose_padding:ChoosePaddingPass",
     "limit-sizes": "lamina.passes.sizes.limit_sizes:LimitSizesPass",
     # between layers
     "allow-lower-ops": "lamina.passes.contracts.allow_lower_ops:AllowLowerOpsPass",

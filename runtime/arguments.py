@@ -50,7 +50,8 @@ class ArrayKind(Protocol):
         ...
 
     def padded(self, array: Any, shape: Sequence[int]) -> Any:
-        """A row-major copy with zeros behind its elements, of a shape that is no smaller."""
+        """A row-major copy of a shape that is no smaller; what stands behind its elements is not
+        defined."""
         ...
 
 
@@ -291,7 +292,7 @@ class NumpyArrays:
 
     def padded(self, array: Any, shape: Sequence[int]) -> Any:
         """In memory of its own."""
-        made = np.zeros(shape, array.dtype)
+        made = np.empty(shape, array.dtype)
         made[tuple(map(slice, array.shape))] = array
         return made
 

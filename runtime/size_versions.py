@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -10,6 +10,16 @@ from typing import Any
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.logs import topic
 from lamina.dialects.sizes import MOST_SIZE, SizeName
+from lamina.lowering.choose_padding import Padding
+from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS
+from lamina.passes.cost.version_sizes import (
+    GROWTH_BITS,
+    LEAST_MASKED,
+    LEAST_ROWS,
+    MOST_ELEMENTS,
+    ROOMY_ELEMENTS,
+    ROOMY_ROW_ELEMENTS,
+)
 
 VERSION_POLICIES = ("auto", "exact", "padded")
 """What `lamina.compile(..., versions=...)` takes: see there."""
@@ -24,20 +34,6 @@ MOST_SETS = 4096
 """Sets of sizes of which it is remembered what version stands for them."""
 
 
-GROWTH_BITS = 2
-"""Padded versions are for sizes up to powers of `2 ** GROWTH_BITS`. Of a decoder of 4 layers, 256
-wide, one for 1x512 took 1.23 of the time of code for 1x66 alone, one for 1x128 took 1.18 (a Zen 5):
-loops end at live rows, so that few versions cost little."""
-
-
-LEAST_BOUND = 64
-"""Positions for which versions have room at least, where `ROOMY_ELEMENTS` are not exceeded.
-`generate()` of GPT-2 and Llama takes 3 compilations for 40 tokens so, and 4 and 5 without."""
-
-ROOMY_ELEMENTS = 1 << 18
-"""Of padded arguments, which are copied in a call: a megabyte of floats, 10 to 16 us on a Zen 5."""
-
-
 def bound_of(value: int, name: SizeName, least: int = 1) -> int:
     """How many elements a padded version has for a size: the next power of four, in its range."""
     bits = -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
@@ -47,7 +43,7 @@ def bound_of(value: int, name: SizeName, least: int = 1) -> int:
 
 @dataclass
 class Version:
-    """Code for some sizes: for exactly these, or for all up to them.
+    """Code for some sizes: for exactly these, or for all up to them but those of `numbers`.
 
     `compiled` runs it, `calls` counts its calls.
     """
@@ -56,6 +52,7 @@ class Version:
     sizes: Mapping[str, int]
     is_exact: bool
     calls: int = 0
+    numbers: Collection[str] = ()
 
     def __str__(self) -> str:
         return f"{self.of}: {self.calls} calls"
@@ -63,21 +60,27 @@ class Version:
     @property
     def of(self) -> str:
         """The sizes that it is for."""
-        sign = "=" if self.is_exact else "<="
-        return ", ".join(f"{name} {sign} {size}" for name, size in self.sizes.items())
+        single = self.sizes if self.is_exact else self.numbers
+        return ", ".join(f"{n} {'=' if n in single else '<='} {s}" for n, s in self.sizes.items())
 
 
 @dataclass
 class Sizes(Sequence[Version]):
     """The sizes that a program leaves open, and the versions that calls have made of it so far.
 
-    `names` has the range of each size as text. `reason` says why no version is for a range of
-    sizes, if none can be. A program without open sizes has neither names nor versions.
+    `names` has the range of each size as text. `reason` says why versions are for single numbers
+    of some sizes, or of all. A program without open sizes has neither names nor versions.
     """
 
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     versions: list[Version] = field(default_factory=list["Version"])
     reason: str | None = None
+    exact: Collection[str] = ()
+
+    @property
+    def _alone(self) -> str:
+        some = 0 < len(self.exact) < len(self.names)
+        return f"each {', '.join(self.exact)}" if some else "each set of sizes"
 
     def __getitem__(self, index: int) -> Version:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.versions[index]
@@ -94,29 +97,33 @@ class Sizes(Sequence[Version]):
         lines = [f"{name} in {held}" for name, held in self.names.items()]
         lines += [f"  {version}" for version in self.versions]
         if self.reason is not None:
-            lines.append(f"  each set of sizes is compiled: {self.reason}")
+            lines.append(f"  {self._alone} is compiled: {self.reason}")
         return "\n".join(lines)
 
 
 Make = Callable[[Mapping[str, int]], Any]
 """Compiles a version for sizes by their names."""
 
+MakePadded = Callable[[Mapping[str, int], Collection[str]], Any]
+"""Compiles a version for all sizes up to some, but single numbers of certain ones."""
+
 
 class Versions:
     """Chooses the version for the sizes of a call, and has it made if it is not there.
 
     `exact` makes code for one set of sizes, `padded` for all up to some; the latter raises
-    UnsupportedError for a program that cannot be padded. `policy` is one of `VERSION_POLICIES`, or
-    `VARYING`: as "auto", but that no code is for the first sizes alone. Numbers that are no sizes
-    of an argument may stand among the sizes of a set: they have no name in `names`. `elements`
-    counts those of arguments of given sizes.
+    UnsupportedError for a program that cannot be padded, and `padding` says what of it can be.
+    `policy` is one of `VERSION_POLICIES`, or `VARYING`: as "auto", but that no code is for the
+    first sizes alone. Numbers that are no sizes of an argument may stand among the sizes of a set:
+    they have no name in `names`. `elements` counts those of arguments of given sizes.
     """
 
     def __init__(
         self,
         names: Mapping[str, SizeName],
         exact: Make,
-        padded: Make,
+        padded: MakePadded,
+        padding: Callable[[], Padding],
         policy: str,
         elements: Callable[[Mapping[str, int]], int],
     ) -> None:
@@ -124,6 +131,7 @@ class Versions:
         self._elements = elements
         self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
         self._make_exact, self._make_padded = exact, padded
+        self._ask_padding, self._chosen_padding = padding, None
         self._found: dict[tuple[int, ...], Version] = {}
         self._padded: dict[tuple[int, ...], Version] = {}
         self._lock = RLock()
@@ -143,40 +151,71 @@ class Versions:
         with self._lock:
             found = self._found.get(key)
             if found is None or not found.is_exact:
-                found = self._add(self._make_exact(sizes), sizes, is_exact=True)
+                found = self._add(Version(self._make_exact(sizes), dict(sizes), is_exact=True))
                 self._forget()
                 self._found[key] = found
             return found
 
     def _chosen(self, sizes: Mapping[str, int]) -> Version:
         is_first = self.policy == "auto" and not len(self.sizes)
-        if is_first or self.policy == "exact" or self.sizes.reason is not None:
+        if is_first or self.policy == "exact" or self._is_each_exact:
             return self.exact(sizes)
-        bounds = self._bounds(sizes)
-        key = tuple(bounds.values())
-        if key in self._padded:
-            return self._padded[key]
         try:
-            made = self._make_padded(bounds)
+            return self._padded_version(sizes)
         except UnsupportedError as error:
             if self.policy == "padded":
                 raise
-            self.sizes.reason = str(error).partition("\n")[0]
-            topic("sizes").info("each set of sizes is compiled: %s", self.sizes.reason)
+            self._alone(self.names, str(error).partition("\n")[0])
             return self.exact(sizes)
-        found = self._padded[key] = self._add(made, bounds, is_exact=False)
-        return found
 
-    def _bounds(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Room for more than these sizes; for few more of what takes much memory."""
-        for least in (LEAST_BOUND, 1):
-            bounds = {n: bound_of(sizes[n], name, least) for n, name in self.names.items()}
-            if self._elements({**sizes, **bounds}) <= ROOMY_ELEMENTS:
+    @property
+    def _is_each_exact(self) -> bool:
+        return self.sizes.reason is not None and len(self.sizes.exact) == len(self.names)
+
+    def _padded_version(self, sizes: Mapping[str, int]) -> Version:
+        padding = self._padding()
+        exact = [name for name in self.names if padding.ways.get(name) == EXACT]
+        if (exact and self.policy == "padded") or len(exact) == len(self.names):
+            raise UnsupportedError("versions", padding.reason or "sizes are not padded")
+        bounds = self._bounds(sizes, padding)
+        key = tuple(bounds.values())
+        if key not in self._padded:
+            made = self._make_padded(bounds, exact)
+            self._padded[key] = self._add(Version(made, bounds, is_exact=False, numbers=exact))
+        return self._padded[key]
+
+    def _padding(self) -> Padding:
+        if self._chosen_padding is None:
+            self._chosen_padding = chosen = self._ask_padding()
+            exact = [name for name in self.names if chosen.ways.get(name) == EXACT]
+            if exact and self.policy == "padded":
+                raise chosen.error or UnsupportedError("versions='padded'", f"{chosen.reason}")
+            if exact:
+                self._alone(exact, chosen.reason)
+        return self._chosen_padding
+
+    def _alone(self, names: Collection[str], reason: str | None) -> None:
+        self.sizes.exact, self.sizes.reason = tuple(names), reason
+        topic("sizes").info("each set of %s is compiled: %s", ", ".join(names), reason)
+
+    def _bounds(self, sizes: Mapping[str, int], padding: Padding) -> dict[str, int]:
+        """Room for more than these sizes: for many more where only rows are more, and for few more
+        of what takes much memory."""
+        ways = [padding.ways.get(text, MASKED) for text in self.names]
+        most = ROOMY_ROW_ELEMENTS if ROWS in ways else ROOMY_ELEMENTS
+        bounds: dict[str, int] = {}
+        for bits in range(LEAST_ROWS.bit_length() - 1, -1, -GROWTH_BITS):
+            least = {ROWS: 1 << bits, MASKED: min(1 << bits, LEAST_MASKED)}
+            bounds = {
+                text: sizes[text] if way == EXACT else bound_of(sizes[text], name, least[way])
+                for (text, name), way in zip(self.names.items(), ways, strict=True)
+            }
+            given = self._elements({**sizes, **bounds})
+            if given <= most and given * padding.spread <= MOST_ELEMENTS:
                 break
         return bounds
 
-    def _add(self, made: Any, sizes: Mapping[str, int], *, is_exact: bool) -> Version:
-        version = Version(made, dict(sizes), is_exact)
+    def _add(self, version: Version) -> Version:
         self.sizes.versions.append(version)
         topic("sizes").info("a version for %s", version.of)
         return version

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NoReturn, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
@@ -14,10 +14,12 @@ from xdsl.dialects.func import FuncOp
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
+from lamina.lowering.choose_padding import Padding, choose_padding
 from lamina.lowering.pipeline import SOURCE_LAYERS
-from lamina.passes.contracts.argument_sizes import refuse_unknown_names
+from lamina.passes.contracts.argument_sizes import refuse_unknown_names, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
+from lamina.passes.contracts.size_padding import EXACT
 from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
 from lamina.passes.sizes.bind_sizes import bind_sizes
@@ -77,7 +79,12 @@ class SizedCompiled(Compiled):
         self._call_sizes = CallSizes(main, self._arguments)
         self._names = self._call_sizes.names
         self._versions = Versions(
-            self._names, self._exact, self._padded, policy, self._call_sizes.elements
+            self._names,
+            self._exact,
+            self._padded,
+            partial(padding_of_program, module),
+            policy,
+            self._call_sizes.elements,
         )
         self._runs = KnownCalls(self._call_sizes.numbers)
         self._state: Any = None
@@ -108,7 +115,7 @@ class SizedCompiled(Compiled):
         if version.is_exact:
             made = version.compiled(*args, **kwargs)
         else:
-            made = version.compiled(*self._pad(_Given(values, shapes, sizes), version.sizes))
+            made = version.compiled(*self._pad(_Given(values, shapes, sizes), version))
         if self._says_more:
             results = made if isinstance(made, tuple) else (made,)
             self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
@@ -201,8 +208,9 @@ class SizedCompiled(Compiled):
         bind_sizes(module, sizes)
         return self._compiled(module, self.structure)
 
-    def _padded(self, bounds: Mapping[str, int]) -> Compiled:
-        return self._compiled(padded_program(self._module, bounds), _Padding(self, bounds))
+    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Compiled:
+        module = padded_program(self._module, bounds, numbers)
+        return self._compiled(module, _Padding(self, bounds, numbers))
 
     def _compiled(self, module: ModuleOp, structure: Structure) -> Compiled:
         self._runs.forget()  # with a new version an old one may go
@@ -237,32 +245,30 @@ class SizedCompiled(Compiled):
                 return compiled(*args)
 
             return exact
-        added = self._pad(_Given(values, shapes, sizes), version.sizes)[len(values) :]
+        added = self._pad(_Given(values, shapes, sizes), version)[len(values) :]
         is_full = not list(self._call_sizes.padded(shapes, sizes, version.sizes))
 
         def padded(args: Sequence[Any]) -> Any:
             version.calls += 1
             if is_full:
                 return compiled(*args, *added)
-            return compiled(*self._pad(_Given(args, shapes, sizes), version.sizes))
+            return compiled(*self._pad(_Given(args, shapes, sizes), version))
 
         return padded
 
-    def ready(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], bounds: Mapping[str, int]
-    ) -> Sequence[Any]:
-        """The inputs of a version for sizes up to `bounds`: these are, or a call's arguments."""
-        if len(args) == len(self._inputs) + len(self._names):
+    def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], version: Room) -> Sequence[Any]:
+        """The inputs of a version: these are, or a call's arguments."""
+        if len(args) == len(self._inputs) + len(self._names) - len(version.numbers):
             return args
         values = self.structure.flatten(args, kwargs)
         shapes = self._shapes(values)
-        return self._pad(_Given(values, shapes, self._call_sizes.of(shapes)), bounds)
+        return self._pad(_Given(values, shapes, self._call_sizes.of(shapes)), version)
 
-    def _pad(self, given: _Given, bounds: Mapping[str, int]) -> list[Any]:
-        """The inputs of a version for sizes up to `bounds`: padded arrays, and their sizes."""
+    def _pad(self, given: _Given, version: Room) -> list[Any]:
+        """The inputs of a version: padded arrays, and their sizes."""
         made = list(given.values)
         library = None
-        for position, shape in self._call_sizes.padded(given.shapes, given.sizes, bounds):
+        for position, shape in self._call_sizes.padded(given.shapes, given.sizes, version.sizes):
             value = made[position]
             library = library or kind_name(value)
             kind = array_kind(kind_name(value) or "numpy")
@@ -273,7 +279,19 @@ class SizedCompiled(Compiled):
             library = next(filter(None, map(kind_name, made)), "numpy")
         for position in self._call_sizes.numbers:
             made[position] = size_array(library, *given.shapes[position])
-        return [*made, *(size_array(library, size) for size in given.sizes.values())]
+        sizes = ((name.text, size) for name, size in given.sizes.items())
+        added = (size_array(library, s) for name, s in sizes if name not in version.numbers)
+        return [*made, *added]
+
+
+class Room(Protocol):
+    """The sizes of a version: up to `sizes`, but for single numbers of some."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]: ...
+
+    @property
+    def numbers(self) -> Collection[str]: ...
 
 
 @dataclass(frozen=True)
@@ -300,14 +318,16 @@ class _Padding:
 
     is_flat = True
 
-    def __init__(self, program: SizedCompiled, bounds: Mapping[str, int]) -> None:
-        self._program, self._bounds = program, bounds
+    def __init__(
+        self, program: SizedCompiled, sizes: Mapping[str, int], numbers: Collection[str]
+    ) -> None:
+        self._program, self.sizes, self.numbers = program, sizes, numbers
         self._own = program.structure
         self.native_kind = self._own.native_kind
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a call, padded, and its sizes."""
-        return self._program.ready(args, kwargs, self._bounds)
+        return self._program.ready(args, kwargs, self)
 
     def layout(self, outputs: int) -> Layout:
         """That of the program itself."""
@@ -321,18 +341,30 @@ class _Padding:
         """None: nothing keeps it."""
 
 
-def padded_program(module: ModuleOp, bounds: Mapping[str, int]) -> ModuleOp:
-    """The program for sizes up to `bounds`, whose arguments are padded, with an input for each.
-
-    Raises UnsupportedError for a program that is not at `aten`, or has ops that take no padding.
-    """
+def padding_of_program(module: ModuleOp) -> Padding:
+    """How versions of a program, which is not changed, are padded."""
     layer = layer_of(module)
-    if layer != "aten":
-        raise UnsupportedError(
-            f"a program at {layer}", "sizes are padded at aten only", nearest="versions='exact'"
-        )
+    if layer == "aten":
+        return choose_padding(module.clone())
+    main = function_named(module, "main")
+    assert main is not None
+    names = size_names(arguments_of(main))
+    reason = f"a program at {layer}: sizes are padded at aten only"
+    return Padding(dict.fromkeys(names, EXACT), reason)
+
+
+def padded_program(
+    module: ModuleOp, bounds: Mapping[str, int], numbers: Collection[str] = ()
+) -> ModuleOp:
+    """The program for sizes up to `bounds`, whose arguments are padded, with an input for each; the
+    sizes `numbers` are what `bounds` says.
+
+    It is at `aten`. Raises UnsupportedError for ops that take no padding.
+    """
     module = module.clone()
-    limit_sizes(module, bounds)
+    if numbers:
+        bind_sizes(module, {name: bounds[name] for name in numbers})
+    limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
     lower(module, "aten", "functional", Target.host())
     return module
 

@@ -172,6 +172,7 @@ class StagedCompiled(Compiled):
                 {**found.names, **own.names},
                 [*found.versions, *own.versions],
                 found.reason or own.reason,
+                (*found.exact, *own.exact),
             )
         return found
 

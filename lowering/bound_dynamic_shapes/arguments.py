@@ -25,6 +25,7 @@ from lamina.passes.contracts.argument_sizes import (
     size_names,
 )
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_padding import set_padding
 from lamina.passes.refusal import unsupported
 
 
@@ -39,6 +40,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     block = function.body.block
     if not has_open_sizes(function):
         return
+    set_padding(function, {})
     arguments = arguments_of(function)
     names = size_names(arguments)
     first = block.first_op

@@ -74,8 +74,8 @@ def regrouped_in_place(
 ) -> Bounded | Grouped | None:
     """The tensor with these sizes, if elements may stay where they are; None if not.
 
-    In a run of dimensions, those behind the first have no padding, in either shape; or several
-    become one, which is a group of them.
+    In a run of dimensions, those behind the first have no padding, in either shape; or all become
+    one, which is a group of them.
     """
     found = runs([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
     if found is None:
@@ -86,7 +86,8 @@ def regrouped_in_place(
     for own, new in found:
         padded = [dim for dim in own if tensor.sizes[dim] is not None]
         wide = [place for place in new if sizes[place].constant != 1]
-        if len(padded) > 1:
+        front = [dim for dim in own if tensor.shape[dim] != 1]
+        if len(padded) > 1 or (padded != front[:1] and len(padded) == len(wide) == 1):
             if len(wide) != 1:
                 return None
             for place in new:
@@ -98,7 +99,6 @@ def regrouped_in_place(
         extents = [sizes[place].constant for place in new]
         open_places = [place for place in new if sizes[place].constant is None]
         if padded or open_places:
-            front = [dim for dim in own if tensor.shape[dim] != 1]
             if padded != front[:1] or open_places != wide[:1]:
                 return None
             room = prod(tensor.shape[dim] for dim in own)

@@ -37,6 +37,7 @@ from lamina.passes.contracts.argument_sizes import (
 )
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.size_padding import padding_of, set_padding
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.refusal import invalid, unsupported
 
@@ -94,6 +95,9 @@ class _Binding:
     def apply(self) -> None:
         arguments, results = arguments_of(self.function), results_of(self.function)
         names = size_names(arguments)
+        bound = {name.text for name in self.values}
+        ways = padding_of(self.function)
+        set_padding(self.function, {n: way for n, way in ways.items() if n not in bound})
         block = self.function.body.block
         for value in block.args:
             self._bind_type(value)

@@ -57,6 +57,10 @@ class WatchTable:
         """How many calls have found nothing changed."""
         return self._hits.value
 
+    def hit(self) -> None:
+        """Counts a call that has found nothing changed, outside of native code."""
+        self._hits.value += 1
+
     def has_other_samples(self) -> bool:
         """Whether a sampled word is another than when the table was made."""
         return any(

@@ -1,0 +1,181 @@
+"""`choose-padding`: which sizes of arguments one version can have in a range, and how widely.
+
+`bound-dynamic-shapes` is tried on a copy. A size of which nothing but the ends of results is asked
+afterwards is one of rows: each is computed by itself, loops end at the rows that count (`limit-
+rows`), and room for many costs memory alone. Others are masked, which costs work up to the bound.
+Where an op takes no padding, sizes that it takes padded one by one are kept, and the rest are
+`exact`. What a function states already stays. Versions are made accordingly when calls need them
+(`runtime/size_versions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue, Use
+from xdsl.passes import ModulePass
+
+from lamina.dialects.errors import UnsupportedError
+from lamina.lowering.bound_dynamic_shapes.arguments import count_name
+from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS, padding_of, set_padding
+from lamina.passes.sizes.bind_sizes import bind_sizes
+from lamina.passes.sizes.limit_sizes import limit_sizes
+
+_TRIED = 64
+"""What sizes are at most where a program is tried; which number it is does not matter."""
+
+_SAME_ELEMENTS = frozenset(
+    f"aten.{name}" for name in ("reshape.default", "expand.default", "logical_and.default")
+)
+_READS = frozenset(
+    f"aten.{name}"
+    for name in ("embedding.default", "gather.default", "index.Tensor", "index_select.default")
+)
+"""Ops that read their first operand at indices, the others."""
+
+
+@dataclass(frozen=True)
+class ChoosePaddingPass(ModulePass):
+    """State `lamina.padding` of the sizes that `@main` leaves open."""
+
+    name = "choose-padding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        choose_padding(op)
+
+
+@dataclass(frozen=True)
+class Padding:
+    """The way of each size, why some are `exact`, the error that says so, and how many elements the
+    largest tensor of the program has for each element of its arguments."""
+
+    ways: Mapping[str, str] = field(default_factory=dict[str, str])
+    reason: str | None = None
+    error: UnsupportedError | None = None
+    spread: float = 1
+
+
+def choose_padding(module: ModuleOp) -> Padding:
+    """Writes `lamina.padding` of `@main` of a program at `aten`, in place.
+
+    Raises InputError where the program needs sizes to be equal which need not be.
+    """
+    main = _main(module)
+    if main is None or not has_open_sizes(main):
+        return Padding()
+    names, given = list(size_names(arguments_of(main))), padding_of(main)
+    exact = [name for name in names if given.get(name) == EXACT]
+    padded = [name for name in names if name not in exact]
+    reason = f"lamina.padding says so of {', '.join(exact)}" if exact else None
+    tried = _Trial(module, padded)
+    error = tried.error
+    if tried.error is not None:
+        reason = str(tried.error).partition("\n")[0]
+        padded = [name for name in padded if _Trial(module, [name]).error is None]
+        tried = _Trial(module, padded)
+    if tried.error is not None:
+        padded = []
+    ways = {n: tried.way(n) if n in padded else EXACT for n in names} | given
+    if padded != [n for n in names if ways[n] != EXACT]:
+        ways = dict.fromkeys(names, EXACT)
+    set_padding(main, ways)
+    return Padding(ways, reason, error, tried.spread)
+
+
+class _Trial:
+    """A copy of a program, some of whose sizes are padded and others numbers."""
+
+    def __init__(self, module: ModuleOp, padded: Collection[str]) -> None:
+        self.error: UnsupportedError | None = None
+        self._bounded: FuncOp | None = None
+        self.spread = 1.0
+        if not padded:
+            return
+        copy = module.clone()
+        main = _main(copy)
+        assert main is not None
+        set_padding(main, {})
+        names = size_names(arguments_of(main))
+        values = some_sizes(main)
+        most = {n: max(_TRIED, names[n].range.least) for n in padded}
+        taken = {a.name for a in arguments_of(main) if a.kind == "input"}
+        try:
+            bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})
+            limit_sizes(copy, most)
+            _bound(copy)
+        except UnsupportedError as error:
+            self.error = error
+            return
+        self._bounded = _main(copy)
+        self.spread = self._spread(taken)
+
+    def way(self, name: str) -> str:
+        """Whether anything reads a size but the ends of results."""
+        function = self._bounded
+        if function is None:
+            return EXACT
+        counts = zip(function.body.block.args, arguments_of(function), strict=True)
+        held = [value for value, one in counts if one.name == count_name(name)]
+        return ROWS if all(map(_only_ends, held)) else MASKED
+
+    def _spread(self, taken: Collection[str]) -> float:
+        function = self._bounded
+        assert function is not None
+        made = [_elements(value) for op in function.body.block.ops for value in op.results]
+        pairs = zip(function.body.block.args, arguments_of(function), strict=True)
+        given = sum(_elements(value) for value, one in pairs if one.name in taken)
+        return max(made, default=1) / max(given, 1)
+
+
+def _bound(module: ModuleOp) -> None:
+    from lamina.dialects.context import Context as OwnContext
+    from lamina.lowering.pipeline import pipeline, run_pipeline
+
+    run_pipeline(module, pipeline(start="aten", stop="functional"), OwnContext())
+
+
+def _only_ends(count: SSAValue) -> bool:
+    """Whether a count, and what follows from it, is a result, or keeps indices in their range."""
+    return all(
+        isinstance(use.operation, ReturnOp)
+        or all(_elements(made) == 1 and _only_ends(made) for made in use.operation.results)
+        or (use.operation.name == "aten.lt.Tensor" and _only_indices(use.operation.results[0]))
+        for use in count.uses
+    )
+
+
+def _only_indices(mask: SSAValue) -> bool:
+    """Whether a mask chooses indices of reads, each by itself, and nothing else."""
+    for use in mask.uses:
+        made = use.operation.results[0]
+        is_kept = use.operation.name in _SAME_ELEMENTS and _only_indices(made)
+        is_choice = use.operation.name == "aten.where.self" and not use.index
+        if not is_kept and not (is_choice and all(map(_is_index, made.uses))):
+            return False
+    return True
+
+
+def _is_index(use: Use) -> bool:
+    op = use.operation
+    if op.name in _SAME_ELEMENTS:
+        return all(map(_is_index, op.results[0].uses))
+    return op.name in _READS and use.index > 0
+
+
+def _elements(value: SSAValue) -> int:
+    kind = value.type
+    return prod(kind.get_shape()) if isinstance(kind, TensorType) else 1
+
+
+def _main(module: ModuleOp) -> FuncOp | None:
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main" and op.body.blocks:
+            return op
+    return None

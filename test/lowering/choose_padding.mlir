@@ -1,0 +1,61 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics -p choose-padding | filecheck %s
+
+// Nothing is computed across rows of `batch`: only the ends of results are asked for. `width` is summed over.
+
+// CHECK:      func.func @main
+// CHECK-SAME: lamina.padding = {batch = "rows", width = "masked"}
+func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [0, 40]>]},
+                %y: tensor<?x?xf32> {lamina.dims = [#lamina.size<2 * batch>, #lamina.size<width>]})
+    -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %c = aten.relu.default(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = aten.sum.dim_IntList(%y, dim = [1]) : (tensor<?x?xf32>) -> tensor<?xf32>
+  func.return %c, %r : tensor<?x8xf32>, tensor<?xf32>
+}
+
+// -----
+
+// Indices are kept in their range by a mask, each by itself.
+
+// CHECK: lamina.padding = {n = "rows"}
+func.func @main(%i: tensor<?xi64> {lamina.dims = [#lamina.size<n>]}, %w: tensor<9x8xf32>) -> tensor<?x8xf32> {
+  %r = aten.embedding.default(%w, %i) : (tensor<9x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  func.return %r : tensor<?x8xf32>
+}
+
+// -----
+
+// Convolutions take batches that are padded, but no images.
+
+// CHECK: lamina.padding = {b = "rows", h = "exact"}
+func.func @main(%x: tensor<?x3x?x8xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<h in [3, 99]>]},
+                %w: tensor<4x3x3x3xf32>) -> tensor<?x4x?x6xf32> {
+  %r = aten.conv2d.default(%x, %w) : (tensor<?x3x?x8xf32>, tensor<4x3x3x3xf32>) -> tensor<?x4x?x6xf32>
+  func.return %r : tensor<?x4x?x6xf32>
+}
+
+// -----
+
+// What is stated already stays.
+
+// CHECK: lamina.padding = {a = "exact", b = "masked"}
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<a>, #lamina.size<b>]}) -> tensor<?x?xf32>
+    attributes {lamina.padding = {a = "exact", b = "masked"}} {
+  %r = aten.relu.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{lamina.padding: 'a' is "some", one of rows, masked, exact}}
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a>]}) -> tensor<?xf32>
+    attributes {lamina.padding = {a = "some"}} {
+  func.return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{lamina.padding: no argument has the size 'c'; there: a}}
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a>]}) -> tensor<?xf32>
+    attributes {lamina.padding = {c = "rows"}} {
+  func.return %x : tensor<?xf32>
+}
