@@ -131,7 +131,8 @@ class Versions:
         self._elements = elements
         self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
         self._make_exact, self._make_padded = exact, padded
-        self._ask_padding, self._chosen_padding = padding, None
+        self._ask_padding = padding
+        self._chosen_padding: Padding | None = None
         self._found: dict[tuple[int, ...], Version] = {}
         self._padded: dict[tuple[int, ...], Version] = {}
         self._lock = RLock()
@@ -175,23 +176,25 @@ class Versions:
     def _padded_version(self, sizes: Mapping[str, int]) -> Version:
         padding = self._padding()
         exact = [name for name in self.names if padding.ways.get(name) == EXACT]
-        if (exact and self.policy == "padded") or len(exact) == len(self.names):
-            raise UnsupportedError("versions", padding.reason or "sizes are not padded")
+        if self._is_each_exact:
+            return self.exact(sizes)
         bounds = self._bounds(sizes, padding)
         key = tuple(bounds.values())
         if key not in self._padded:
             made = self._make_padded(bounds, exact)
             self._padded[key] = self._add(Version(made, bounds, is_exact=False, numbers=exact))
+            self._forget()
         return self._padded[key]
 
     def _padding(self) -> Padding:
         if self._chosen_padding is None:
-            self._chosen_padding = chosen = self._ask_padding()
+            chosen = self._ask_padding()
             exact = [name for name in self.names if chosen.ways.get(name) == EXACT]
             if exact and self.policy == "padded":
                 raise chosen.error or UnsupportedError("versions='padded'", f"{chosen.reason}")
             if exact:
                 self._alone(exact, chosen.reason)
+            self._chosen_padding = chosen
         return self._chosen_padding
 
     def _alone(self, names: Collection[str], reason: str | None) -> None:
@@ -221,9 +224,11 @@ class Versions:
         return version
 
     def _forget(self) -> None:
-        """Lets go of the oldest version for one set of sizes, where there are too many."""
-        kept = [version for version in self.sizes if version.is_exact]
-        if len(kept) > MOST_EXACT:
-            self.sizes.versions.remove(kept[0])
-        if len(kept) > MOST_EXACT or len(self._found) > MOST_SETS:
-            self._found = {k: v for k, v in self._found.items() if v.is_exact and v is not kept[0]}
+        """Lets go of the oldest version for single numbers, where there are too many."""
+        kept = [version for version in self.sizes if version.is_exact or version.numbers]
+        gone = kept[0] if len(kept) > MOST_EXACT else None
+        if gone is not None:
+            self.sizes.versions.remove(gone)
+            self._padded = {k: v for k, v in self._padded.items() if v is not gone}
+        if gone is not None or len(self._found) > MOST_SETS:
+            self._found = {k: v for k, v in self._found.items() if v.is_exact and v is not gone}
