@@ -53,6 +53,13 @@ class KernelOp(IRDLOperation):
     def block(self) -> Block:
         return self.body.block
 
+    @property
+    def returned(self) -> Sequence[SSAValue]:
+        """What `loop.return` gives, a value for each result."""
+        end = self.block.last_op
+        assert isinstance(end, ReturnOp)
+        return end.values
+
     def verify_(self) -> None:
         if [v.type for v in self.inputs] != [a.type for a in self.block.args]:
             raise VerifyException("loop.kernel: body arguments must have the types of the inputs")

@@ -44,6 +44,13 @@ class Linear:
         """The coefficient of a dimension, 0 if it does not occur."""
         return self.coefficients.get(dim, 0)
 
+    @property
+    def pure_dim(self) -> int | None:
+        """The dimension that the form is, if it is one alone."""
+        if self.constant == 0 and len(self.terms) == 1 and self.terms[0][1] == 1:
+            return self.terms[0][0]
+        return None
+
     def add(self, other: Linear) -> Linear:
         """The sum of two forms."""
         if not other.terms and not other.constant:

@@ -25,6 +25,7 @@ from lamina.dialects.places import place_of
 from lamina.lowering.partition.backends import backend_entry, compiled_region
 from lamina.lowering.partition.convex import convex_groups
 from lamina.passes.contracts.contracts import FOREIGN
+from lamina.passes.defined_functions import defined_functions
 
 LIBRARY = "partition"
 """The library of the kernels; the back end's name follows."""
@@ -45,11 +46,10 @@ class PartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         entry = backend_entry(self.backend)
         refused: list[str] = []
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                inner = [block for o in function.walk() for r in o.regions for block in r.blocks]
-                for block in inner:
-                    refused += _Partition(self, entry).run(block)
+        for function in defined_functions(op):
+            inner = [block for o in function.walk() for r in o.regions for block in r.blocks]
+            for block in inner:
+                refused += _Partition(self, entry).run(block)
         before = op.attributes.get(REFUSED)
         earlier = list(before.data) if isinstance(before, ArrayAttr) else []
         if refused:

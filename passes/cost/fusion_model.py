@@ -21,7 +21,6 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_estimate import KERNEL_SECONDS, LINE_BYTES, Estimate
-from lamina.passes.fusion.fusion_rules import pure_dim
 
 GUARD_COST = 2
 """Comparing a position with a bound and choosing, at each point of a padded read."""
@@ -181,7 +180,7 @@ def _row_by_row(reader: GenericOp, value: SSAValue) -> bool:
 def _walks_first_axis(reader: GenericOp, read: Forms, shape: tuple[int, ...]) -> bool:
     for form, extent in zip(read, shape, strict=True):
         if extent != 1:
-            dim = pure_dim(form)
+            dim = form.pure_dim
             return dim is not None and dim not in reader.reduction_dims
     return True
 

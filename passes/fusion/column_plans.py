@@ -13,7 +13,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
@@ -24,7 +24,8 @@ from lamina.passes.cost.fusion_limits import (
     MIN_PARALLEL_ROWS,
     SUM_TASKS,
 )
-from lamina.passes.fusion.fusion_rules import Refusal
+from lamina.passes.fusion.fusion_decisions import Refusal
+from lamina.passes.fusion.fusion_rules import edge_rows
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,8 @@ def _outside(kernel: KernelOp, argument: SSAValue) -> SSAValue | None:
 
 def _made(walker: KernelOp, value: SSAValue | None) -> SSAValue | None:
     """The value inside a kernel that is its result `value`."""
-    end = walker.block.last_op
-    assert isinstance(end, ReturnOp)
-    return next((v for r, v in zip(walker.res, end.values, strict=True) if r is value), None)
+    pairs = zip(walker.res, walker.returned, strict=True)
+    return next((inner for result, inner in pairs if result is value), None)
 
 
 def _plan(
@@ -174,38 +174,16 @@ def _edges_agree(
             maker = made.owner
             if not isinstance(maker, GenericOp) or any(s is argument for s in nest.sources):
                 return False
-            rows = {maker: rows_of(maker)}
+            count = len(plan.dims)
+            rows = {maker: rows_of(maker)[:count]}
             for number, value in enumerate(nest.inputs):
                 if value is not argument:
                     continue
                 if nest.pad_values[number] is not None:
                     return False
-                aligned = _aligned(made, rows, nest, number, len(plan.dims))
-                if aligned != list(plan.dims):
+                if edge_rows(made, rows, nest, number, count) != list(plan.dims):
                     return False
     return True
-
-
-def _aligned(
-    made: SSAValue,
-    rows: dict[GenericOp, tuple[int, ...]],
-    nest: GenericOp,
-    number: int,
-    count: int,
-) -> list[int | None]:
-    maker = made.owner
-    assert isinstance(maker, GenericOp)
-    written = forms_of(maker.write_maps[list(maker.res).index(made)], maker.extents)  # pyright: ignore
-    read = forms_of(nest.read_maps[number], nest.extents)
-    if written is None or read is None:
-        return []
-    aligned: list[int | None] = []
-    for row in rows[maker][:count]:
-        axis = next((a for a, form in enumerate(written) if form == Linear.dim(row)), None)
-        dim = None if axis is None else next(iter(read[axis].terms), (None, 0))[0]
-        pure = dim is not None and axis is not None and read[axis] == Linear.dim(dim)
-        aligned.append(dim if pure else None)
-    return aligned
 
 
 def parts_of(extents: Sequence[int], plan: ColumnPlan, points: int, serial: int) -> int:

@@ -9,7 +9,7 @@ the kernel's last nests join those.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import func
@@ -26,10 +26,9 @@ from lamina.passes.cost.fusion_limits import SUM_TASKS as TASKS
 from lamina.passes.cost.fusion_model import estimate_column_sums
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
-from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass_base import FusionPassBase
-from lamina.passes.fusion.fusion_rules import Refusal
+from lamina.passes.fusion.deciding_pass import DecidingPass
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
+from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.fusion.row_parts import divide, divided_dims, is_divisible
@@ -37,7 +36,7 @@ from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 
 
 @dataclass(frozen=True)
-class FuseColumnSumsPass(FusionPassBase):
+class FuseColumnSumsPass(DecidingPass):
     """Make column sums in the kernels whose rows they sum over, where the model says it pays.
 
     Bytes are weighed (see `lamina.passes.cost.fusion_model`). A refused pair is named in the
@@ -107,19 +106,17 @@ class _Fusing:
             if plan is None or other.needs & cluster.bits or cluster.needs & walk.late:
                 continue
             said = self._said(walk, other, cluster, nest, plan)
-            value = max(kernel.inputs, key=value_bytes)
-            self.log.siblings(walk.nests[-1], nest, value, said)
-            if not said.fuse:
-                names = f"{label_of(walk.nests[-1])} | {label_of(nest)}"
-                cluster.refusals.append((walk.kernels[0], f"{names}: {said.reason}"))
+            names = f"{label_of(walk.nests[-1])} | {label_of(nest)}"
+            self.log.kernels(names, said, max(kernel.inputs, key=value_bytes))
+            rest = cluster.nests[1:]
+            if not self.graph.settle(other, cluster, names, said):
                 continue
             assert isinstance(plan, ColumnPlan)
             walk.sums.append((nest, plan))
-            walk.finishing += [rest] if (rest := cluster.nests[1:]) else []
+            walk.finishing += [rest] if rest else []
             walk.plan = plan
             walk.parts = _parts(walk.nests, nest, plan)
             walk.late |= cluster.bits
-            self.graph.merge(other, cluster)
             self.walks[other] = walk
             return
 
@@ -144,20 +141,16 @@ class _Fusing:
         plan: ColumnPlan | Refusal,
     ) -> Decision:
         if isinstance(plan, Refusal):
-            return Decision(False, plan.reason)
+            return plan
         if not self.graph.adjacent(one, other):
-            return Decision(False, "a third kernel runs between them")
-        refusal = _refusal(walk, nest, plan)
-        if refusal is not None:
-            return Decision(False, refusal.reason)
+            return Refusal("a third kernel runs between them")
+        if (refusal := _refusal(walk, nest, plan)) is not None:
+            return refusal
         thought = estimate_column_sums(
             walk.kernels, other.kernels[0], nest, plan.dims, self.machine
         )
-        marks = {override(n) for n in (*walk.nests, nest)}
-        if "never" in marks:
-            return Decision(False, f'{FUSE} = "never"', thought)
-        if "always" in marks:
-            return Decision(True, f'{FUSE} = "always"', thought)
+        if (said := overridden((*walk.nests, nest))) is not None:
+            return replace(said, estimate=thought)
         return Decision(
             thought.pays, thought.compare("keeping the sums", "reading it again"), thought
         )
@@ -199,9 +192,7 @@ def _results(nest: GenericOp) -> list[SSAValue]:
     """The results of a nest as its kernel gives them."""
     kernel = nest.parent_op()
     assert isinstance(kernel, KernelOp)
-    end = kernel.block.last_op
-    assert isinstance(end, ReturnOp)
-    return [r for r, v in zip(kernel.res, end.values, strict=True) if v.owner is nest]
+    return [r for r, v in zip(kernel.res, kernel.returned, strict=True) if v.owner is nest]
 
 
 # Rewriting
@@ -238,22 +229,23 @@ def _with_rows(nest: GenericOp, rows: Sequence[int], plan: ColumnPlan, parts: in
 
 def _return_shared(kernel: KernelOp) -> None:
     """Make what goes from part to part results of the kernel: all threads share their memory."""
-    end = kernel.block.last_op
-    assert isinstance(end, ReturnOp)
+    returned = kernel.returned
     values = list(
         dict.fromkeys(
             value
             for nest in kernel.block.ops
             for value in nest.operands
-            if nest is not end
+            if isinstance(nest, GenericOp)
             and isinstance(maker := value.owner, Operation)
             and part_of(maker) != part_of(nest)
-            and value not in end.values
+            and value not in returned
         )
     )
     if not values:
         return
-    Rewriter.replace_op(end, ReturnOp([*end.values, *values]))
+    end = kernel.block.last_op
+    assert end is not None
+    Rewriter.replace_op(end, ReturnOp([*returned, *values]))
     old = list(kernel.res)
     types = [*(r.type for r in old), *(v.type for v in values)]
     new = KernelOp(list(kernel.inputs), types, kernel.detach_region(kernel.body))

@@ -8,7 +8,7 @@ made from, with the same checks of their indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -21,15 +21,13 @@ from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
-from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass_base import FusionPassBase
-from lamina.passes.fusion.fusion_rules import pure_dim
+from lamina.passes.fusion.deciding_pass import DecidingPass
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
-class FuseGathersPass(FusionPassBase):
+class FuseGathersPass(DecidingPass):
     """Compute pointwise producers at the places where a nest reads them indirectly.
 
     Bytes and operations are weighed (see `lamina.passes.cost.fusion_model`).
@@ -69,11 +67,10 @@ def _decide(
     producer: GenericOp, op: GenericOp, value: SSAValue, machine: Roofline, *, is_checked: bool
 ) -> Decision:
     if not is_checked:
-        return Decision(False, "no read of the producer would check the computed indices")
-    said = override(producer)
+        return Refusal("no read of the producer would check the computed indices")
     thought = estimate_gather(producer, op, value, machine)
-    if said is not None:
-        return Decision(said == "always", f'{FUSE} = "{said}"', thought)
+    if (said := overridden([producer])) is not None:
+        return replace(said, estimate=thought)
     copies = (look_ups(op, value) - value.has_one_use()) * size_of(producer)
     return bounded(Decision(thought.pays, str(thought), thought), copies)
 
@@ -85,7 +82,7 @@ def _axis_of_dims(producer: GenericOp) -> dict[int, int] | None:
         return None
     axes: dict[int, int] = {}
     for axis, form in enumerate(written):
-        dim = pure_dim(form)
+        dim = form.pure_dim
         if dim is None:
             return None
         axes[dim] = axis
@@ -102,7 +99,7 @@ def _checked_reads(producer: GenericOp, axes: dict[int, int]) -> list[Forms] | N
             return None
         reads.append(forms)
         for form, extent in zip(forms, shape_of(value), strict=True):
-            dim = pure_dim(form)
+            dim = form.pure_dim
             if dim is not None and producer.extents[dim] == extent:
                 checked.add(dim)
     return reads if checked == set(axes) else None

@@ -9,13 +9,12 @@ it the most bytes, if it can.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.codegen.roofline import Roofline
@@ -24,19 +23,18 @@ from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
     GenericOp,
-    KernelOp,
     ReshapeOp,
-    ReturnOp,
     before_reshapes,
 )
-from lamina.dialects.loop.kernel_nests import has_rows, rows_of, set_rows
+from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
+from lamina.passes.fusion.deciding_pass import DecidingPass
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_override import check_overrides
-from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
-from lamina.passes.fusion.fusion_rules import Refusal, align_rows, initial_rows
+from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
+from lamina.passes.fusion.kernel_merging import form_kernel, sort_block
 from lamina.passes.loop.packing import copy_nest
 
 WHOLE_OPS = (ExternOp, RegionOp)
@@ -61,7 +59,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(FusionPassBase):
+class FuseKernelsPass(DecidingPass):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
@@ -154,11 +152,8 @@ class _Grouping:
         for value in (*op.inputs, *op.sources):
             producer = value.owner
             if isinstance(producer, GenericOp) and self.group_of[producer] is group:
-                said = (
-                    Decision(False, joined.reason, joined.estimate)
-                    if isinstance(joined, Refusal)
-                    else Decision(True, "rows stay in the kernel")
-                )
+                kept = Decision(True, "rows stay in the kernel")
+                said = joined if isinstance(joined, Refusal) else kept
                 self.log.pair(producer, op, value, said)
 
     def _place_alone(self, op: Operation) -> None:
@@ -217,94 +212,16 @@ class _Grouping:
     # Emitting
 
     def _emit(self) -> None:
-        items = self._items()
-        position = {item: i for i, item in enumerate(items)}
-        waiting: dict[Group | Operation, int] = {}
-        users: dict[Group | Operation, list[Group | Operation]] = {item: [] for item in items}
-        for item in items:
-            needed = dict.fromkeys(self._item_needs(item))
-            waiting[item] = len(needed)
-            for producer in needed:
-                users[producer].append(item)
-        ready = [position[item] for item in items if not waiting[item]]
-        heapq.heapify(ready)
-        while ready:
-            item = items[heapq.heappop(ready)]
-            if isinstance(item, Group):
-                self._emit_kernel(item)
-            else:
-                item.detach()
-                self.block.add_op(item)
-            for user in users[item]:
-                waiting[user] -= 1
-                if not waiting[user]:
-                    heapq.heappush(ready, position[user])
-
-    def _items(self) -> list[Group | Operation]:
-        """Groups at the place of their last op, other ops at their own; the return comes last."""
-        last: dict[Operation, Group] = {group.ops[-1]: group for group in self.groups}
-        items: list[Group | Operation] = []
-        for op in self.block.ops:
-            if op in last:
-                items.append(last[op])
-            elif op not in self.group_of:
-                items.append(op)
-        return items
-
-    def _item_needs(self, item: Group | Operation) -> list[Group | Operation]:
-        ops = item.ops if isinstance(item, Group) else [item]
-        needed: list[Group | Operation] = []
-        for op in ops:
-            for operand in op.operands:
-                owner = operand.owner
-                if isinstance(owner, Block):
-                    continue
-                producer = self.group_of.get(owner, owner)
-                if producer is not item:
-                    needed.append(producer)
-        return needed
-
-    def _emit_kernel(self, group: Group) -> None:
-        if isinstance(group.ops[0], WHOLE_OPS):
-            group.ops[0].detach()
-            self.block.add_op(group.ops[0])
-            return
-        members = set(group.ops)
-        inputs: dict[SSAValue, None] = {}
-        outputs: list[SSAValue] = []
-        for op in group.ops:
-            if op in group.rows:
-                set_rows(op, group.rows[op])
-            for operand in op.operands:
-                if operand.owner not in members:
-                    inputs[operand] = None
-            # What an op on its own makes besides what is read is its working memory.
-            alone = isinstance(op, UNSTRUCTURED_OPS)
-            outputs += [
-                r for r in op.results if alone or any(u.operation not in members for u in r.uses)
-            ]
-        body = Block(arg_types=[v.type for v in inputs])
-        kernel = KernelOp(list(inputs), [v.type for v in outputs], Region(body))
-        kernel.location = group.ops[-1].location
-        set_numbers(kernel, [group.number])
-        add_reasons(kernel, group.refusals)
-        for old, new in zip(outputs, kernel.res, strict=True):
-            new.name_hint = old.name_hint
-            old.replace_uses_with_if(new, lambda use: use.operation not in members)
-        for value, argument in zip(inputs, body.args, strict=True):
-            argument.name_hint = value.name_hint
-            value.replace_uses_with_if(argument, lambda use: use.operation in members)
-        for op in group.ops:
-            op.detach()
-            body.add_op(op)
-        body.add_op(ReturnOp(outputs))
-        self.block.add_op(kernel)
+        """Groups stand at the place of their last op, and then behind what they need."""
+        for group in self.groups:
+            if isinstance(group.ops[0], WHOLE_OPS):
+                continue
+            for op, rows in group.rows.items():
+                set_rows(op, rows)
+            kernel = form_kernel(group.ops)
+            set_numbers(kernel, [group.number])
+            add_reasons(kernel, group.refusals)
+        sort_block(self.block)
 
 
-def row_extents(op: GenericOp) -> tuple[int, ...]:
-    """Extents of the row dimensions recorded on a nest inside a kernel."""
-    assert has_rows(op)
-    return tuple(op.extents[d] for d in rows_of(op))
-
-
-__all__ = ["FuseKernelsPass", "Group", "materialize_returns", "row_extents"]
+__all__ = ["FuseKernelsPass", "Group", "materialize_returns"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TextIO
 
@@ -27,6 +28,13 @@ class Decision:
     estimate: Estimate | None = None
 
 
+class Refusal(Decision):
+    """Why a pair stays two."""
+
+    def __init__(self, reason: str, estimate: Estimate | None = None) -> None:
+        super().__init__(False, reason, estimate)
+
+
 @dataclass
 class DecisionLog:
     """Prints one line for each pair that a pass looked at, if it is asked to."""
@@ -48,30 +56,38 @@ class DecisionLog:
             file=self.stream,
         )
 
-    def siblings(self, one: Operation, other: Operation, value: SSAValue, said: Decision) -> None:
-        """`merge-siblings: prims.sum | prims.amax: saves 64 bytes: fused: ...`."""
+    def kernels(self, names: str, said: Decision, shared: SSAValue | None = None) -> None:
+        """`merge-siblings: prims.sum | prims.amax: saves 64 bytes: fused: ...`.
+
+        What is saved is told where both read a `shared` value.
+        """
         if not self.enabled:
             return
-        saved = value_bytes(value) if said.estimate is None else said.estimate.bytes_saved
+        saved = ""
+        if shared is not None:
+            size = value_bytes(shared) if said.estimate is None else said.estimate.bytes_saved
+            saved = f"saves {size} bytes: "
         verdict = "fused" if said.fuse else "not fused"
-        print(
-            f"{self.pass_name}: {label_of(one)} | {label_of(other)}: "
-            f"saves {saved} bytes: {verdict}: {said.reason}",
-            file=self.stream,
-        )
+        print(f"{self.pass_name}: {names}: {saved}{verdict}: {said.reason}", file=self.stream)
 
-    def neighbours(self, one: Operation, other: Operation, said: Decision) -> None:
-        """`merge-small-kernels: join, join: fused: ...`."""
+    def choice(self, about: str, *, chosen: bool) -> None:
+        """`choose-layouts: 3 results, ...: saves 2.10 us, costs 0.20 us: chosen`."""
         if self.enabled:
-            verdict = "fused" if said.fuse else "not fused"
-            labels = f"{label_of(one)}, {label_of(other)}"
-            print(f"{self.pass_name}: {labels}: {verdict}: {said.reason}", file=self.stream)
+            verdict = "chosen" if chosen else "left"
+            print(f"{self.pass_name}: {about}: {verdict}", file=self.stream)
 
 
 def bytes_saved(value: SSAValue) -> int:
     """Traffic that goes if one reader no longer reads `value`, and its store if it is the only."""
     size = value_bytes(value)
     return 2 * size if value.has_one_use() else size
+
+
+def overridden(nests: Iterable[Operation]) -> Decision | None:
+    """What the program says itself of the fusion of these; that one is never fused goes first."""
+    marks = {override(nest) for nest in nests}
+    said = next((mark for mark in ("never", "always") if mark in marks), None)
+    return None if said is None else Decision(said == "always", f'{FUSE} = "{said}"')
 
 
 def decide(
@@ -83,10 +99,8 @@ def decide(
     padded: bool = False,
 ) -> Decision:
     """Whether evaluating the pointwise producer inside this reader beats storing its result."""
-    said = override(producer)
-    if said is not None:
-        thought = estimate(producer, op, value, machine, padded=padded)
-        return Decision(said == "always", f'{FUSE} = "{said}"', thought)
+    if (said := overridden([producer])) is not None:
+        return replace(said, estimate=estimate(producer, op, value, machine, padded=padded))
     repeated = prod(op.extents) > prod(producer.extents)
     if value.has_one_use() and not repeated and not padded:
         return Decision(True, "nothing is computed twice")  # asked first: no walk over the body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -12,10 +11,8 @@ from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
-from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.fusion_limits import (
     MAX_GROWN_ROW_BYTES,
     MIN_PADDED_ROWS,
@@ -32,25 +29,10 @@ from lamina.passes.cost.kernel_model import (
     row_tasks,
 )
 from lamina.passes.cost.scratch_budget import MAX_PRODUCT_ROW_BYTES, MAX_ROW_BYTES
-from lamina.passes.fusion.fusion_override import override
+from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 
 MAX_CONTRACTIONS = 2
 """Products of one kernel: attention has two."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a nest does not join a kernel, and what was estimated if that decided."""
-
-    reason: str
-    estimate: Estimate | None = None
-
-
-def pure_dim(form: Linear) -> int | None:
-    """The dimension that a form is, if it is one alone."""
-    if form.constant == 0 and len(form.terms) == 1 and form.terms[0][1] == 1:
-        return form.terms[0][0]
-    return None
 
 
 def initial_rows(op: GenericOp) -> tuple[int, ...]:
@@ -104,16 +86,16 @@ def align_rows(
         work = sum(prod(m.extents) for m in members) + prod(op.extents)
         if is_product(op) or (parallel < MIN_PADDED_ROWS and work > SERIAL_WORK):
             return Refusal("the result is read beyond its edge")
-    marks = [override(value.owner) for _, value in edges]
-    if "never" in marks:
-        return Refusal('lamina.fuse = "never"')
+    said = overridden(value.owner for _, value in edges if isinstance(value.owner, GenericOp))
+    if said is not None and not said.fuse:
+        return Refusal(said.reason)
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
     own = {m: [rows[m][place] for place in kept] for m in members}
     too_long = _row_too_long(members, edges, parallel) or _product_row_too_long((*members, op), own)
     if too_long is not None:
         return too_long
-    refusal = _pays(members, op, edges, parallel, machine, forced="always" in marks)
+    refusal = _pays(members, op, edges, parallel, machine, forced=said is not None)
     return refusal or (kept, tuple(dims))
 
 
@@ -208,9 +190,9 @@ def edge_rows(
     aligned: list[int | None] = [None] * count  # a read at the same row is inside along it
     for place, dim in enumerate(rows[producer]):
         for axis, form in enumerate(written):
-            if pure_dim(form) != dim:
+            if form.pure_dim != dim:
                 continue
-            reader = pure_dim(read[axis])
+            reader = read[axis].pure_dim
             if reader is not None and op.extents[reader] == producer.extents[dim]:
                 aligned[place] = reader
     return aligned

@@ -8,14 +8,16 @@ read.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
-from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import summed_rows
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
+from lamina.passes.fusion.fusion_decisions import Decision
 from lamina.passes.fusion.fusion_reasons import add_reasons, numbers_of, take_reasons
 
 
@@ -59,15 +61,19 @@ class KernelGraph:
             self.cluster_of[op] = cluster
             self.clusters.append(cluster)
 
-    def independent(self, one: Cluster, other: Cluster) -> bool:
-        """Whether neither needs what the other makes."""
-        return not (one.needs & other.bits or other.needs & one.bits)
-
     def adjacent(self, one: Cluster, other: Cluster) -> bool:
         """Whether no third cluster needs one of them and is needed by the other."""
         both = one.bits | other.bits
         between = (one.needs | other.needs) & ~both
         return not any(c.bits & between and c.needs & both for c in self.clusters)
+
+    def settle(self, one: Cluster, other: Cluster, names: str, said: Decision) -> bool:
+        """Merge `other` into `one`, or note on it by these names why not; whether it was merged."""
+        if said.fuse:
+            self.merge(one, other)
+        else:
+            other.refusals.append((one.kernels[0], f"{names}: {said.reason}"))
+        return said.fuse
 
     def merge(self, one: Cluster, other: Cluster) -> None:
         """Note that both become one kernel; they must be `adjacent`."""
@@ -99,7 +105,7 @@ class KernelGraph:
             ]
             kernel = cluster.ops[-1]
             if len(cluster.ops) > 1:
-                kernel = _form(self.block, cluster)
+                kernel = _merged(cluster)
             if reasons:
                 add_reasons(kernel, reasons)
         if self.changed:
@@ -122,43 +128,63 @@ def is_fixed(kernel: KernelOp) -> bool:
     )
 
 
-def _form(block: Block, cluster: Cluster) -> KernelOp:
+def form_kernel(ops: Sequence[Operation]) -> KernelOp:
+    """Put ops of a block into a kernel, which stands where the last of them stood.
+
+    It takes what they read of others, and gives what others read of them; of an unstructured op all
+    results, of which some are its working memory.
+    """
+    members, last = set(ops), ops[-1]
+    inputs = dict.fromkeys(v for op in ops for v in op.operands if v.owner not in members)
+    outputs = [
+        result
+        for op in ops
+        for result in op.results
+        if isinstance(op, UNSTRUCTURED_OPS) or any(u.operation not in members for u in result.uses)
+    ]
+    body = Block(arg_types=[value.type for value in inputs])
+    kernel = KernelOp(list(inputs), [value.type for value in outputs], Region(body))
+    kernel.location = last.location
+    block = last.parent_block()
+    assert block is not None
+    block.insert_op_after(kernel, last)
+    for old, new in zip(outputs, kernel.res, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_uses_with_if(new, lambda use: use.operation not in members)
+    for value, argument in zip(inputs, body.args, strict=True):
+        argument.name_hint = value.name_hint
+        value.replace_uses_with_if(argument, lambda use: use.operation in members)
+    for op in ops:
+        op.detach()
+        body.add_op(op)
+    body.add_op(ReturnOp(outputs))
+    return kernel
+
+
+def _merged(cluster: Cluster) -> KernelOp:
     """One kernel with the bodies of all, at the place of the last; the others are erased."""
-    kernels = cluster.kernels
-    last = kernels[-1]
-    inner: dict[SSAValue, SSAValue] = {}
-    inputs: dict[SSAValue, BlockArgument] = {}
-    body = Block()
+    kernels, ops = cluster.kernels, list[Operation]()
+    block = kernels[-1].parent_block()
+    assert block is not None
     for kernel in kernels:
-        for value, argument in zip(kernel.inputs, kernel.block.args, strict=True):
-            if value not in inner and value not in inputs:
-                inputs[value] = body.insert_arg(value.type, len(body.args))
-                inputs[value].name_hint = argument.name_hint
-            argument.replace_all_uses_with(inner.get(value) or inputs[value])
-        end = kernel.block.last_op
-        assert isinstance(end, ReturnOp)
-        inner.update(zip(kernel.res, list(end.values), strict=True))
+        *inner, end = kernel.block.ops
+        returned = list(kernel.returned)
         kernel.block.erase_op(end)
-        for op in list(kernel.block.ops):
+        for value, argument in zip(kernel.inputs, kernel.block.args, strict=True):
+            argument.replace_all_uses_with(value)
+        for op in inner:
             op.detach()
-            body.add_op(op)
-    members = set(kernels)
-    results = [r for k in kernels for r in k.res if _read_outside(r, members)]
-    body.add_op(ReturnOp([inner[r] for r in results]))
-    new = KernelOp(list(inputs), [r.type for r in results], Region(body))
-    new.location = last.location
-    take_reasons(new, kernels)
-    block.insert_op_before(new, last)
-    for old, result in zip(results, new.res, strict=True):
-        result.name_hint = old.name_hint
-        old.replace_uses_with_if(result, lambda use: use.operation not in members)
+            block.insert_op_before(op, kernels[-1])
+            ops.append(op)
+        for result, value in zip(kernel.res, returned, strict=True):
+            value.name_hint = result.name_hint
+            result.replace_all_uses_with(value)
     for kernel in reversed(kernels):
         block.erase_op(kernel)
+    new = form_kernel(ops)
+    new.location = kernels[-1].location
+    take_reasons(new, kernels)
     return new
-
-
-def _read_outside(result: SSAValue, members: set[KernelOp]) -> bool:
-    return any(use.operation not in members for use in result.uses)
 
 
 def sort_block(block: Block) -> None:

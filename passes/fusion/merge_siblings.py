@@ -15,16 +15,15 @@ from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
-from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
-from lamina.passes.fusion.fusion_override import override
-from lamina.passes.fusion.fusion_pass_base import FusionPassBase
-from lamina.passes.fusion.fusion_rules import Refusal, edge_rows, rows_cost
+from lamina.passes.fusion.deciding_pass import DecidingPass
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
+from lamina.passes.fusion.fusion_rules import edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
 
@@ -33,7 +32,7 @@ MAX_ARRAYS = 24
 
 
 @dataclass(frozen=True)
-class MergeSiblingsPass(FusionPassBase):
+class MergeSiblingsPass(DecidingPass):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.
@@ -89,12 +88,10 @@ def _merge_readers(
             said = _try(earlier, cluster, value, machine)
             if said is None:
                 continue
-            log.siblings(earlier.nests[-1], cluster.nests[-1], value, said)
-            if said.fuse:
-                graph.merge(earlier, cluster)
-                break
             names = f"{label_of(earlier.nests[-1])} | {label_of(cluster.nests[-1])}"
-            cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
+            log.kernels(names, said, value)
+            if graph.settle(earlier, cluster, names, said):
+                break
         else:
             taken.append(cluster)
 
@@ -108,10 +105,10 @@ def _try(one: Cluster, other: Cluster, value: SSAValue, machine: Roofline) -> De
     rows = max(len(rows_of(one.nests[0])), len(rows_of(other.nests[0])))
     kept = min(handed) if kept < 0 else min([kept, *handed])
     if kept == 0 and rows:
-        return Decision(False, "they walk it along different rows")
+        return Refusal("they walk it along different rows")
     refusal = _refusal(one, other, kept, value_bytes(value), machine)
     if refusal is not None:
-        return Decision(False, refusal.reason, refusal.estimate)
+        return refusal
     for nest in (*one.nests, *other.nests):
         set_rows(nest, rows_of(nest)[:kept])
     return Decision(True, "it is read once")
@@ -135,9 +132,7 @@ def _edges(one: Cluster, other: Cluster) -> list[tuple[SSAValue, GenericOp, int]
     found: list[tuple[SSAValue, GenericOp, int]] = []
     for made, reading in ((one, other), (other, one)):
         for kernel in made.kernels:
-            end = kernel.block.last_op
-            assert isinstance(end, ReturnOp)
-            for result, inner in zip(kernel.res, end.values, strict=True):
+            for result, inner in zip(kernel.res, kernel.returned, strict=True):
                 found += [(inner, nest, number) for nest, number in _uses_of(reading, result)]
     return found
 
@@ -204,12 +199,12 @@ def _is_repeated(nest: GenericOp, read: Forms) -> bool:
 
 def _refusal(
     one: Cluster, other: Cluster, kept: int, shared: int, machine: Roofline
-) -> Refusal | None:
+) -> Decision | None:
     """Why kernels whose first `kept` rows agree, and which share bytes, had better stay apart."""
     nests = (*one.nests, *other.nests)
-    marks = {override(nest) for nest in nests}
-    if "never" in marks:
-        return Refusal('lamina.fuse = "never"')
+    marked = overridden(nests)
+    if marked is not None and not marked.fuse:
+        return marked
     parallel = prod(nests[0].extents[d] for d in rows_of(nests[0])[:kept])
     row = (sum(map(scratch_bytes, nests)) + handed_bytes(one, other)) // max(1, parallel)
     if row > MAX_ROW_BYTES:
@@ -217,7 +212,7 @@ def _refusal(
     turned = [is_turned(c.nests) for c in (one, other)]
     if any(turned) and not _become_one(one, other):
         return Refusal("one of them reads along another dimension than it writes")
-    if "always" in marks:
+    if marked is not None:
         return None
     arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
     if len(arrays) > MAX_ARRAYS:

@@ -19,15 +19,15 @@ from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
-from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
-from lamina.passes.fusion.fusion_override import FUSE, override
-from lamina.passes.fusion.fusion_pass_base import FusionPassBase
+from lamina.passes.fusion.deciding_pass import DecidingPass
+from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, overridden
+from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 
 @dataclass(frozen=True)
-class MergeSmallKernelsPass(FusionPassBase):
+class MergeSmallKernelsPass(DecidingPass):
     """Merge short kernels with others that run next to them.
 
     How long they take is estimated (see `lamina.passes.cost.kernel_model`).
@@ -52,13 +52,12 @@ class MergeSmallKernelsPass(FusionPassBase):
                 if not graph.adjacent(earlier, cluster):
                     continue
                 said = _said(earlier, cluster, machine)
-                log.neighbours(earlier.nests[-1], cluster.nests[-1], said)
-                if said.fuse:
-                    _drop_rows(earlier, cluster)
-                    graph.merge(earlier, cluster)
-                    break
                 names = f"{label_of(earlier.nests[-1])}, {label_of(cluster.nests[-1])}"
-                cluster.refusals.append((earlier.kernels[0], f"{names}: {said.reason}"))
+                log.kernels(names, said)
+                if graph.settle(earlier, cluster, names, said):
+                    for nest in earlier.nests:
+                        set_rows(nest, ())
+                    break
             else:
                 open_clusters.append(cluster)
         graph.finish()
@@ -73,9 +72,9 @@ def _is_small(kernel: KernelOp, machine: Roofline) -> bool:
 
 def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:
     nests = (*one.nests, *other.nests)
-    marks = {override(nest) for nest in nests}
-    if "never" in marks:
-        return Decision(False, f'{FUSE} = "never"')
+    marked = overridden(nests)
+    if marked is not None and not marked.fuse:
+        return marked
     if len(nests) > MAX_NESTS:
         return Decision(False, f"together they have {len(nests)} nests, more than {MAX_NESTS}")
     if any(len(c.nests) > 1 and rows_of(c.nests[0]) for c in (one, other)):
@@ -83,15 +82,10 @@ def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:
     scratch = sum(map(scratch_bytes, nests)) + handed_bytes(one, other)
     if scratch > MAX_ROW_BYTES:
         return Decision(False, f"together they take {scratch} bytes of scratch")
+    if marked is not None:
+        return marked
     thought = estimate_small(one.nests, other.nests, machine)
-    if "always" in marks:
-        return Decision(True, f'{FUSE} = "always"', thought)
     if thought.pays:
         return Decision(True, "one thread runs both", thought)
     why = thought.compare("running both on one thread", "a call of its own")
     return Decision(False, f"several threads pay: {why}", thought)
-
-
-def _drop_rows(one: Cluster, other: Cluster) -> None:
-    for nest in (*one.nests, *other.nests):
-        set_rows(nest, ())

@@ -27,10 +27,11 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.labels import names_of
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
 
@@ -93,9 +94,7 @@ class OutlineKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions: dict[Hashable, func.FuncOp] = {}
-        for function in list(op.body.block.ops):
-            if not isinstance(function, func.FuncOp) or not function.body.blocks:
-                continue
+        for function in defined_functions(op):
             _put_loose_nests_in_kernels(function)
             explain_rest(function.body.block)
             for kernel in list(function.body.block.ops):
@@ -108,17 +107,13 @@ def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
     kinds = (GenericOp, *UNSTRUCTURED_OPS)
     if KERNEL in function.attributes or not any(isinstance(op, kinds) for op in block.ops):
         return
-    from lamina.passes.fusion.fuse_kernels import materialize_returns  # few programs need it
+    # Few programs need it.
+    from lamina.passes.fusion.fuse_kernels import materialize_returns
+    from lamina.passes.fusion.kernel_merging import form_kernel
 
     materialize_returns(function)
     for op in [op for op in block.ops if isinstance(op, kinds)]:
-        inputs = list(dict.fromkeys(op.operands))
-        body = Block(arg_types=[value.type for value in inputs])
-        kernel = KernelOp(inputs, [result.type for result in op.results], Region(body))
-        kernel.location = op.location
-        inner = op.clone(dict(zip(inputs, body.args, strict=True)))
-        body.add_ops([inner, ReturnOp(inner.results)])
-        Rewriter.replace_op(op, kernel, list(kernel.res))
+        form_kernel([op])
 
 
 def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.FuncOp]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
@@ -25,6 +25,7 @@ from lamina.dialects.loop.nest_attributes import is_in_runs
 from lamina.dialects.loop.packing import packing_of, set_packing
 from lamina.dialects.loop.rounding import is_half
 from lamina.passes.cost.kernel_model import packs_in_tasks
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import take_reasons
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -39,11 +40,10 @@ class PackInTasksPass(ModulePass):
     name = "pack-in-tasks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for kernel in list(function.body.block.ops):
-                    if isinstance(kernel, KernelOp):
-                        _pack(kernel)
+        for function in defined_functions(op):
+            for kernel in list(function.body.block.ops):
+                if isinstance(kernel, KernelOp):
+                    _pack(kernel)
 
 
 def _pack(kernel: KernelOp) -> None:

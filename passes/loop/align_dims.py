@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, OpResult, Use
 from xdsl.ir.affine import AffineMap
@@ -25,6 +24,7 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import is_divisible, split_dim
 
@@ -36,9 +36,8 @@ class AlignDimsPass(ModulePass):
     name = "align-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Alignment(function.body.block).run()
+        for function in defined_functions(op):
+            _Alignment(function.body.block).run()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest
@@ -33,9 +34,8 @@ class ApplyLayoutsPass(ModulePass):
     name = "apply-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _apply(function)
+        for function in defined_functions(op):
+            _apply(function)
 
 
 def _apply(function: func.FuncOp) -> None:

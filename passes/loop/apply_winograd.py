@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -36,6 +36,7 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, subst
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.winograd import WINOGRAD, Windows
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.pad_windows import padded_copy
 
@@ -50,11 +51,10 @@ class ApplyWinogradPass(ModulePass):
     name = "apply-winograd"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for nest in list(function.body.block.ops):
-                    if isinstance(nest, GenericOp) and WINOGRAD in nest.attributes:
-                        _apply(nest)
+        for function in defined_functions(op):
+            for nest in list(function.body.block.ops):
+                if isinstance(nest, GenericOp) and WINOGRAD in nest.attributes:
+                    _apply(nest)
 
 
 def _apply(nest: GenericOp) -> None:

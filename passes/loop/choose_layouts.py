@@ -10,7 +10,6 @@ more time than copies at its ends take. The choice is `lamina.layout`, an attrib
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -30,6 +29,8 @@ from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
+from lamina.passes.defined_functions import defined_functions
+from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.apply_layouts import moves_nothing
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_values
@@ -48,11 +49,10 @@ class ChooseLayoutsPass(ModulePass):
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.parse(self.target)
+        target, log = Target.parse(self.target), DecisionLog(self.name, self.print_decisions)
         invariants = invariant_values(op)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Regions(function, invariants, target).choose(log=self.print_decisions)
+        for function in defined_functions(op):
+            _Regions(function, invariants, target).choose(log)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _Regions:
         self.inner: dict[SSAValue, int] = {}
         """The axis that is to be innermost."""
 
-    def choose(self, *, log: bool) -> None:
+    def choose(self, log: DecisionLog) -> None:
         """Write the attribute on the nests of regions that gain."""
         regions: list[_Region] = []
         for nest, product in self.products.items():
@@ -102,13 +102,9 @@ class _Regions:
             if chosen:
                 for value in region.values:
                     self._note(value)
-            if log:
-                print(
-                    f"{ChooseLayoutsPass.name}: {len(region.values)} results, columns of products "
-                    f"innermost: saves {region.saved * 1e6:.2f} us of products, costs "
-                    f"{region.cost * 1e6:.2f} us: {'chosen' if chosen else 'left'}",
-                    file=sys.stderr,
-                )
+            saved, cost = f"{region.saved * 1e6:.2f} us", f"{region.cost * 1e6:.2f} us"
+            about = f"{len(region.values)} results, columns of products innermost"
+            log.choice(f"{about}: saves {saved} of products, costs {cost}", chosen=chosen)
 
     def _is_last(self, value: SSAValue, axis: int) -> bool:
         return axis == len(shape_of(value)) - 1

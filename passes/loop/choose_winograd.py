@@ -7,12 +7,10 @@ large as image and result. Both ways are estimated (`passes/cost/winograd_cost.p
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
@@ -22,6 +20,8 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.winograd import WINOGRAD, Windows
 from lamina.passes.cost.winograd_cost import LEAST_GAIN, direct_seconds, winograd_seconds
+from lamina.passes.defined_functions import defined_functions
+from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_values
 
@@ -39,17 +39,16 @@ class ChooseWinogradPass(ModulePass):
     print_decisions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.parse(self.target)
+        target, log = Target.parse(self.target), DecisionLog(self.name, self.print_decisions)
         invariants = invariant_values(op)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for nest in function.body.block.ops:
-                    if isinstance(nest, GenericOp):
-                        _choose(nest, invariants, target, log=self.print_decisions)
+        for function in defined_functions(op):
+            for nest in function.body.block.ops:
+                if isinstance(nest, GenericOp):
+                    _choose(nest, invariants, target, log)
 
 
 def _choose(
-    nest: GenericOp, invariants: Collection[SSAValue], target: Target, *, log: bool
+    nest: GenericOp, invariants: Collection[SSAValue], target: Target, log: DecisionLog
 ) -> None:
     if WINOGRAD in nest.attributes:
         return
@@ -62,13 +61,8 @@ def _choose(
     chosen = LEAST_GAIN * winograd < direct
     if chosen:
         nest.attributes[WINOGRAD] = UnitAttr()
-    if log:
-        print(
-            f"{ChooseWinogradPass.name}: {label_of(nest)}: F(2x2, 3x3) takes "
-            f"{winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us: "
-            f"{'chosen' if chosen else 'left'}",
-            file=sys.stderr,
-        )
+    took = f"F(2x2, 3x3) takes {winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us"
+    log.choice(f"{label_of(nest)}: {took}", chosen=chosen)
 
 
 def _has_channels_innermost(shape: Windows) -> bool:

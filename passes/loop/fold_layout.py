@@ -32,6 +32,7 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
 from lamina.dialects.loop.packing import is_packed
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.collapse_dims import collapse_dims
@@ -58,9 +59,8 @@ class FoldLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         log = DecisionLog(self.name, self.print_decisions)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _fold_function(function, log)
+        for function in defined_functions(op):
+            _fold_function(function, log)
 
 
 def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import structure
 
 
@@ -23,9 +24,8 @@ class LoopCsePass(ModulePass):
     name = "loop-cse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                merge_equal(function)
+        for function in defined_functions(op):
+            merge_equal(function)
 
 
 def merge_equal(function: func.FuncOp) -> None:

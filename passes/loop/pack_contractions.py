@@ -14,7 +14,6 @@ from itertools import pairwise
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
@@ -42,6 +41,7 @@ from lamina.passes.cost.product_limits import (
     MIN_WINDOW_ROWS,
     PANEL_VECTORS,
 )
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -64,12 +64,11 @@ class PackContractionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
         invariants = invariant_values(op)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
-                packed = [_pack(nest, target, invariants) for nest in nests]
-                if packed.count(True) > 1:  # what several products read is packed once
-                    merge_equal(function)
+        for function in defined_functions(op):
+            nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
+            packed = [_pack(nest, target, invariants) for nest in nests]
+            if packed.count(True) > 1:  # what several products read is packed once
+                merge_equal(function)
 
 
 def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bool:
@@ -284,10 +283,3 @@ def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
     nest = copy_nest(op, "pad", op.inputs[number], read, domain, op.pad_values[number])
     axes = tuple(AffineExpr.dimension(dim) for dim in used)
     return nest, AffineMap(len(op.extents), 0, axes)
-
-
-def packed_bytes(shape: Contraction, panel: int, element_bytes: int) -> int:
-    """Size of the packed operand."""
-    panels = -(-shape.op.extents[shape.inner_column] // panel)
-    outer = prod(shape.op.extents[d] for d in (*shape.batch, *shape.columns[:-1]))
-    return outer * panels * shape.size(shape.summed) * panel * element_bytes

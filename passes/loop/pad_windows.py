@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineMap
@@ -23,6 +22,7 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -37,11 +37,10 @@ class PadWindowsPass(ModulePass):
     name = "pad-windows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for nest in list(function.body.block.ops):
-                    if isinstance(nest, GenericOp) and not is_packed(nest):
-                        pad_reads(nest)
+        for function in defined_functions(op):
+            for nest in list(function.body.block.ops):
+                if isinstance(nest, GenericOp) and not is_packed(nest):
+                    pad_reads(nest)
 
 
 def pad_reads(nest: GenericOp) -> None:

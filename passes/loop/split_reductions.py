@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.ir.affine import AffineMap
@@ -37,6 +36,7 @@ from lamina.passes.cost.fusion_limits import (
     PARTS,
     WIDE,
 )
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_rules import initial_rows
 from lamina.passes.loop.join_softmaxes import join_softmax
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -57,14 +57,13 @@ class SplitReductionsPass(ModulePass):
             raise InputError(f"{self.name}: parts = {self.parts}; a reduction has 1 part or more")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for nest in list(function.body.block.ops):
-                    if isinstance(nest, GenericOp):
-                        _split(nest, self.parts)
-                for nest in list(function.body.block.ops):
-                    if isinstance(nest, GenericOp) and nest.combiner_names == ("add",):
-                        join_softmax(nest)
+        for function in defined_functions(op):
+            for nest in list(function.body.block.ops):
+                if isinstance(nest, GenericOp):
+                    _split(nest, self.parts)
+            for nest in list(function.body.block.ops):
+                if isinstance(nest, GenericOp) and nest.combiner_names == ("add",):
+                    join_softmax(nest)
 
 
 def _split(op: GenericOp, parts: int) -> None:

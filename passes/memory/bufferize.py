@@ -39,6 +39,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize_regions import RegionBufferizer
 
@@ -59,12 +60,11 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                if KERNEL in function.attributes:
-                    _bufferize_kernel(function)
-                else:
-                    _bufferize_entry(function)
+        for function in defined_functions(op):
+            if KERNEL in function.attributes:
+                _bufferize_kernel(function)
+            else:
+                _bufferize_entry(function)
 
 
 @lru_cache(maxsize=1024)

@@ -20,6 +20,7 @@ from lamina.dialects.control.scan import stacked
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import is_copy
 from lamina.passes.contracts.entry_attributes import constants_of
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.outline_regions import REGION
 
 
@@ -179,10 +180,9 @@ def invariant_values(module: ModuleOp) -> set[SSAValue]:
     Of a branch it is those of its arguments whose operands are such values.
     """
     found: set[SSAValue] = set()
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and function.body.blocks:
-            found.update(constants_of(function))
-            _add_made(function.body.block, found)
+    for function in defined_functions(module):
+        found.update(constants_of(function))
+        _add_made(function.body.block, found)
     for outlined in reversed(outlined_ops(module)):
         fixed = outlined.fixed
         for number, value in enumerate(outlined.op.groups[-1]):

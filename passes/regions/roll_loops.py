@@ -22,6 +22,7 @@ from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import InputError
 from lamina.passes.cost.region_limits import LEAST_STEPS
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.collected_steps import (
     erase_unread,
     inserted,
@@ -55,10 +56,9 @@ class RollLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.least_steps < 2:
             raise InputError(f"roll-loops: least_steps = {self.least_steps}: 2 or more")
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                while _roll_one(function.body.block, self.least_steps):
-                    pass
+        for function in defined_functions(op):
+            while _roll_one(function.body.block, self.least_steps):
+                pass
 
 
 def _roll_one(block: Block, least_steps: int) -> bool:

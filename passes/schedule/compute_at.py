@@ -20,7 +20,6 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
@@ -137,7 +136,7 @@ def _spans(nest: GenericOp, consumers: _Consumers, clause: str) -> dict[int, _Sp
             if pad is not None or written is None or read is None:
                 raise illegal(nest, f"{clause}: it is read beyond its edges, or not linearly")
             for own, wanted in zip(written, read, strict=True):
-                if (place := pure_dim(own)) is not None:
+                if (place := own.pure_dim) is not None:
                     span = _span(wanted, dim, size, reader.extents)
                     found[place] = _joined(found[place], span) if place in found else span
     return {

@@ -17,7 +17,6 @@ from xdsl.ir import Block, SSAValue
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import constant_integer
-from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 from lamina.passes.schedule.sweeps import FIRST_WINDOW, Window
@@ -74,7 +73,7 @@ def windows_of(stages: Sequence[Stage], slices: Slices) -> dict[SSAValue, tuple[
     for (stage, write), others in _kept(stages):
         made, touched = _axes(stage, write, slices), [_axes(*o, slices) for o in others]
         for axis, form in enumerate(write.axes):
-            dim = pure_dim(form)
+            dim = form.pure_dim
             bound = None if dim is None else slices[stage].get(dim)
             if bound is not None and all(made[axis].holds(axes[axis]) for axes in touched):
                 window = Window(axis, bound[1].size, FIRST_WINDOW - len(found))

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.tiles import TILE_COLUMNS
-from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Access, Stage
@@ -84,7 +83,7 @@ class PairCopy:
                 return None
             ends.append(read.shape[axes[0]])
         others = [f for f in read.axes if not any(f.coefficient(d) for d in (place, term))]
-        if any(pure_dim(form) is None and form.terms for form in others):
+        if any(form.pure_dim is None and form.terms for form in others):
             return None
         return PairCopy(stage, read, across, along, (ends[0], ends[1]))
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.fusion.fusion_rules import pure_dim
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Memory, Sweep
@@ -102,7 +101,7 @@ def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[in
         return None
     matched: dict[int, int] = {}
     for written, wanted in zip(write.axes, read.axes, strict=True):
-        dim, reader = pure_dim(written), pure_dim(wanted)
+        dim, reader = written.pure_dim, wanted.pure_dim
         if dim in order:
             if reader is None:
                 return None
@@ -132,7 +131,7 @@ def column_windows(stages: Sequence[Stage], columns: int) -> Windows:
         for stage in stages
         for write in stage.writes
         for axis, form in enumerate(write.axes)
-        if pure_dim(form) == stage.inner[0]
+        if form.pure_dim == stage.inner[0]
     }
 
 
@@ -231,4 +230,4 @@ def flat_arguments(stages: Sequence[Stage]) -> dict[SSAValue, SSAValue]:
 def keeps_columns_apart(stage: Stage, column: int, outputs: set[SSAValue]) -> bool:
     """Whether all that a stage hands on has an axis for the dimension `column` alone."""
     kept = [w for w in stage.writes if w.memory not in outputs]
-    return all(any(pure_dim(form) == column for form in w.axes) for w in kept)
+    return all(any(form.pure_dim == column for form in w.axes) for w in kept)

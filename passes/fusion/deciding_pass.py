@@ -12,11 +12,12 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 
 
 @dataclass(frozen=True)
-class FusionPassBase(ModulePass, ABC):
+class DecidingPass(ModulePass, ABC):
     """A pass that weighs costs for `target` (see `lamina.passes.cost`), in each function.
 
     `print_decisions` tells of each pair on stderr what was decided and why.
@@ -28,9 +29,8 @@ class FusionPassBase(ModulePass, ABC):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Roofline.of(Target.parse(self.target))
         log = DecisionLog(self.name, self.print_decisions)
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                self.fuse(function, machine, log)
+        for function in defined_functions(op):
+            self.fuse(function, machine, log)
 
     @abstractmethod
     def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
