@@ -29,7 +29,7 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
-from lamina.passes.schedule.strided_access import can_deinterleave, deinterleave
+from lamina.passes.schedule.strided_access import Elements, deinterleave
 
 CONTRACTABLE = ("arith.addf", "arith.mulf")
 """A difference is not contracted: of `x s - m`, where m is the largest `x s`, the rounding error of
@@ -230,8 +230,12 @@ class Body:
             else:
                 term = self._scaled(emit, checked, stride)
                 varying = term if varying is None else emit.add(arith.AddiOp(varying, term))
-        self.values[op.result] = self._load(
-            emit, memory, op.result.type, base, scale, varying, mask
+        if varying is not None and scale:
+            steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
+            varying = emit.add(arith.AddiOp(varying, steps))
+        where = Elements(memory, base, scale, self.lanes, mask)
+        self.values[op.result] = (
+            load(emit, where) if varying is None else Lane(gather(emit, where, varying), False)
         )
 
     def _check(self, emit: Emitter, lane: Lane, extent: int, mask: SSAValue | None) -> SSAValue:
@@ -256,24 +260,6 @@ class Body:
             return value
         factor = emit.splat(number_attribute(stride, IndexType()), self.lanes)
         return emit.add(arith.MuliOp(value, factor))
-
-    def _load(
-        self,
-        emit: Emitter,
-        memory: SSAValue,
-        element: Attribute,
-        base: Index,
-        scale: int,
-        varying: SSAValue | None,
-        mask: SSAValue | None,
-    ) -> Lane:
-        if varying is None:
-            return load(emit, memory, element, base, scale, self.lanes, mask)
-        offsets = varying
-        if scale:
-            steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
-            offsets = emit.add(arith.AddiOp(offsets, steps))
-        return Lane(gather(emit, memory, element, base, offsets, self.lanes, mask), False)
 
 
 def _with_contract(flags: Attribute | None) -> Attribute:
@@ -300,52 +286,38 @@ def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:
     )
 
 
-def load(
-    emit: Emitter,
-    memory: SSAValue,
-    element: Attribute,
-    base: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-    passing: SSAValue | None = None,
-) -> Lane:
-    """Read `lanes` elements from `memory[base + stride * lane]`; lanes masked off read nothing."""
-    if (stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
-        return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(base)])), True)
-    if stride == 1 and mask is None:
+def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lane:
+    """Read elements; lanes masked off read nothing, and have what is `passing`, or 0."""
+    memory, lanes, mask = where.memory, where.lanes, where.mask
+    if (where.stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
+        return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(where.at)])), True)
+    if where.stride == 1 and mask is None:
         made = vector.LoadOp.create(
-            operands=[memory, emit.value(base)], result_types=[vector_of(element, lanes)]
+            operands=[memory, emit.value(where.at)],
+            result_types=[vector_of(where.element, lanes)],
         )
         return Lane(emit.add(made), False)
-    given, passing = passing, passing or emit.splat(number_attribute(0, element), lanes)
-    if stride == 1:
+    given, passing = passing, passing or emit.splat(number_attribute(0, where.element), lanes)
+    if where.stride == 1:
         assert mask is not None
         made = vector.MaskedLoadOp.create(
-            operands=[memory, emit.value(base), mask, passing], result_types=[passing.type]
+            operands=[memory, emit.value(where.at), mask, passing], result_types=[passing.type]
         )
         return Lane(emit.add(made), False)
-    if given is None and can_deinterleave(element, stride, lanes, mask):
-        return Lane(deinterleave(emit, memory, element, base, stride, lanes, mask), False)
-    factor = emit.splat(number_attribute(stride, IndexType()), lanes)
+    if given is None and where.can_be_shuffled():
+        return Lane(deinterleave(emit, where), False)
+    factor = emit.splat(number_attribute(where.stride, IndexType()), lanes)
     offsets = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
-    return Lane(gather(emit, memory, element, base, offsets, lanes, mask, passing), False)
+    return Lane(gather(emit, where, offsets, passing), False)
 
 
 def gather(
-    emit: Emitter,
-    memory: SSAValue,
-    element: Attribute,
-    base: Index,
-    offsets: SSAValue,
-    lanes: int,
-    mask: SSAValue | None,
-    passing: SSAValue | None = None,
+    emit: Emitter, where: Elements, offsets: SSAValue, passing: SSAValue | None = None
 ) -> SSAValue:
-    """Read one element per lane at `memory[base + offsets]`."""
-    mask = mask or emit.splat(number_attribute(1, i1), lanes)
-    passing = passing or emit.splat(number_attribute(0, element), lanes)
-    return emit.add(GatherOp(memory, [emit.value(base)], offsets, mask, passing))
+    """Read one element per lane, at `offsets` from the first one instead of the stride."""
+    mask = where.mask or emit.splat(number_attribute(1, i1), where.lanes)
+    passing = passing or emit.splat(number_attribute(0, where.element), where.lanes)
+    return emit.add(GatherOp(where.memory, [emit.value(where.at)], offsets, mask, passing))
 
 
 def vector_reduce(value: SSAValue, combiner: str) -> Operation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.combine import store
@@ -12,6 +11,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
 
 
@@ -94,8 +94,5 @@ class ColumnEmitter(SweepEmitter):
         dim = self.sweep.order[stage][self.place]
         at = self.memory.offset(emit, access, {**env, dim: index}, None)
         flat = self.memory.flat[access.memory]
-        if self.lanes == 1:
-            emit.run(memref.StoreOp.get(total, flat, [emit.value(at)]))
-            return
         stride = self.memory.layout(access).coefficient(dim)
-        store(emit, total, flat, at, stride, self.lanes, mask)
+        store(emit, total, Elements(flat, at, stride, self.lanes, mask))

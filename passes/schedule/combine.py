@@ -6,38 +6,31 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Block, SSAValue
 
-from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
-from lamina.passes.schedule.strided_access import can_interleave, interleave
+from lamina.passes.schedule.emitter import Emitter, number_attribute
+from lamina.passes.schedule.strided_access import Elements, can_interleave, interleave
 
 
-def store(
-    emit: Emitter,
-    value: SSAValue,
-    flat: SSAValue,
-    at: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-    *,
-    streamed: bool = False,
-) -> None:
-    """Write a vector to `flat[at + stride * lane]`; past the caches if it is `streamed`."""
-    if stride == 1:
+def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = False) -> None:
+    """Write a vector, or a scalar if there is one lane; past the caches if it is `streamed`."""
+    flat, mask = where.memory, where.mask
+    if where.lanes == 1:
+        emit.run(memref.StoreOp.get(value, flat, [emit.value(where.at)]))
+        return
+    if where.stride == 1:
         if mask is None:
             past = {"nontemporal": BoolAttr.from_bool(True)} if streamed else {}
-            operands = [value, flat, emit.value(at)]
+            operands = [value, flat, emit.value(where.at)]
             emit.run(vector.StoreOp.create(operands=operands, properties=past))
         else:
-            operands = [flat, emit.value(at), mask, value]
+            operands = [flat, emit.value(where.at), mask, value]
             emit.run(vector.MaskedStoreOp.create(operands=operands))
         return
-    kind = value.type
-    if isinstance(kind, VectorType) and can_interleave(kind.element_type, stride, lanes, mask):
-        interleave(emit, value, flat, at, stride, lanes, mask)
+    if can_interleave(where):
+        interleave(emit, value, where)
         return
-    for lane in range(lanes):
+    for lane in range(where.lanes):
         element = _lane(emit, value, lane)
-        place = emit.value(emit.plus(at, lane * stride))
+        place = emit.value(emit.plus(where.at, lane * where.stride))
         if mask is None:
             emit.run(memref.StoreOp.get(element, flat, [place]))
         else:
@@ -53,7 +46,6 @@ def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
 def _store_if(
     emit: Emitter, on: SSAValue, element: SSAValue, flat: SSAValue, place: SSAValue
 ) -> None:
-
     then = Block()
     then.add_op(memref.StoreOp.get(element, flat, [place]))
     then.add_op(scf.YieldOp())

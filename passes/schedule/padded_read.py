@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
 from lamina.passes.schedule.compare import compare
-from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.emitter import Emitter, number_attribute
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Access
+from lamina.passes.schedule.strided_access import Elements
 
 
-def padded_read(
-    emit: Emitter,
-    flat: SSAValue,
-    access: Access,
-    env: Env,
-    dim: int | None,
-    at: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> Lane:
-    """`lanes` elements from `flat[at + stride * lane]`, or the access's pad, lane by lane.
+def padded_read(emit: Emitter, access: Access, env: Env, dim: int | None, where: Elements) -> Lane:
+    """The elements of an access, or its pad, lane by lane.
 
     `dim` is the vector dimension, at its position in `env`.
     """
     assert access.pad is not None
     moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
-    if not moves or lanes == 1:
+    if not moves or where.lanes == 1:
         inside = _inside(emit, access, env, None, 1, None)
-        safe = emit.add(arith.SelectOp(inside, emit.value(at), emit.value(0)))
-        value = emit.add(memref.LoadOp.get(flat, [safe]))
+        safe = emit.add(arith.SelectOp(inside, emit.value(where.at), emit.value(0)))
+        value = emit.add(memref.LoadOp.get(where.memory, [safe]))
         pad = emit.constant(access.pad)
         return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
-    inside = _inside(emit, access, env, dim, lanes, mask)
-    passing = emit.splat(access.pad, lanes)
-    if stride == 0:  # scratch that holds one position of the dimension, tested all the same
-        nowhere = emit.splat(number_attribute(0, IndexType()), lanes)
-        value = gather(emit, flat, access.element, at, nowhere, lanes, inside, passing)
-        return Lane(value, False)
-    return load(emit, flat, access.element, at, stride, lanes, inside, passing)
+    inside = replace(where, mask=_inside(emit, access, env, dim, where.lanes, where.mask))
+    passing = emit.splat(access.pad, where.lanes)
+    if where.stride == 0:  # scratch that holds one position of the dimension, tested all the same
+        nowhere = emit.splat(number_attribute(0, IndexType()), where.lanes)
+        return Lane(gather(emit, inside, nowhere, passing), False)
+    return load(emit, inside, passing)
 
 
 def _inside(

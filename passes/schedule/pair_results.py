@@ -33,7 +33,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
-from lamina.passes.schedule.strided_access import MOST_STRIDE, can_interleave
+from lamina.passes.schedule.strided_access import MOST_STRIDE, Elements, can_interleave
 
 MOST_OPS = 64
 """Ops of a body that is written twice."""
@@ -183,8 +183,6 @@ def _is_inside(index_map: AffineMap, value: SSAValue, extents: tuple[int, ...]) 
     )
 
 
-def stores_pairs(
-    op: GenericOp, element: Attribute, stride: int, lanes: int, mask: SSAValue | None
-) -> bool:
+def stores_pairs(op: GenericOp, where: Elements) -> bool:
     """Whether vectors of both parts are stored together: they lie two elements apart each."""
-    return stride == 2 and interleaves(op) and can_interleave(element, 2, lanes, mask)
+    return where.stride == 2 and interleaves(op) and can_interleave(where)

@@ -16,6 +16,7 @@ from lamina.passes.schedule.body import load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.transpose import turn
 
 
@@ -78,7 +79,7 @@ class PanelCopy:
     def _load(self, emit: Emitter, at: Index, mask: SSAValue | None) -> SSAValue:
         """Neighbouring elements as the product takes them."""
         flat = self.memory.flat[self.source.memory]
-        given = load(emit, flat, self.source.element, at, 1, self.lanes, mask).value
+        given = load(emit, Elements(flat, at, 1, self.lanes, mask)).value
         if self.source.element == self.element:
             return given
         return emit.add(arith.ExtFOp(given, VectorType(self.element, [self.lanes])))  # pyright: ignore

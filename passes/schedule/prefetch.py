@@ -27,6 +27,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.points import needed_for
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.strided_access import Elements
 
 LINE_BYTES = 64
 """What one fetch brings, on x86-64 and AArch64."""
@@ -113,7 +114,7 @@ class Stream:
             if any(argument in op.operands for op in ops) or argument in fixed:
                 at = memory.offset(emit, access, env, None)
                 flat = memory.flat[access.memory]
-                body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
+                body.values[argument] = load(emit, Elements(flat, at))
         for op in ops:
             if isinstance(op, IndexOp):
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)

@@ -21,12 +21,13 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
-from lamina.passes.schedule.combine import combine
+from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.strided_access import Elements
 
 
 @dataclass(frozen=True)
@@ -338,22 +339,5 @@ class ProductEmitter:
                 mask = emit.first_lanes(emit.minus(left, v * lanes), lanes)
             for row in range(at.height):
                 place = emit.plus(start, row * step + v * lanes * unit)
-                store_vector(emit, totals[row * vectors + v], flat, place, unit, lanes, mask)
-
-
-def store_vector(
-    emit: Emitter,
-    value: SSAValue,
-    flat: SSAValue,
-    at: Index,
-    unit: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> None:
-    """Write accumulators; a single lane is a scalar."""
-    from lamina.passes.schedule.combine import store
-
-    if lanes == 1:
-        emit.run(memref.StoreOp.get(value, flat, [emit.value(at)]))
-    else:
-        store(emit, value, flat, at, unit, lanes, mask)
+                where = Elements(flat, place, unit, lanes, mask)
+                store(emit, totals[row * vectors + v], where)

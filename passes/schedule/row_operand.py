@@ -20,6 +20,7 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access, Stage
+from lamina.passes.schedule.strided_access import Elements
 
 ROW_PADDING_BYTES = 64
 """What is left free between rows of a copy, so that they share no sets of the nearest cache."""
@@ -108,9 +109,6 @@ class RowCopy:
         source, lanes, scratch = self.source, self._lanes, self.access.memory
         at = emit.linear(source.offset, {**position, dim: emit.plus(first, term)})
         stride = source.stride(dim)
-        value = load(emit, self._flat, source.element, at, stride, lanes, mask).value
+        value = load(emit, Elements(self._flat, at, stride, lanes, mask)).value
         place = emit.linear(self._form, {**position, dim: term})
-        if lanes == 1:
-            emit.run(memref.StoreOp.get(value, scratch, [emit.value(place)]))
-        else:
-            store(emit, value, scratch, place, 1, lanes, mask)
+        store(emit, value, Elements(scratch, place, 1, lanes, mask))

@@ -7,9 +7,10 @@ task. Everything else of a row is scheduled as in any kernel of rows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from math import prod
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, YieldOp
@@ -181,12 +182,8 @@ class RowSumsEmitter(SweepEmitter):
         """A total, or a vector of them, as it stands."""
         access, dim = stage.writes[number], self._vector_dim(stage)
         at = Step(stage, Body(1), env if dim is None else {**env, dim: index}, dim, mask, {})
-        place = self._place(emit, access, at)
-        if dim is None:
-            return emit.add(memref.LoadOp.get(place.flat, [emit.value(place.at)]))
-        return load(
-            emit, place.flat, access.element, place.at, place.stride, self.lanes, mask
-        ).value
+        where = self._place(emit, access, at)
+        return load(emit, replace(where, lanes=1) if dim is None else where).value
 
     def _load_reads(self, emit: Emitter, at: Step) -> None:
         written = {w.memory for s in self.sweep.stages for w in s.writes}
@@ -212,10 +209,9 @@ class RowSumsEmitter(SweepEmitter):
             super()._emit_result(emit, at, number)
             return
         combiner, old = stage.totals[number], self._old[stage, number]
-        place = self._place(emit, stage.writes[number], at)
+        where, new = self._place(emit, stage.writes[number], at), at.body.values[value].value
         if self.lanes == 1 or at.dim is None:
-            total = combine(emit, combiner, old, at.body.values[value].value)
-            emit.run(memref.StoreOp.get(total, place.flat, [emit.value(place.at)]))
-            return
-        total = combine(emit, combiner, old, at.body.vector(emit, value))
-        store(emit, total, place.flat, place.at, place.stride, self.lanes, at.mask)
+            where = replace(where, lanes=1)
+        else:
+            new = at.body.vector(emit, value)
+        store(emit, combine(emit, combiner, old, new), where)

@@ -30,6 +30,7 @@ from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.points import needed_for, over_points
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
+from lamina.passes.schedule.strided_access import Elements
 
 
 def schedule_segments(
@@ -204,10 +205,8 @@ class _Line:
                 form = Linear.of(dict(enumerate(strides)), 0)
                 at = emit.linear(form, dict(enumerate(position)))
                 value = made[number * vectors + k]
-                if plan.lanes == 1:
-                    emit.run(memref.StoreOp.get(value, self.memory.flat[out], [emit.value(at)]))
-                else:
-                    store(emit, value, self.memory.flat[out], at, 1, plan.lanes, masks[k])
+                flat = self.memory.flat[out]
+                store(emit, value, Elements(flat, at, 1, plan.lanes, masks[k]))
 
     def _point(
         self,
@@ -307,7 +306,7 @@ class _Line:
             assert isinstance(kind, MemRefType)
             lanes = plan.lanes if wide else 1
             flat = self.memory.flat[value]
-            made = load(emit, flat, kind.element_type, place, stride, lanes, mask)
+            made = load(emit, Elements(flat, place, stride, lanes, mask))
             body.values[argument] = made
         for inner in op.block.ops:
             if isinstance(inner, IndexOp) and (inner.result in plan.varying) is wide:

@@ -32,6 +32,7 @@ from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.tile_product import TileProduct
 from lamina.passes.schedule.tile_unit import tile_unit
@@ -223,7 +224,7 @@ class StreamedProduct(RowEpilogue):
                     mask = None
                     if column + tile.lanes > columns:
                         mask = mask_below(inner, columns, column, tile.lanes)
-                    store(inner, value, total, place, 1, tile.lanes, mask)
+                    store(inner, value, Elements(total, place, 1, tile.lanes, mask))
 
             emit.each(*rows, 1, row)
 

@@ -6,11 +6,14 @@ take one each, whatever the lanes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
+    MemRefType,
     VectorType,
     i1,
     i64,
@@ -23,35 +26,44 @@ MOST_STRIDE = 4
 """From a stride of five on, most of what is loaded is thrown away."""
 
 
-def can_deinterleave(element: Attribute, stride: int, lanes: int, mask: SSAValue | None) -> bool:
-    """Whether `deinterleave` can read such lanes: of whole bytes, the first ones if not all."""
-    bits = getattr(element, "bitwidth", 0)
-    whole = mask is None or isinstance(mask.owner, vector.CreateMaskOp)
-    return 2 <= stride <= MOST_STRIDE and lanes >= stride and bits >= 8 and whole
+@dataclass(frozen=True)
+class Elements:
+    """`memory[at + stride * lane]` for so many lanes of a flat memref, those that `mask` keeps."""
+
+    memory: SSAValue
+    at: Index
+    stride: int = 1
+    lanes: int = 1
+    mask: SSAValue | None = None
+
+    @property
+    def element(self) -> Attribute:
+        """Their type."""
+        kind = self.memory.type
+        assert isinstance(kind, MemRefType)
+        return kind.element_type
+
+    def can_be_shuffled(self) -> bool:
+        """Whether `deinterleave` can read them: of whole bytes, the first ones if not all."""
+        bits = getattr(self.element, "bitwidth", 0)
+        whole = self.mask is None or isinstance(self.mask.owner, vector.CreateMaskOp)
+        return 2 <= self.stride <= MOST_STRIDE and self.lanes >= self.stride and bits >= 8 and whole
 
 
-def can_interleave(element: Attribute, stride: int, lanes: int, mask: SSAValue | None) -> bool:
-    """Whether `interleave` can write such lanes; narrow elements are written one by one."""
-    wide = getattr(element, "bitwidth", 0) >= 32
-    return wide and can_deinterleave(element, stride, lanes, mask)
+def can_interleave(where: Elements) -> bool:
+    """Whether `interleave` can write them; narrow elements are written one by one."""
+    return getattr(where.element, "bitwidth", 0) >= 32 and where.can_be_shuffled()
 
 
-def deinterleave(
-    emit: Emitter,
-    memory: SSAValue,
-    element: Attribute,
-    base: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> SSAValue:
-    """`lanes` elements from `memory[base + stride * lane]`.
+def deinterleave(emit: Emitter, where: Elements) -> SSAValue:
+    """The elements, as a vector.
 
-    Nothing behind the last element is read: the last vector that is loaded ends with it.
+    Nothing behind the last one is read: the last vector that is loaded ends with it.
     """
+    stride, lanes = where.stride, where.lanes
     starts = [number * lanes for number in range(stride - 1)]
     starts.append((stride - 1) * (lanes - 1))
-    parts = [_part(emit, memory, element, base, start, stride, lanes, mask) for start in starts]
+    parts = [_part(emit, where, start) for start in starts]
     made, held = parts[0], {lane: stride * lane for lane in range(lanes) if stride * lane < lanes}
     for number in range(1, stride):
         taken = {
@@ -65,16 +77,9 @@ def deinterleave(
     return made
 
 
-def interleave(
-    emit: Emitter,
-    value: SSAValue,
-    memory: SSAValue,
-    base: Index,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> None:
-    """Writes lane after lane to `memory[base + stride * lane]`, and nothing between them."""
+def interleave(emit: Emitter, value: SSAValue, where: Elements) -> None:
+    """Writes lane after lane, and nothing between them."""
+    stride, lanes, mask = where.stride, where.lanes, where.mask
     for number in range(stride):
         start = number * lanes
         held = [(start + lane) % stride == 0 for lane in range(lanes)]
@@ -84,49 +89,34 @@ def interleave(
         on = emit.constant(DenseIntOrFPElementsAttr.from_list(kind, [int(h) for h in held]))
         if mask is not None:
             on = emit.add(arith.AndIOp(on, _widened(emit, mask, start, stride, lanes)))
-        at = emit.value(emit.plus(base, start))
-        emit.run(vector.MaskedStoreOp(memory, [at], on, spread))
+        at = emit.value(emit.plus(where.at, start))
+        emit.run(vector.MaskedStoreOp(where.memory, [at], on, spread))
 
 
-def store_pairs(
-    emit: Emitter,
-    parts: tuple[SSAValue, SSAValue],
-    memory: SSAValue,
-    base: Index,
-    lanes: int,
-    mask: SSAValue | None,
-) -> None:
-    """Writes lane after lane of both in turn from `memory[base]` on."""
+def store_pairs(emit: Emitter, parts: tuple[SSAValue, SSAValue], where: Elements) -> None:
+    """Writes lane after lane of both in turn, from the place of the first lane on."""
+    lanes = where.lanes
     for number in range(2):
         start = number * lanes // 2
         order = [start + lane // 2 + lane % 2 * lanes for lane in range(lanes)]
         made = _shuffled(emit, *parts, order)
-        at = emit.value(emit.plus(base, number * lanes))
-        if mask is None:
-            emit.run(vector.StoreOp(made, memory, [at]))
+        at = emit.value(emit.plus(where.at, number * lanes))
+        if where.mask is None:
+            emit.run(vector.StoreOp(made, where.memory, [at]))
             continue
         # Both parts of the lanes that the mask keeps.
-        on = _widened(emit, mask, number * lanes - 1, 2, lanes)
-        emit.run(vector.MaskedStoreOp(memory, [at], on, made))
+        on = _widened(emit, where.mask, number * lanes - 1, 2, lanes)
+        emit.run(vector.MaskedStoreOp(where.memory, [at], on, made))
 
 
-def _part(
-    emit: Emitter,
-    memory: SSAValue,
-    element: Attribute,
-    base: Index,
-    start: int,
-    stride: int,
-    lanes: int,
-    mask: SSAValue | None,
-) -> SSAValue:
-    """The vector at `base + start`; zeros behind the last element that is wanted."""
-    at = [emit.value(emit.plus(base, start))]
-    if mask is None:
-        return emit.add(vector.LoadOp(memory, at, VectorType(element, [lanes])))
-    zero = emit.splat(number_attribute(0, element), lanes)
-    on = _widened(emit, mask, start, stride, lanes)
-    return emit.add(vector.MaskedLoadOp(memory, at, on, zero))
+def _part(emit: Emitter, where: Elements, start: int) -> SSAValue:
+    """The vector `start` behind the first one; zeros behind the last element that is wanted."""
+    at = [emit.value(emit.plus(where.at, start))]
+    if where.mask is None:
+        return emit.add(vector.LoadOp(where.memory, at, VectorType(where.element, [where.lanes])))
+    zero = emit.splat(number_attribute(0, where.element), where.lanes)
+    on = _widened(emit, where.mask, start, where.stride, where.lanes)
+    return emit.add(vector.MaskedLoadOp(where.memory, at, on, zero))
 
 
 def _widened(emit: Emitter, mask: SSAValue, start: int, stride: int, lanes: int) -> SSAValue:

@@ -7,7 +7,7 @@ accumulators and are folded at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import memref
@@ -31,7 +31,7 @@ from lamina.passes.schedule.pair_results import stores_pairs
 from lamina.passes.schedule.peel import aligned_start, by_vectors, mask_below
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
-from lamina.passes.schedule.strided_access import store_pairs
+from lamina.passes.schedule.strided_access import Elements, store_pairs
 
 LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
@@ -48,15 +48,6 @@ class Step:
     """The dimension that vectors run along."""
     mask: SSAValue | None
     made: dict[SSAValue, Lane]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where lanes of an access are: memory, offset of the first, elements from one to the next."""
-
-    flat: SSAValue
-    at: Index
-    stride: int
 
 
 class SweepEmitter:
@@ -211,7 +202,7 @@ class SweepEmitter:
             elif dim is None or self.memory.layout(access).coefficient(dim) == 0:
                 at = self.memory.offset(emit, access, env, dim)
                 flat = self.memory.flat[access.memory]
-                body.values[argument] = load(emit, flat, access.element, at, 0, 1, None)
+                body.values[argument] = load(emit, Elements(flat, at))
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
@@ -308,29 +299,18 @@ class SweepEmitter:
             if access.memory in at.made:
                 at.body.values[argument] = at.made[access.memory]
                 continue
-            place = self._place(emit, access, at)
-            if access.pad is None:
-                lane = load(
-                    emit, place.flat, access.element, place.at, place.stride, self.lanes, at.mask
-                )
-            else:
-                lane = padded_read(
-                    emit,
-                    place.flat,
-                    access,
-                    at.env,
-                    at.dim,
-                    place.at,
-                    place.stride,
-                    self.lanes,
-                    at.mask,
-                )
-            at.body.values[argument] = lane
+            where = self._place(emit, access, at)
+            at.body.values[argument] = (
+                load(emit, where)
+                if access.pad is None
+                else padded_read(emit, access, at.env, at.dim, where)
+            )
 
-    def _place(self, emit: Emitter, access: Access, at: Step) -> Place:
+    def _place(self, emit: Emitter, access: Access, at: Step) -> Elements:
+        """Where the lanes of an access are at a step."""
         stride = 0 if at.dim is None else self.memory.layout(access).coefficient(at.dim)
         start = self.memory.offset(emit, access, at.env, None)
-        return Place(self.memory.flat[access.memory], start, stride)
+        return Elements(self.memory.flat[access.memory], start, stride, self.lanes, at.mask)
 
     def _emit_result(self, emit: Emitter, at: Step, number: int) -> None:
         stage, value = at.stage, at.stage.op.yielded[number]
@@ -342,18 +322,18 @@ class SweepEmitter:
             self.memory.scalars[access.memory] = lane.value
         if access.memory in self.memory.dead and access.memory not in self.outputs:
             return
-        place = self._place(emit, access, at)
+        where = self._place(emit, access, at)
         if self.lanes == 1 or at.dim is None:
-            emit.run(memref.StoreOp.get(lane.value, place.flat, [emit.value(place.at)]))
+            store(emit, lane.value, replace(where, lanes=1))
             return
         past = self._past_caches and access.memory in self.memory.streamed
         vector = at.body.vector(emit, value)
-        if stores_pairs(stage.op, access.element, place.stride, self.lanes, at.mask):
+        if stores_pairs(stage.op, where):
             if number % 2:  # both parts are known
                 both = at.body.vector(emit, stage.op.yielded[number - 1]), vector
-                store_pairs(emit, both, place.flat, emit.minus(place.at, 1), self.lanes, at.mask)
+                store_pairs(emit, both, replace(where, at=emit.minus(where.at, 1)))
             return
-        store(emit, vector, place.flat, place.at, place.stride, self.lanes, at.mask, streamed=past)
+        store(emit, vector, where, streamed=past)
 
     # Reductions
 

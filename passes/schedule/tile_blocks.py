@@ -29,6 +29,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.pair_panels import PairPanels
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
 from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
@@ -238,6 +239,6 @@ class TileBlocks:
                 source = inner.value(inner.plus(line, n * TILE_COLUMNS))
                 sums = inner.add(vector.LoadOp(self.sums, [source], kind))
                 target = inner.plus(place, n * TILE_COLUMNS * unit)
-                store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
+                store(inner, sums, Elements(flat, target, unit, TILE_COLUMNS, mask))
 
         emit.each(*rows, 1, row)

@@ -15,6 +15,7 @@ from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
 from lamina.passes.schedule.transpose import turn
 
@@ -169,7 +170,7 @@ class TileResults:
                 if missing:
                     mask = inner.first_lanes(TILE_COLUMNS - missing, TILE_COLUMNS)
                 target = inner.plus(written, offset * unit)
-                store(inner, sums, flat, target, unit, TILE_COLUMNS, mask)
+                store(inner, sums, Elements(flat, target, unit, TILE_COLUMNS, mask))
 
         low = start if self.is_tiled else rows[0]
         emit.each(low, emit.least(emit.plus(start, self.tile_rows), rows[1]), 1, row)

@@ -16,6 +16,7 @@ from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import over_points
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.words import place_of, word_of
 
 MOST_KEPT = 64
@@ -90,8 +91,6 @@ class TopOfRows:
         """The word of one element of each row."""
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
         rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
-        memory = keys.memory.type
-        assert isinstance(memory, MemRefType)
         base = emit.plus(keys.base, at)
-        found = gather(emit, keys.memory, memory.element_type, base, rows, self.lanes, None)
+        found = gather(emit, Elements(keys.memory, base, 0, self.lanes), rows)
         return word_of(emit, found, at, down=keys.down)

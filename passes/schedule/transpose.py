@@ -18,6 +18,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory, Sweep
 from lamina.passes.schedule.prefetch import INTO_L2
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
 
 
@@ -142,7 +143,7 @@ class TransposeEmitter(SweepEmitter):
         flat = self.memory.flat[access.memory]
         mask = self._mask(emit, width)
         rows = [
-            load(emit, flat, access.element, emit.plus(start, i * step), 1, self.lanes, mask).value
+            load(emit, Elements(flat, emit.plus(start, i * step), 1, self.lanes, mask)).value
             for i in range(count)
         ]
         for i in range(count if self.ahead_tiles else 0):
