@@ -55,9 +55,9 @@ from lamina.passes.schedule.choose_tiles import (
     register_height,
 )
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
 from lamina.passes.schedule.panel_order import panel_bytes, reads_far_panels, shares_columns
-from lamina.passes.schedule.product import summed_dims
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
@@ -70,7 +70,6 @@ from lamina.passes.schedule.product_kernel import (
     products_of,
     stream_of,
 )
-from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
@@ -121,17 +120,18 @@ def choose_products(
     else:
         lay_out_panel(next(iter(products)), products, memory)
     for stage, shape in products.items():
+        product = PackedProduct.of(stage, shape, blocks)
         if shape.task_packed and panel_mode:
             _choose_packing(stage, shape, tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None and target.multiplies_tiles:
-            _choose_sum_blocks(stage, shape, blocks)
+            _choose_sum_blocks(product, blocks)
         terms = _sum_block(stage, shape, target) if panel_mode else None
         if terms is not None and not shape.task_packed:
             decide(stage, terms=terms)
         if shape.pairs is None:
-            choose_register_tile(stage, shape, blocks, memory, target)
+            choose_register_tile(product, memory, target)
         elif not target.multiplies_tiles:
-            choose_dots(stage, shape, blocks, target)
+            choose_dots(product, target)
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
@@ -166,15 +166,15 @@ def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Targe
     decide(stage, tile=By(shape.inner_column, together * panel), terms=terms)
 
 
-def _choose_sum_blocks(stage: Stage, shape: Contraction, blocks: Blocks) -> None:
+def _choose_sum_blocks(product: PackedProduct, blocks: Blocks) -> None:
     """Whether a product in matrix tiles takes its sum in blocks, and of how many terms.
 
     Rows of long sums are copied beside the columns that are packed. Of shorter ones, or where all
     is packed, they are read as they stand, if enough of them share what is read of a panel; then
     packing, which waits for memory, goes on beside the product.
     """
-    _, _, extra = rows_of_tiles(stage, shape, blocks)
-    terms, copies = stage.extents[shape.summed[0]], not extra and _is_long(shape)
+    stage, shape = product.stage, product.shape
+    terms, copies = stage.extents[shape.summed[0]], not product.around and _is_long(shape)
     if terms <= SUM_BLOCK or not blocks.is_blocked:
         return
     if not copies and blocks.size < LEAST_BLOCKED_ROWS:
@@ -200,7 +200,7 @@ def _sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
 
     Those of a panel fill the nearest cache at most, and rounding errors grow with them (`CHAIN`).
     """
-    summed = summed_dims(stage, shape)
+    summed = [d for d in shape.summed if stage.extents[d] != 1] or shape.summed[:1]
     if shape.pairs is not None or shape.panel is None or len(summed) != 1:
         return None
     alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]

@@ -13,48 +13,38 @@ from lamina.passes.cost.cache_shares import row_copy_bytes
 from lamina.passes.cost.product_limits import MIN_PANELS, WAY_BYTES
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.product import summed_dims
-from lamina.passes.schedule.product_task import Blocks, rows_of_tiles
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
-from lamina.passes.schedule.stages import Stage
 
 
-def choose_register_tile(
-    stage: Stage, shape: Contraction, blocks: Blocks, memory: Memory, target: Target
-) -> None:
+def choose_register_tile(product: PackedProduct, memory: Memory, target: Target) -> None:
     """The register tile of a product, and whether its rows are copied first."""
-    assert shape.panel is not None
-    row, fewest, extra = rows_of_tiles(stage, shape, blocks)
+    stage, row = product.stage, product.row
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    lanes = min(shape.panel, target.lanes(bits))
-    vectors = shape.panel // lanes
-    height = tile_height(lanes, vectors, blocks.size if blocks.is_blocked else fewest, target)
-    height = min(height, fewest)
-    decide(stage, vectorize=By(shape.inner_column, lanes), unroll=vectors)
+    lanes = min(product.panel, target.lanes(bits))
+    vectors = product.panel // lanes
+    height = min(tile_height(lanes, vectors, product.most, target), product.fewest)
+    decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
     if row is not None:
         decide(stage, jam=By(row, height))
-        block = blocks.size if blocks.is_blocked else stage.extents[row]
-        terms = stage.schedule.terms
-        if not extra and _gains_copy(stage, shape, row, memory, block, terms, target):
-            decide(stage, cache_read=(shape.a,))
+        if not product.around and _gains_copy(product, row, memory, target):
+            decide(stage, cache_read=(product.shape.a,))
 
 
-def choose_dots(stage: Stage, shape: Contraction, blocks: Blocks, target: Target) -> None:
+def choose_dots(product: PackedProduct, target: Target) -> None:
     """The register tile of a product packed in pairs, in vectors of dot products."""
-    row, fewest, _ = rows_of_tiles(stage, shape, blocks)
+    stage, shape, row = product.stage, product.shape, product.row
     if shape.pairs == shape.a:
         # Two tiles of rows share what is broadcast, of fewer columns: all sums stay in registers.
-        rows = blocks.size if blocks.is_blocked else fewest
-        unroll = 2 if rows > TILE_ROWS else 1
+        unroll = 2 if product.most > TILE_ROWS else 1
         vectors, columns = By(shape.inner_row, TILE_COLUMNS), TILE_COLUMNS // unroll
         decide(stage, vectorize=vectors, unroll=unroll, jam=By(shape.inner_column, columns))
         return
     across = TILE_PANEL // TILE_COLUMNS
     decide(stage, vectorize=By(shape.inner_column, TILE_COLUMNS), unroll=across)
     if row is not None:
-        rows = blocks.size if blocks.is_blocked else fewest
-        height = tile_height(TILE_COLUMNS, across, rows, target)
-        decide(stage, jam=By(row, min(height, fewest, TILE_ROWS)))
+        height = tile_height(TILE_COLUMNS, across, product.most, target)
+        decide(stage, jam=By(row, min(height, product.fewest, TILE_ROWS)))
 
 
 def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
@@ -73,22 +63,12 @@ def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
     return best
 
 
-def _gains_copy(
-    stage: Stage,
-    shape: Contraction,
-    row: int,
-    memory: Memory,
-    block: int,
-    terms: int | None,
-    target: Target,
-) -> bool:
-    """Whether a block of `block` rows of the operand should be copied before its product.
-
-    Of so many `terms`, if the sum is taken in blocks.
-    """
-    access, summed = stage.reads[shape.a], summed_dims(stage, shape)
-    panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
-    if access.memory in memory.scratch or panels < MIN_PANELS:
+def _gains_copy(product: PackedProduct, row: int, memory: Memory, target: Target) -> bool:
+    """Whether the rows of a task should be copied before they are multiplied, as many terms of them
+    as a block of the sum has."""
+    stage, terms = product.stage, product.stage.schedule.terms
+    access, summed, block = stage.reads[product.shape.a], product.summed, product.most
+    if access.memory in memory.scratch or product.panels < MIN_PANELS:
         return False
     size = getattr(access.element, "bitwidth", 32) // 8
     length = prod(stage.extents[d] for d in summed) if terms is None else terms

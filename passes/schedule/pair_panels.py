@@ -8,14 +8,13 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i64
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.prefetch import INTO_L1
-from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
 
@@ -27,14 +26,14 @@ class PairPanels:
 
     def __init__(
         self,
-        stage: Stage,
-        shape: Contraction,
+        product: PackedProduct,
         memory: Memory,
         emit: Emitter,
         together: int,
         terms: int,
         buffers: int = 1,
     ) -> None:
+        stage, shape = product.stage, product.shape
         self.stage = stage
         self.memory = memory
         self.together = together

@@ -11,11 +11,10 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.transpose import turn
 
@@ -24,22 +23,16 @@ class PanelCopy:
     """Packs `together` panels of the product of one stage at a time."""
 
     def __init__(
-        self,
-        stage: Stage,
-        shape: Contraction,
-        memory: Memory,
-        emit: Emitter,
-        lanes: int,
-        together: int,
-        terms: int | None = None,
+        self, product: PackedProduct, memory: Memory, emit: Emitter, lanes: int, together: int
     ) -> None:
-        """`lanes` elements make a vector of a panel; so many `terms` of it are packed, or all."""
-        assert shape.panel is not None
+        """`lanes` elements make a vector of a panel; as many terms of it are packed as a block of
+        the sum has, or all."""
+        stage, shape = product.stage, product.shape
         self.stage = stage
         self.memory = memory
         self.lanes = lanes
         self.together = together
-        self.width = shape.panel
+        self.width = product.panel
         self.column = shape.inner_column
         self.term = shape.summed[0]
         self.source = stage.reads[shape.b]
@@ -47,7 +40,7 @@ class PanelCopy:
         self.first: Index = 0
         self.low: Index = 0
         """The first panel, and the first term, that are packed."""
-        self.terms = stage.extents[self.term] if terms is None else terms
+        self.terms = stage.schedule.terms or stage.extents[self.term]
         self.size = self.terms * self.width
         """Elements of a panel."""
         kind = memref.AllocaOp.get(self.element, 64, [self.size * self.together])

@@ -17,16 +17,16 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
-from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW
 from lamina.passes.schedule.strided_access import Elements
 
 
@@ -84,43 +84,32 @@ def chain_block(extent: int, length: int) -> int:
     return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
 
 
-def summed_dims(stage: Stage, shape: Contraction) -> tuple[int, ...]:
-    """The summed dimensions that have several positions, at least one of them."""
-    return tuple(d for d in shape.summed if stage.extents[d] != 1) or shape.summed[:1]
-
-
 class ProductEmitter:
     """Emits the tiles of one contraction stage."""
 
     def __init__(
         self,
-        stage: Stage,
-        shape: Contraction,
+        product: PackedProduct,
         memory: Memory,
         tile: Tile,
-        terms: tuple[Index, Index] | None = None,
+        part: PartOfSum | None = None,
         packing: PanelCopy | None = None,
-        *,
-        outside: bool = False,
     ) -> None:
-        """Only `terms` of the only summed dimension are added up.
-
-        All others are products with zeros if those `outside` count as well. `packing` has the
-        panels of a task that packs them itself.
-        """
+        """`packing` has the panels of a task that packs them itself."""
+        stage, shape = product.stage, product.shape
+        self.product = product
         self.stage = stage
-        self.shape = shape
         self.memory = memory
         self.tile = tile
         self.vectors = tile.vectors
         """Vectors of a row of the tile that are computed: fewer where a panel is not full."""
         self.column = shape.inner_column
-        self.summed = summed_dims(stage, shape)
+        self.summed = product.summed
         self.left = stage.reads[shape.a]
         self.element = self.left.element
         self.packing = packing
-        self.terms = terms
-        self.outside = outside
+        self.terms = None if part is None else part.ends
+        self.outside = part is not None and part.outside
         packed = stage.reads[shape.b]
         self.packed_start = packed.offset.constant
         if packing is not None:
@@ -140,21 +129,14 @@ class ProductEmitter:
             self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
 
     def block(
-        self,
-        emit: Emitter,
-        env: Env,
-        row_dim: int | None,
-        rows: tuple[Index, Index],
-        height: int,
-        panel: Index,
-        *,
-        masked: bool,
+        self, emit: Emitter, env: Env, rows: tuple[Index, Index], panel: Index, *, masked: bool
     ) -> None:
-        """All tiles of one panel for rows `[low, high)` of `row_dim` (at least `height` of them).
+        """All tiles of one panel for rows `[low, high)`, as many as a tile has at least.
 
         The last tile is moved up to end at the block's end: its overlap is computed twice. A panel
         that is `masked` is not full, and takes no more vectors than have columns.
         """
+        row_dim, height = self.product.row, self.tile.rows
         emitter = self
         if masked:
             emitter, rest = copied(self), self.stage.extents[self.column] % self.tile.panel

@@ -7,21 +7,19 @@ of each tile in scratch for the next block. The last block adds them up and stor
 
 from __future__ import annotations
 
-from functools import partial
-
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.product import ProductEmitter, Tile, TilePosition
 from lamina.passes.schedule.row_operand import RowCopy
-from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START, Stage
-from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, TERM_START
+from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_panels, over_sum
 
 
 class ProductBlocks(ProductEmitter):
@@ -29,33 +27,29 @@ class ProductBlocks(ProductEmitter):
 
     def __init__(
         self,
-        stage: Stage,
-        shape: Contraction,
+        product: PackedProduct,
         memory: Memory,
         emit: Emitter,
         tile: Tile,
-        row: int,
-        rows: int,
         panels: int,
-        terms: int,
-        packing: PanelCopy | None = None,
+        packing: PanelCopy | None,
     ) -> None:
-        """Tiles go along dimension `row`; so many `terms` of the sum are a block.
+        """So many `terms` of the sum as the schedule says are a block.
 
         `packing` packs that much of the panels, where the task does so itself.
         """
-        super().__init__(stage, shape, memory, tile, packing=packing)
-        self.row, self.size = row, terms
+        super().__init__(product, memory, tile, packing=packing)
+        schedule = product.stage.schedule
+        assert product.row is not None and schedule.terms is not None  # as verified
+        self.row, self.size = product.row, schedule.terms
         (self.term,) = self.summed
-        slots = -(-rows // tile.rows) * tile.rows
+        slots = -(-product.most // tile.rows) * tile.rows
         self.pitch = slots * tile.panel
         """Sums of a panel: those of each tile follow one another."""
         self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * self.pitch]))
         self.copy: RowCopy | None = None
-        if stage.schedule.cache_read:
-            self.copy = RowCopy(
-                emit, stage, self.left, memory, row, self.summed, rows, tile.lanes, terms
-            )
+        if schedule.cache_read:
+            self.copy = RowCopy(emit, product, memory, tile.lanes, self.size)
             self.left = self.copy.access
 
     def emit_task(
@@ -81,7 +75,7 @@ class ProductBlocks(ProductEmitter):
         env: Env,
         rows: tuple[Index, Index],
         panels: tuple[Index, Index],
-        whole: Index,
+        whole: int,
         terms: SumBlock,
         after_panel: AfterPanel | None,
     ) -> None:
@@ -97,10 +91,7 @@ class ProductBlocks(ProductEmitter):
                 after_panel(inner, position, start)
 
         def walk(inner: Emitter, first: Index, last: Index) -> None:
-            stop = inner.least(last, whole) if terms.is_last else last
-            inner.each(first, stop, 1, panel)
-            if terms.is_last:
-                inner.each(inner.most(first, stop), last, 1, partial(panel, masked=True))
+            over_panels(inner, (first, last), whole if terms.is_last else None, panel)
 
         def group(inner: Emitter, at: Index) -> None:
             assert self.packing is not None

@@ -28,8 +28,9 @@ from lamina.passes.schedule.live_rows import (
     split_digits,
 )
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
-from lamina.passes.schedule.product_task import Blocks, TaskDomain
+from lamina.passes.schedule.product_task import TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan

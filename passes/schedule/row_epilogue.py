@@ -13,7 +13,8 @@ from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.product_task import ProductTask, TaskDomain, panel_count
+from lamina.passes.schedule.packed_product import PartOfSum
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
@@ -67,12 +68,13 @@ class RowEpilogue(ProductTask):
         if stage not in self.products:
             self._rows(emit, segment, envs, rows, within)
             return
-        shape, panels = self.products[stage], (0, panel_count(stage, self.products[stage]))
-        if within is not None and divided[stage] != shape.inner_column:
-            self._part_of_sum(emit, stage, envs[stage], rows, panels, within)
+        product = self.packed(stage)
+        if within is not None and divided[stage] != product.column:
+            self._part_of_sum(emit, stage, envs[stage], rows, within)
             return
+        panels: tuple[Index, Index] = (0, product.panels)
         if within is not None:
-            panels = panels_of(emit, within, shape.panel or 1)
+            panels = panels_of(emit, within, product.panel)
         self.product(emit, stage, envs[stage], rows, panels)
 
     def _part_of_sum(
@@ -81,11 +83,11 @@ class RowEpilogue(ProductTask):
         stage: Stage,
         env: Env,
         rows: tuple[Index, Index],
-        panels: tuple[Index, Index],
         terms: tuple[Index, Index],
     ) -> None:
         """A product of which only `terms` of the sum are other than zeros."""
-        self.product(emit, stage, env, rows, panels, terms=terms, outside=True)
+        panels = 0, self.packed(stage).panels
+        self.product(emit, stage, env, rows, panels, part=PartOfSum(terms, outside=True))
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]

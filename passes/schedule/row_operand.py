@@ -17,9 +17,10 @@ from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.peel import by_vectors
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
 
 ROW_PADDING_BYTES = 64
@@ -32,25 +33,24 @@ class RowCopy:
     def __init__(
         self,
         emit: Emitter,
-        stage: Stage,
-        access: Access,
+        product: PackedProduct,
         memory: Memory,
-        row: int,
-        summed: tuple[int, ...],
-        rows: int,
         lanes: int,
         terms: int | None = None,
     ) -> None:
-        """Room for `rows` rows of `access`, along dimension `row`, or for so many `terms` of each.
+        """Room for all rows of a task of the product, or for so many `terms` of each.
 
-        Terms are counted along the only one of the `summed` dimensions.
+        Terms are counted along its only summed dimension.
         """
-        self.source, self.row, self.summed = access, row, summed
+        assert product.row is not None
+        stage, summed, self.row = product.stage, product.summed, product.row
+        self.source = access = stage.reads[product.shape.a]
+        self.summed = summed
         self._flat = memory.flat[access.memory]
         self._extents = [stage.extents[d] for d in summed] if terms is None else [terms]
         bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
         pitch = prod(self._extents) + ROW_PADDING_BYTES * 8 // bits
-        scratch = emit.add(memref.AllocaOp.get(access.element, 64, [rows * pitch]))
+        scratch = emit.add(memref.AllocaOp.get(access.element, 64, [product.most * pitch]))
         memory.flat[scratch] = scratch
         offset: dict[int, int] = {LOCAL_ROW: pitch}
         step = 1

@@ -25,9 +25,10 @@ from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmi
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.product import ProductEmitter, Tile
-from lamina.passes.schedule.product_task import TaskDomain, rows_of_tiles, tile_of
+from lamina.passes.schedule.product_task import TaskDomain, tile_of
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
@@ -103,12 +104,11 @@ class StreamedProduct(RowEpilogue):
             self.factors = self._alloca(emit, plan.top.writes[0].element, 1)
 
     def _tile(self, stage: Stage) -> Tile:
-        shape = self.products[stage]
-        row, fewest, _ = rows_of_tiles(stage, shape, self.blocks)
-        if shape.pairs is not None:
-            height = tile_unit(stage, shape, row, fewest).height
+        product = self.packed(stage)
+        if product.shape.pairs is not None:
+            height = tile_unit(product).height
             return Tile(height, TILE_PANEL // TILE_COLUMNS, TILE_COLUMNS)
-        return tile_of(stage, shape, row, fewest)
+        return tile_of(product)
 
     # One block
 
@@ -118,14 +118,14 @@ class StreamedProduct(RowEpilogue):
         stage: Stage,
         env: Env,
         rows: tuple[Index, Index],
-        panels: tuple[Index, Index],
         terms: tuple[Index, Index],
     ) -> None:
         """The sums of a block alone, then joined with those of the blocks before it."""
+        panels = 0, self.packed(stage).panels
         memory = stage.writes[0].memory
         total = self.memory.flat[memory]
         self.memory.flat[memory] = self.parts[stage]
-        self.product(emit, stage, env, rows, panels, terms=terms)
+        self.product(emit, stage, env, rows, panels, part=PartOfSum(terms))
         self.memory.flat[memory] = total
         self._join_rows(emit, stage, rows)
 
@@ -232,14 +232,10 @@ class StreamedProduct(RowEpilogue):
         self, emit: Emitter, stage: Stage, tile: Tile, limits: tuple[Index, Index]
     ) -> Callable[[Emitter, Env, int], list[SSAValue]]:
         """What gives the vectors of a panel with which the sums of each row begin."""
-        shape, outside = self.products[stage], self.bounded is not None
-        if shape.pairs is None:
-            emitter = ProductEmitter(stage, shape, self.memory, tile, limits, outside=outside)
-            return emitter.zero_terms
-        rows = self.blocks.fewest, self.blocks.size
-        return TileProduct(
-            stage, shape, self.memory, emit, 1, stage.rows[-1], rows, limits, outside=outside
-        ).zero_vectors
+        product, part = self.packed(stage), PartOfSum(limits, self.bounded is not None)
+        if product.shape.pairs is None:
+            return ProductEmitter(product, self.memory, tile, part).zero_terms
+        return TileProduct(product, self.memory, emit, 1, part).zero_vectors
 
     def _end(self, emit: Emitter, envs: dict[Stage, Env], rows: tuple[Index, Index]) -> None:
         """Totals of weights in rows without a number or an infinity: NaN."""

@@ -1,9 +1,10 @@
-"""A product's sum in blocks: so many terms are multiplied for all tiles of a task before others."""
+"""Loops of a product: its sum in blocks, so many terms for all tiles of a task, and its panels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
@@ -46,3 +47,16 @@ def over_sum(
     low = looped * size
     if 0 < low < extent:
         block(emit, SumBlock(low, extent - low, is_first=False, is_last=True))
+
+
+def over_panels(
+    emit: Emitter, panels: tuple[Index, Index], whole: int | None, panel: Callable[..., None]
+) -> None:
+    """Emit `panel` for a range of panels; those from number `whole` on, if any, are `masked`."""
+    first, last = panels
+    if whole is None:
+        emit.each(first, last, 1, panel)
+        return
+    stop = emit.least(last, whole)
+    emit.each(first, stop, 1, panel)
+    emit.each(stop, last, 1, partial(panel, masked=True))

@@ -13,25 +13,23 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
-from lamina.dialects.loop.tiles import (
-    TILE_COLUMNS,
-    TILE_ROWS,
-    TILE_TERMS,
-    TileDotOp,
-    TileLoadOp,
-    TileStoreOp,
-    TileZeroOp,
-)
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.pair_panels import PairPanels
-from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_sum
-from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
+from lamina.passes.schedule.tile_unit import (
+    PAIR_ROW,
+    PANEL_TILES,
+    MatrixTiles,
+    TilePlace,
+    TileProducts,
+)
 
 TILE = TILE_ROWS * TILE_TERMS
 """Elements of a tile of the rows."""
@@ -41,24 +39,19 @@ class TileBlocks:
     """Emits one product stage for a task of `rows` rows at most by `panels` panels."""
 
     def __init__(
-        self,
-        stage: Stage,
-        shape: Contraction,
-        memory: Memory,
-        emit: Emitter,
-        rows: int,
-        panels: int,
-        terms: int,
+        self, product: PackedProduct, memory: Memory, emit: Emitter, panels: int, terms: int
     ) -> None:
         """So many `terms` of the sum are a block: a multiple of those of a tile."""
-        self.stage = stage
+        shape = product.shape
+        self.stage = product.stage
         self.memory = memory
         self.row, self.column, self.term = shape.inner_row, shape.inner_column, shape.summed[0]
         self.panels, self.terms = panels, terms
-        self.height = -(-rows // TILE_ROWS) * TILE_ROWS
+        self.unit = MatrixTiles(TILE_ROWS)
+        self.height = -(-product.most // TILE_ROWS) * TILE_ROWS
         """Rows of whole tiles."""
-        self.source = stage.reads[shape.a]
-        self.columns = PairPanels(stage, shape, memory, emit, panels, terms)
+        self.source = self.stage.reads[shape.a]
+        self.columns = PairPanels(product, memory, emit, panels, terms)
         self.lines = emit.add(memref.AllocaOp.get(bf16, 64, [self.height * terms]))
         size = panels * self.height * TILE_PANEL
         self.sums = emit.add(memref.AllocaOp.get(f32, 64, [size]))
@@ -102,64 +95,51 @@ class TileBlocks:
         count = emit.quotient(emit.plus(emit.minus(rows[1], rows[0]), TILE_ROWS - 1), TILE_ROWS)
         self._copy(emit, env, rows, count, terms.low, terms.count)
         self.columns.pack(emit, env, first, terms.low, terms.count)
-        kind = VectorType(f32, [TILE_ROWS, TILE_COLUMNS])
+        unit = self.unit
+        products = [(left, right) for left in (0, 1) for right in range(PANEL_TILES)]
 
         def tiles(inner: Emitter, panel: Index, at: Index) -> None:
             # A last tile that has no neighbour is multiplied twice, to the same result.
             own = [at, inner.least(inner.plus(at, 1), inner.minus(count, 1))]
             across = [inner.plus(inner.times(panel, PANEL_TILES), n) for n in range(PANEL_TILES)]
             places = [
-                inner.plus(
-                    inner.times(panel, self.height * TILE_PANEL),
-                    inner.plus(inner.times(tile, TILE_ROWS * TILE_PANEL), n * TILE_COLUMNS),
-                )
+                self._sums(inner, panel, inner.times(tile, TILE_ROWS), n)
                 for tile in own
                 for n in range(PANEL_TILES)
             ]
-            pitch = inner.value(TILE_PANEL)
-            sums = [
-                inner.add(
-                    TileZeroOp(kind)
-                    if terms.is_first
-                    else TileLoadOp(self.sums, inner.value(place), pitch, kind)
-                )
+            begun = [
+                value
                 for place in places
+                for value in (unit.zero(inner) if terms.is_first else unit.load(inner, place))
             ]
 
             def step(deeper: Emitter, term: Index, totals: list[SSAValue]) -> list[SSAValue]:
                 rights = [self._right(deeper, tile, term) for tile in across]
                 lefts = [self._left(deeper, tile, term) for tile in own]
-                pairs = [(left, right) for left in lefts for right in rights]
-                return [
-                    deeper.add(TileDotOp(left, right, total))
-                    for (left, right), total in zip(pairs, totals, strict=True)
-                ]
+                return unit.multiply(deeper, TileProducts(lefts, rights, products), totals)
 
-            for place, total in zip(places, inner.loop(0, steps, 1, sums, step), strict=True):
-                inner.run(
-                    TileStoreOp(total, self.sums, inner.value(place), inner.value(TILE_PANEL))
-                )
+            for place, total in zip(places, inner.loop(0, steps, 1, begun, step), strict=True):
+                unit.store(inner, [total], place)
 
-        def panel(inner: Emitter, number: Index, values: list[SSAValue]) -> list[SSAValue]:
-            def row(deeper: Emitter, at: Index) -> None:
-                tiles(deeper, number, at)
+        def panel(inner: Emitter, number: Index) -> None:
+            inner.each(0, count, 2, lambda deeper, at: tiles(deeper, number, at))
 
-            inner.each(0, count, 2, row)
-            return values
+        emit.each(0, self.panels, 1, panel)
 
-        emit.loop(0, self.panels, 1, [], panel)
+    def _sums(self, emit: Emitter, panel: Index, row: Index, tile: int) -> TilePlace:
+        """Where the sums of a tile of columns of a panel are, from a row on."""
+        start = emit.times(panel, self.height * TILE_PANEL)
+        inside = emit.plus(emit.times(row, TILE_PANEL), tile * TILE_COLUMNS)
+        return TilePlace(self.sums, emit.plus(start, inside), TILE_PANEL)
 
-    def _left(self, emit: Emitter, tile: Index, step: Index) -> SSAValue:
+    def _left(self, emit: Emitter, tile: Index, step: Index) -> TilePlace:
         at = emit.plus(emit.times(tile, TILE_ROWS * self.terms), emit.times(step, TILE))
-        kind = VectorType(bf16, [TILE_ROWS, TILE_TERMS])
-        return emit.add(TileLoadOp(self.lines, emit.value(at), emit.value(TILE_TERMS), kind))
+        return TilePlace(self.lines, at, TILE_TERMS)
 
-    def _right(self, emit: Emitter, tile: Index, step: Index) -> SSAValue:
+    def _right(self, emit: Emitter, tile: Index, step: Index) -> TilePlace:
         at = emit.times(tile, self.columns.tile_stride)
         at = emit.plus(at, emit.times(step, TILE_TERMS // 2 * PAIR_ROW))
-        kind = VectorType(bf16, [TILE_TERMS // 2, PAIR_ROW])
-        paired = self.columns.paired
-        return emit.add(TileLoadOp(paired, emit.value(at), emit.value(PAIR_ROW), kind))
+        return TilePlace(self.columns.paired, at, PAIR_ROW)
 
     def _copy(
         self,
@@ -232,12 +212,9 @@ class TileBlocks:
             position = {**env, self.column: column, PANEL_START: column, LOCAL_ROW: local}
             position[self.row] = at
             place = inner.linear(form, position)
-            line = inner.plus(
-                inner.times(number, self.height * TILE_PANEL), inner.times(local, TILE_PANEL)
-            )
             for n, mask in enumerate(masks):
-                source = inner.value(inner.plus(line, n * TILE_COLUMNS))
-                sums = inner.add(vector.LoadOp(self.sums, [source], kind))
+                source = self._sums(inner, number, local, n)
+                sums = inner.add(vector.LoadOp(self.sums, [inner.value(source.at)], kind))
                 target = inner.plus(place, n * TILE_COLUMNS * unit)
                 store(inner, sums, Elements(flat, target, unit, TILE_COLUMNS, mask))
 

@@ -17,15 +17,15 @@ from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.double_buffer import DoubleBuffer, Position
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.pair_panels import PairPanels
-from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW
 from lamina.passes.schedule.sum_blocks import SumBlock, over_sum
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
@@ -44,41 +44,36 @@ class TileProduct(TileResults):
 
     def __init__(
         self,
-        stage: Stage,
-        shape: Contraction,
+        product: PackedProduct,
         memory: Memory,
         emit: Emitter,
         together: int,
-        row: int | None,
-        rows: tuple[int, int],
-        terms: tuple[Index, Index] | None = None,
-        *,
-        outside: bool = False,
+        part: PartOfSum | None = None,
     ) -> None:
-        """Tiles go along `row`, if that is no position of the task; of `rows` there are the first
-        number of those to the second. Panels that are packed here are packed `together`.
+        """Panels that are packed here are packed `together`.
 
-        Only `terms` of the sum are added up, which begin at a tile and end at one or with the sum.
-        All others are products with zeros if those `outside` count as well.
+        A part of the sum begins at a tile and ends at one or with the sum.
         """
+        stage, shape = product.stage, product.shape
         assert shape.pairs is not None
+        self.product = product
         self.stage = stage
         self.memory = memory
         self.column = shape.inner_column
-        self.is_tiled = row is not None
-        self.row = shape.inner_row if row is None else row
+        self.is_tiled = product.row is not None
+        self.row = shape.inner_row if product.row is None else product.row
         self.term = shape.summed[0]
         self.turned = shape.pairs == shape.a
         self.direct = stage.reads[1 - shape.pairs]
         self.source = stage.reads[shape.pairs]
         self.packs = is_packed_in_tasks(shape)
         self.together = together
-        fewest, self.most = rows
-        self.unit = tile_unit(stage, shape, row, fewest)
+        self.most = product.most
+        self.unit = tile_unit(product)
         self.block_terms = self._block_terms()
         self.first: Index = 0
         self.panels: PairPanels | None = None
-        self.buffers = self._double_buffer(shape, emit, terms)
+        self.buffers = self._double_buffer(emit, part)
         if self.buffers is not None:
             self.outer: dict[int, int] = {}
             self.panels = self.buffers.panels
@@ -86,7 +81,7 @@ class TileProduct(TileResults):
         elif self.packs:
             self.outer = {}
             extent = stage.extents[self.term]
-            self.panels = PairPanels(stage, shape, memory, emit, together, extent)
+            self.panels = PairPanels(product, memory, emit, together, extent)
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
@@ -107,16 +102,14 @@ class TileProduct(TileResults):
         if stage.extents[self.term] % TILE_TERMS:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
-        self.terms: tuple[Index, Index] = terms or (0, stage.extents[self.term])
-        if terms is not None and self.block_terms < stage.extents[self.term]:
+        self.terms: tuple[Index, Index] = part.ends if part else (0, stage.extents[self.term])
+        if part is not None and self.block_terms < stage.extents[self.term]:
             raise illegal(stage.op, "terms: not of a sum of which a part is added up at a time")
         self.zeros: ZeroTerms | None = None
-        if terms is not None and outside:
-            self.zeros = ZeroTerms(emit, terms, stage.extents[self.term], self.unit)
+        if part is not None and part.outside:
+            self.zeros = ZeroTerms(emit, part.ends, stage.extents[self.term], self.unit)
 
-    def _double_buffer(
-        self, shape: Contraction, emit: Emitter, terms: tuple[Index, Index] | None
-    ) -> DoubleBuffer | None:
+    def _double_buffer(self, emit: Emitter, part: PartOfSum | None) -> DoubleBuffer | None:
         """Scratch for two blocks of a panel, if the next is to be packed beside the product."""
         if not self.stage.schedule.double_buffer:
             return None
@@ -125,12 +118,12 @@ class TileProduct(TileResults):
         if not isinstance(self.unit, MatrixTiles):
             raise illegal(self.stage.op, "double_buffer: of matrix tiles, not of vectors")
         extent, block = self.stage.extents[self.term], self.block_terms
-        if terms is not None or not self.is_tiled or extent % TILE_TERMS:
+        if part is not None or not self.is_tiled or extent % TILE_TERMS:
             raise illegal(
                 self.stage.op,
                 f"double_buffer: of tiles of rows, by a sum of a multiple of {TILE_TERMS} terms",
             )
-        panels = PairPanels(self.stage, shape, self.memory, emit, 1, block, 2)
+        panels = PairPanels(self.product, self.memory, emit, 1, block, 2)
         ahead = self.stage.schedule.prefetch_rows or 0
         return DoubleBuffer(panels, extent, block, -(-self.most // self.span), ahead)
 
@@ -153,13 +146,7 @@ class TileProduct(TileResults):
         return min(terms, extent)
 
     def block(
-        self,
-        emit: Emitter,
-        env: Env,
-        rows: tuple[Index, Index],
-        panel: Index,
-        *,
-        masked: bool,
+        self, emit: Emitter, env: Env, rows: tuple[Index, Index], panel: Index, *, masked: bool
     ) -> None:
         """All tiles of one panel for rows `[low, high)`.
 

@@ -14,7 +14,6 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, f32, i64
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import (
@@ -28,7 +27,7 @@ from lamina.dialects.loop.tiles import (
 )
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.packed_product import PackedProduct
 
 PAIR_ROW = 2 * TILE_COLUMNS
 """Elements of a row of a tile packed in pairs."""
@@ -187,11 +186,12 @@ class PairDots:
         return made
 
 
-def tile_unit(stage: Stage, shape: Contraction, row: int | None, fewest: int) -> TileUnit:
+def tile_unit(product: PackedProduct) -> TileUnit:
     """What multiplies the tiles of a product: dot products in vectors if it is vectorized.
 
     Those have as many rows as are jammed, of the operand that is read as it stands.
     """
+    stage, shape, row, fewest = product.stage, product.shape, product.row, product.fewest
     schedule, turned = stage.schedule, shape.pairs == shape.a
     if schedule.tile is not None:
         raise illegal(stage.op, "tile: packed pairs have all columns; blocks of the sum are terms")
