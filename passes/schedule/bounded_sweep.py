@@ -17,7 +17,7 @@ from lamina.dialects.loop.bounds import Bound
 from lamina.passes.schedule.body import Body, Lane
 from lamina.passes.schedule.bounded_block import ends
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
@@ -42,7 +42,7 @@ class BoundedSweepEmitter(SweepEmitter):
     def _vector_loop(
         self,
         emit: Emitter,
-        rows: Sequence[dict[Stage, Env]],
+        rows: Sequence[Envs],
         bounds: tuple[Index, Index] | None,
         carried: list[SSAValue],
     ) -> list[SSAValue]:

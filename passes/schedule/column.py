@@ -8,8 +8,8 @@ from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env
-from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.memory import Env, Envs
+from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
@@ -18,26 +18,17 @@ from lamina.passes.schedule.sweep import SweepEmitter
 class ColumnEmitter(SweepEmitter):
     """Emits a single stage's reduction over the sweep's other dims, vectorized along `place`."""
 
-    def run(
-        self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
-    ) -> None:
-        def tile(
-            inner: Emitter,
-            index: Index,
-            values: list[SSAValue],
-            vectors: int,
-            mask: SSAValue | None,
-        ) -> list[SSAValue]:
-            places = [inner.plus(index, number * self.lanes) for number in range(vectors)]
-            self.tile(inner, [envs], ranges, places, mask)
-            return values
+    def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
+        def tile(inner: Emitter, at: Vectors) -> None:
+            places = [inner.plus(at.at, number * self.lanes) for number in range(at.count)]
+            self.tile(inner, [envs], ranges, places, at.mask)
 
-        by_vectors(emit, ranges[self.place], self.lanes, self.unroll, [], tile)
+        each_vector(emit, ranges[self.place], self.lanes, tile, self.unroll)
 
     def tile(
         self,
         emit: Emitter,
-        rows: Sequence[dict[Stage, Env]],
+        rows: Sequence[Envs],
         ranges: Sequence[tuple[Index, Index]],
         places: Sequence[Index],
         mask: SSAValue | None,
@@ -55,7 +46,7 @@ class ColumnEmitter(SweepEmitter):
                 prepared = {s: self._prepare(inner, s, bound[s]) for s in self.sweep.stages}
                 for place in places:
                     part = values[len(made) : len(made) + count]
-                    made += self._step(inner, bound, prepared, place, mask, part)
+                    made += self._step(inner, bound, prepared, Vectors(place, 1, mask), part)
             return made
 
         start = self._start(emit) * (len(places) * len(rows))
@@ -64,7 +55,8 @@ class ColumnEmitter(SweepEmitter):
             for place in places:
                 for stage, number in self.reductions:
                     total = next(totals)
-                    self._store_total(emit, envs[stage], stage, number, total, place, mask)
+                    at = Vectors(place, 1, mask)
+                    self._store_total(emit, envs[stage], (stage, number), total, at)
 
     def _accumulate(
         self,
@@ -79,20 +71,14 @@ class ColumnEmitter(SweepEmitter):
         return super()._accumulate(emit, values, totals, None if named else mask)
 
     def _store_total(
-        self,
-        emit: Emitter,
-        env: Env,
-        stage: Stage,
-        number: int,
-        total: SSAValue,
-        index: Index,
-        mask: SSAValue | None,
+        self, emit: Emitter, env: Env, key: tuple[Stage, int], total: SSAValue, place: Vectors
     ) -> None:
+        stage, number = key
         access = stage.writes[number]
         if access.memory in self.memory.dead and access.memory not in self.outputs:
             return
         dim = self.sweep.order[stage][self.place]
-        at = self.memory.offset(emit, access, {**env, dim: index}, None)
+        at = self.memory.offset(emit, access, {**env, dim: place.at}, None)
         flat = self.memory.flat[access.memory]
         stride = self.memory.layout(access).coefficient(dim)
-        store(emit, total, Elements(flat, at, stride, self.lanes, mask))
+        store(emit, total, Elements(flat, at, stride, self.lanes, place.mask))

@@ -13,17 +13,14 @@ from collections.abc import Sequence
 
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.memory import Envs
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.stages import Stage
 
 
 class ColumnJamEmitter(ColumnEmitter):
     """Emits a single stage's reduction over the sweep's other dims, `unroll` vectors by `jam`."""
 
-    def run(
-        self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
-    ) -> None:
+    def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
         (stage,) = self.sweep.stages
         jam = stage.schedule.jam
         assert jam is not None

@@ -14,15 +14,12 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from lamina.passes.schedule.body import Body
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Memory, Sweep
-from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.memory import Envs, Memory, Sweep
+from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.stages import Stage
 
-Envs = dict[Stage, Env]
 Ranges = Sequence[tuple[Index, Index]]
 
 
@@ -112,55 +109,35 @@ class ColumnRfactorEmitter(ColumnEmitter):
         totals: list[SSAValue],
     ) -> None:
         """Add one row of each stream to the totals."""
-        low = columns[0]
         prepared = [
             {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
         ]
 
-        def step(
-            inner: Emitter, at: Index, values: list[SSAValue], vectors: int, mask: SSAValue | None
-        ) -> list[SSAValue]:
-            self._add_vector(inner, rows, prepared, at, inner.minus(at, low), mask, totals)
-            return values
+        def add(inner: Emitter, at: Vectors) -> None:
+            place, sums = inner.minus(at.at, columns[0]), self._start(inner)
+            for envs, known in zip(rows, prepared, strict=True):
+                sums = self._step(inner, envs, known, at, sums)
+            kept = inner.value(place)
+            before = self._totals(inner, totals, kept)
+            after = self.accumulators.combined(inner, sums, before)
+            for total, value in zip(totals, after, strict=True):
+                inner.run(vector.StoreOp(value, total, [kept]))
 
-        by_vectors(emit, columns, self.lanes, 1, [], step)
+        each_vector(emit, columns, self.lanes, add)
 
-    def _add_vector(
-        self,
-        emit: Emitter,
-        rows: list[Envs],
-        prepared: list[dict[Stage, Body]],
-        index: Index,
-        kept: Index,
-        mask: SSAValue | None,
-        totals: list[SSAValue],
-    ) -> None:
-        sums = self._start(emit)
-        for envs, known in zip(rows, prepared, strict=True):
-            sums = self._step(emit, envs, known, index, mask, sums)
-        at = emit.value(kept)
-        before = [
+    def _totals(self, emit: Emitter, totals: list[SSAValue], at: SSAValue) -> list[SSAValue]:
+        """A vector of each of the totals."""
+        return [
             emit.add(vector.LoadOp(total, [at], VectorType(element, [self.lanes])))
             for total, element in zip(totals, self.accumulators.elements(), strict=True)
         ]
-        for total, after in zip(
-            totals, self.accumulators.combined(emit, sums, before), strict=True
-        ):
-            emit.run(vector.StoreOp(after, total, [at]))
 
     def _write(
         self, emit: Emitter, envs: Envs, columns: tuple[Index, Index], totals: list[SSAValue]
     ) -> None:
-        low = columns[0]
+        def write(inner: Emitter, at: Vectors) -> None:
+            kept = self._totals(inner, totals, inner.value(inner.minus(at.at, columns[0])))
+            for key, value in zip(self.reductions, kept, strict=True):
+                self._store_total(inner, envs[key[0]], key, value, at)
 
-        def step(
-            inner: Emitter, at: Index, values: list[SSAValue], vectors: int, mask: SSAValue | None
-        ) -> list[SSAValue]:
-            for total, (stage, number) in zip(totals, self.reductions, strict=True):
-                kind = VectorType(stage.writes[number].element, [self.lanes])
-                kept = inner.value(inner.minus(at, low))
-                value = inner.add(vector.LoadOp(total, [kept], kind))
-                self._store_total(inner, envs[stage], stage, number, value, at, mask)
-            return values
-
-        by_vectors(emit, columns, self.lanes, 1, [], step)
+        each_vector(emit, columns, self.lanes, write)

@@ -12,6 +12,8 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 
 Env = dict[int, Index]
+"""The position along each dimension of a stage."""
+Envs = dict[Stage, Env]
 
 
 @dataclass(eq=False)

@@ -23,8 +23,8 @@ from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
-from lamina.passes.schedule.memory import Env, Sweep
-from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.memory import Env, Envs, Sweep
+from lamina.passes.schedule.peel import Vectors, by_vectors
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import Step, SweepEmitter
 
@@ -119,7 +119,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         self,
         emit: Emitter,
         pair: OnlineSoftmax,
-        envs: dict[Stage, Env],
+        envs: Envs,
         plain: Callable[[Emitter], None],
     ) -> None:
         """Emit the walk, keep and store both results; `plain` emits the two walks instead."""
@@ -135,19 +135,17 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         for stage, result in zip(pair.stages, either.results, strict=True):
             self._keep(emit, envs[stage], stage, 0, result)
 
-    def _walk(self, emit: Emitter, envs: dict[Stage, Env]) -> list[SSAValue]:
+    def _walk(self, emit: Emitter, envs: Envs) -> list[SSAValue]:
         """Over the whole row: `top`, the largest values, sums; all vectors."""
         (stage,), (extent,) = self.sweep.stages, self.sweep.extents
         element = stage.writes[0].element
         prepared = self._prepare(emit, stage, envs[stage])
 
-        def step(
-            inner: Emitter, index: Index, state: list[SSAValue], vectors: int, mask: SSAValue | None
-        ) -> list[SSAValue]:
+        def step(inner: Emitter, block: Vectors, state: list[SSAValue]) -> list[SSAValue]:
             values: list[SSAValue] = []
-            for number in range(vectors):
-                at = inner.plus(index, number * self.lanes)
-                values.append(self._value(inner, envs[stage], prepared, at, mask))
+            for number in range(block.count):
+                at = inner.plus(block.at, number * self.lanes)
+                values.append(self._value(inner, envs[stage], prepared, at, block.mask))
             return self._block(inner, values, state)
 
         start = [LEAST[element.bitwidth], -inf, *[0.0] * SUMS]  # pyright: ignore

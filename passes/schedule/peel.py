@@ -7,17 +7,26 @@ so a walk that stores so begins with the few elements in front of an aligned pla
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from lamina.passes.cost.sweep_limits import LEAST_RUN
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
-from lamina.passes.schedule.memory import Env, Memory, Sweep
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.memory import Envs, Memory, Sweep
 
-VectorStep = Callable[[Emitter, Index, list[SSAValue], int, SSAValue | None], list[SSAValue]]
-"""What a step over vectors does: emitter, first position, carried values, how many vectors, mask of
-a single one that is partly filled; gives the values to carry on."""
+
+@dataclass(frozen=True)
+class Vectors:
+    """So many vectors side by side from a position on; `mask` is of one that is partly filled."""
+
+    at: Index
+    count: int = 1
+    mask: SSAValue | None = None
+
+
+VectorStep = Callable[[Emitter, Vectors, list[SSAValue]], list[SSAValue]]
+"""What a step over vectors does, with carried values; gives the values to carry on."""
 
 
 def by_vectors(
@@ -34,7 +43,7 @@ def by_vectors(
     def steps(vectors: int, masked: bool) -> LoopBody:
         def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
             mask = mask_below(inner, high, index, lanes) if masked else None
-            return step(inner, index, values, vectors, mask)
+            return step(inner, Vectors(index, vectors, mask), values)
 
         return body
 
@@ -47,6 +56,22 @@ def by_vectors(
     if lanes > 1:
         carried = emit.loop(end, high, lanes, carried, steps(1, True))
     return carried
+
+
+def each_vector(
+    emit: Emitter,
+    bounds: tuple[Index, Index],
+    lanes: int,
+    body: Callable[[Emitter, Vectors], None],
+    unroll: int = 1,
+) -> None:
+    """`by_vectors` without values to carry on."""
+
+    def step(inner: Emitter, at: Vectors, values: list[SSAValue]) -> list[SSAValue]:
+        body(inner, at)
+        return values
+
+    by_vectors(emit, bounds, lanes, unroll, [], step)
 
 
 def mask_below(emit: Emitter, high: Index, index: Index, lanes: int) -> SSAValue:
@@ -68,7 +93,7 @@ def aligned_start(
     place: int,
     lanes: int,
     memory: Memory,
-    envs: dict[Stage, Env],
+    envs: Envs,
     bounds: tuple[Index, Index],
 ) -> Index | None:
     """The first position at which vectors of the sweep's streamed result are aligned, `low` if all.

@@ -24,7 +24,7 @@ from lamina.passes.schedule.body import Body, choose, load, position
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.points import needed_for
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements
@@ -148,7 +148,7 @@ class RowPrefetch:
     streams: tuple[Stream, ...]
     rows: int
 
-    def ahead(self, emit: Emitter, memory: Memory, envs: dict[Stage, Env]) -> list[Ahead]:
+    def ahead(self, emit: Emitter, memory: Memory, envs: Envs) -> list[Ahead]:
         """The streams at the row whose position is given per stage."""
         return [
             Ahead(
@@ -181,7 +181,7 @@ def is_plain(sweep: Sweep) -> bool:
     return bool(sweep.extents) and sweep.schedule.transpose is None and not sweep.kept
 
 
-def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: dict[Stage, Env]) -> list[Ahead]:
+def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: Envs) -> list[Ahead]:
     """What a sweep fetches ahead of its own walk along the vectors, as its stages ask for."""
     found: list[Ahead] = []
     for stage in sweep.stages:

@@ -27,7 +27,7 @@ from lamina.passes.schedule.live_rows import (
     live_digits,
     split_digits,
 )
-from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.memory import Envs, Memory
 from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_task import TaskDomain
@@ -103,7 +103,7 @@ def schedule_product_kernel(
         if rows % block and even is None:
             high = inner.least(high, rows)
         position = [*column_at, *outer_at]
-        envs: dict[Stage, Env] = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
+        envs: Envs = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
         kernel.task(inner, TaskDomain(envs, (low, high), split, splits))
 
     emit.tasks(count, task, parallel=tasks.parallel)

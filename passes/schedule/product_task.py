@@ -14,7 +14,7 @@ from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.double_buffer import DoubleBuffer
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.memory import Env, Envs, Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
@@ -32,7 +32,7 @@ class TaskDomain:
     """What a task computes: rows `[low, high)` at the position that `envs` has for each stage, and
     the `split`-th of `splits` ranges of columns."""
 
-    envs: dict[Stage, Env]
+    envs: Envs
     rows: tuple[Index, Index]
     split: Index
     splits: int

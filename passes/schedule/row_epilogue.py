@@ -12,7 +12,7 @@ from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment, first_loops
@@ -54,7 +54,7 @@ class RowEpilogue(ProductTask):
         self,
         emit: Emitter,
         segment: Sequence[Stage],
-        envs: dict[Stage, Env],
+        envs: Envs,
         rows: tuple[Index, Index],
         divided: Mapping[Stage, int],
         ends: tuple[Index, Index] | None,
@@ -102,7 +102,7 @@ class RowEpilogue(ProductTask):
         self,
         emit: Emitter,
         segment: Sequence[Stage],
-        envs: dict[Stage, Env],
+        envs: Envs,
         rows: tuple[Index, Index],
         bounds: tuple[Index, Index] | None = None,
     ) -> None:

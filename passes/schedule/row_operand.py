@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.body import load
@@ -18,7 +17,7 @@ from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
-from lamina.passes.schedule.peel import by_vectors
+from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
@@ -87,28 +86,17 @@ class RowCopy:
         def line(inner: Emitter, at: list[Index]) -> None:
             here = {**position, **dict(zip(outer, at, strict=True))}
 
-            def move(
-                deeper: Emitter, term: Index, values: list[SSAValue], _: int, mask: SSAValue | None
-            ) -> list[SSAValue]:
-                self._move(deeper, here, first, dim, term, mask)
-                return values
+            def move(deeper: Emitter, term: Vectors) -> None:
+                self._move(deeper, here, first, dim, term)
 
-            by_vectors(inner, (0, extent), self._lanes, 1, [], move)
+            each_vector(inner, (0, extent), self._lanes, move)
 
         over_points(emit, [(0, count) for count in counts], line)
 
-    def _move(
-        self,
-        emit: Emitter,
-        position: Env,
-        first: Index,
-        dim: int,
-        term: Index,
-        mask: SSAValue | None,
-    ) -> None:
+    def _move(self, emit: Emitter, position: Env, first: Index, dim: int, term: Vectors) -> None:
         source, lanes, scratch = self.source, self._lanes, self.access.memory
-        at = emit.linear(source.offset, {**position, dim: emit.plus(first, term)})
+        at = emit.linear(source.offset, {**position, dim: emit.plus(first, term.at)})
         stride = source.stride(dim)
-        value = load(emit, Elements(self._flat, at, stride, lanes, mask)).value
-        place = emit.linear(self._form, {**position, dim: term})
-        store(emit, value, Elements(scratch, place, 1, lanes, mask))
+        value = load(emit, Elements(self._flat, at, stride, lanes, term.mask)).value
+        place = emit.linear(self._form, {**position, dim: term.at})
+        store(emit, value, Elements(scratch, place, 1, lanes, term.mask))

@@ -21,10 +21,11 @@ from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
+from lamina.passes.schedule.peel import Vectors
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Access, Stage, turn_rows
-from lamina.passes.schedule.sweep import Step, SweepEmitter
+from lamina.passes.schedule.sweep import Prepared, Step, SweepEmitter
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 CLEARING_UNROLL = 2
@@ -84,7 +85,7 @@ def turns_in(
     return loop
 
 
-def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> dict[Stage, Env]:
+def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> Envs:
     return {s: dict(zip(s.rows, position, strict=True)) for s in stages}
 
 
@@ -156,33 +157,25 @@ class RowSumsEmitter(SweepEmitter):
     def _step(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
-        prepared: dict[Stage, Body],
-        index: Index,
-        mask: SSAValue | None,
+        envs: Envs,
+        prepared: Prepared,
+        at: Vectors,
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
         self._loaded: dict[Hashable, Lane] = {}
         self._old = {
-            (stage, number): self._total(emit, stage, number, envs[stage], index, mask)
+            (stage, number): self._total(emit, stage, number, envs[stage], at)
             for stage in self.sweep.stages
             for number in range(len(stage.totals))
         }
-        return super()._step(emit, envs, prepared, index, mask, carried)
+        return super()._step(emit, envs, prepared, at, carried)
 
-    def _total(
-        self,
-        emit: Emitter,
-        stage: Stage,
-        number: int,
-        env: Env,
-        index: Index,
-        mask: SSAValue | None,
-    ) -> SSAValue:
+    def _total(self, emit: Emitter, stage: Stage, number: int, env: Env, at: Vectors) -> SSAValue:
         """A total, or a vector of them, as it stands."""
-        access, dim = stage.writes[number], self._vector_dim(stage)
-        at = Step(stage, Body(1), env if dim is None else {**env, dim: index}, dim, mask, {})
-        where = self._place(emit, access, at)
+        dim = self._vector_dim(stage)
+        env = env if dim is None else {**env, dim: at.at}
+        here = Step(stage, Body(1), env, dim, at.mask, {})
+        where = self._place(emit, stage.writes[number], here)
         return load(emit, replace(where, lanes=1) if dim is None else where).value
 
     def _load_reads(self, emit: Emitter, at: Step) -> None:

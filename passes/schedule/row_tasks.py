@@ -20,7 +20,7 @@ from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kept_slices import verify_kept, windows_of
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal, tile_refusal
 from lamina.passes.schedule.row_sums import emit_sums, turns_in
@@ -184,8 +184,8 @@ class Task:
         self,
         emit: Emitter,
         ops: Sequence[Operation],
-        envs: dict[Stage, Env],
-        later: dict[Stage, Env] | None,
+        envs: Envs,
+        later: Envs | None,
     ) -> None:
         for op in ops:
             if isinstance(op, LOOPS):
@@ -221,7 +221,7 @@ class Task:
             if not isinstance(op, GenericOp):
                 emit.again(op)
 
-    def _far_row(self, emit: Emitter, number: int, step: int) -> dict[Stage, Env]:
+    def _far_row(self, emit: Emitter, number: int, step: int) -> Envs:
         """The positions of the row that is `number` steps behind the task's own.
 
         Where steps are multiples of inner dimensions, positions along those are the task's own:
@@ -243,9 +243,9 @@ class Task:
             for stage, dims in zip(self.stages, self.rows[0], strict=True)
         }
 
-    def _envs(self, emit: Emitter, starts: Sequence[Index]) -> dict[Stage, Env]:
+    def _envs(self, emit: Emitter, starts: Sequence[Index]) -> Envs:
         """The positions of all rows, given where the slice of each group of them begins."""
-        envs: dict[Stage, Env] = {stage: {} for stage in self.stages}
+        envs: Envs = {stage: {} for stage in self.stages}
         for start, dims in zip(starts, self.rows, strict=True):
             extents = [self.stages[0].extents[d] for d in dims[0]]
             position = emit.split(start, extents)
@@ -253,7 +253,7 @@ class Task:
                 envs[stage].update(zip(own, position, strict=True))
         return envs
 
-    def _later(self, emit: Emitter, sweeps: list[Sweep]) -> dict[Stage, Env] | None:
+    def _later(self, emit: Emitter, sweeps: list[Sweep]) -> Envs | None:
         """The positions of the row that is fetched ahead, if some sweep does that."""
         fetch = next((f for s in sweeps if (f := s.schedule.prefetch_rows) is not None), None)
         parts = any(not self._is_whole(s, d) for s in self.stages for d in self.inner[s])

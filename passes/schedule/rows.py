@@ -11,7 +11,7 @@ from lamina.passes.schedule.column_jam import ColumnJamEmitter
 from lamina.passes.schedule.column_rfactor import ColumnRfactorEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.online_softmax import (
     OnlineSoftmax,
     OnlineSoftmaxEmitter,
@@ -19,7 +19,6 @@ from lamina.passes.schedule.online_softmax import (
 )
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.prefetch import Ahead, RowPrefetch, fetch_along, fetch_rows
-from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweep_legality import verify_sweep
 from lamina.passes.schedule.transpose import TransposeEmitter
@@ -49,9 +48,9 @@ class RowSegment:
     def run(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        envs: Envs,
         bounds: Ranges | None = None,
-        later: dict[Stage, Env] | None = None,
+        later: Envs | None = None,
     ) -> None:
         """Emit one row; `bounds` narrows dimensions of sweeps.
 
@@ -79,7 +78,7 @@ class RowSegment:
             self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges, ahead)
         self.memory.scalars.clear()
 
-    def run_together(self, emit: Emitter, rows: list[dict[Stage, Env]]) -> None:
+    def run_together(self, emit: Emitter, rows: list[Envs]) -> None:
         """Emit several rows whose first sweep only reduces: that one at once, then row by row.
 
         One stream of reads does not fill the memory system: the hardware prefetches each no further
@@ -107,7 +106,7 @@ class RowSegment:
                 pairs[sweep] = pair
         return pairs
 
-    def _online_pair(self, emit: Emitter, pair: OnlineSoftmax, envs: dict[Stage, Env]) -> None:
+    def _online_pair(self, emit: Emitter, pair: OnlineSoftmax, envs: Envs) -> None:
         here = {stage: envs[stage] for stage in pair.stages}
 
         def plain(inner: Emitter) -> None:
@@ -127,7 +126,7 @@ class RowSegment:
         self,
         emit: Emitter,
         sweep: Sweep,
-        envs: dict[Stage, Env],
+        envs: Envs,
         ranges: list[tuple[Index, Index]],
         ahead: list[Ahead],
     ) -> None:

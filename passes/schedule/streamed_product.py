@@ -24,7 +24,7 @@ from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.product import ProductEmitter, Tile
@@ -174,7 +174,7 @@ class StreamedProduct(RowEpilogue):
     def _begin(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        envs: Envs,
         rows: tuple[Index, Index],
         limits: tuple[Index, Index],
     ) -> None:
@@ -237,7 +237,7 @@ class StreamedProduct(RowEpilogue):
             return ProductEmitter(product, self.memory, tile, part).zero_terms
         return TileProduct(product, self.memory, emit, 1, part).zero_vectors
 
-    def _end(self, emit: Emitter, envs: dict[Stage, Env], rows: tuple[Index, Index]) -> None:
+    def _end(self, emit: Emitter, envs: Envs, rows: tuple[Index, Index]) -> None:
         """Totals of weights in rows without a number or an infinity: NaN."""
         top = self.plan.top
         if top is None:

@@ -25,10 +25,10 @@ from lamina.passes.schedule.body import (
 )
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
-from lamina.passes.schedule.peel import aligned_start, by_vectors, mask_below
+from lamina.passes.schedule.peel import Vectors, aligned_start, by_vectors, mask_below
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements, store_pairs
@@ -50,6 +50,10 @@ class Step:
     made: dict[SSAValue, Lane]
 
 
+Prepared = dict[Stage, Body]
+"""Of each stage, what is computed in front of a loop over vectors."""
+
+
 class SweepEmitter:
     """Emits one sweep for one row; `env` gives the position of every row dimension per stage."""
 
@@ -69,16 +73,14 @@ class SweepEmitter:
 
     # The nest
 
-    def run(
-        self, emit: Emitter, envs: dict[Stage, Env], ranges: Sequence[tuple[Index, Index]]
-    ) -> None:
+    def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
         """Emit the nest over the given ranges, then store the reductions."""
         accumulators = self._start(emit) * self.unroll
         outer = [p for p in range(len(ranges)) if p != self.place]
         results = self._nest(emit, envs, ranges, outer, accumulators)
         self.finish(emit, envs, results)
 
-    def totals(self, emit: Emitter, rows: Sequence[dict[Stage, Env]]) -> list[list[SSAValue]]:
+    def totals(self, emit: Emitter, rows: Sequence[Envs]) -> list[list[SSAValue]]:
         """The accumulators of several rows that are reduced side by side, over their only loop."""
         (extent,) = self.sweep.extents
         each = self._start(emit) * self.unroll
@@ -88,7 +90,7 @@ class SweepEmitter:
     def _nest(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        envs: Envs,
         ranges: Sequence[tuple[Index, Index]],
         outer: list[int],
         carried: list[SSAValue],
@@ -120,7 +122,7 @@ class SweepEmitter:
             for stage, number in self.reductions
         )
 
-    def _bind(self, envs: dict[Stage, Env], place: int, index: Index) -> dict[Stage, Env]:
+    def _bind(self, envs: Envs, place: int, index: Index) -> Envs:
         return {
             stage: {**env, self.sweep.order[stage][place]: index} for stage, env in envs.items()
         }
@@ -128,7 +130,7 @@ class SweepEmitter:
     def _vector_loop(
         self,
         emit: Emitter,
-        rows: Sequence[dict[Stage, Env]],
+        rows: Sequence[Envs],
         bounds: tuple[Index, Index] | None,
         carried: list[SSAValue],
     ) -> list[SSAValue]:
@@ -138,26 +140,20 @@ class SweepEmitter:
         ]
         count = len(self.reductions)
 
-        def step(
-            inner: Emitter,
-            index: Index,
-            values: list[SSAValue],
-            vectors: int,
-            mask: SSAValue | None,
-        ) -> list[SSAValue]:
+        def step(inner: Emitter, at: Vectors, values: list[SSAValue]) -> list[SSAValue]:
             made = list(values)
-            for copy in range(vectors):
-                at = inner.plus(index, copy * self.lanes)
-                if mask is None:
-                    self._fetch_ahead(inner, rows[0], at, copy * self.lanes)
+            for copy in range(at.count):
+                one = Vectors(inner.plus(at.at, copy * self.lanes), 1, at.mask)
+                if at.mask is None:
+                    self._fetch_ahead(inner, rows[0], one.at, copy * self.lanes)
                 for number, (envs, body) in enumerate(zip(rows, prepared, strict=True)):
                     own = (number * self.unroll + copy) * count
                     part = slice(own, own + count)
-                    made[part] = self._step(inner, envs, body, at, mask, made[part])
+                    made[part] = self._step(inner, envs, body, one, made[part])
             return made
 
         if bounds is None:
-            return self._step(emit, rows[0], prepared[0], 0, None, carried)
+            return self._step(emit, rows[0], prepared[0], Vectors(0), carried)
         low, high = bounds
         start = aligned_start(
             emit, self.sweep, self.place, self.lanes, self.memory, rows[0], bounds
@@ -166,15 +162,14 @@ class SweepEmitter:
         if start is not None and start != low:
 
             def head(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-                return step(inner, index, values, 1, mask_below(inner, start, index, self.lanes))
+                mask = mask_below(inner, start, index, self.lanes)
+                return step(inner, Vectors(index, 1, mask), values)
 
             carried = emit.loop(low, start, self.lanes, carried, head)
             low = start
         return by_vectors(emit, (low, high), self.lanes, self.unroll, carried, step)
 
-    def _fetch_ahead(
-        self, emit: Emitter, envs: dict[Stage, Env], index: Index, into_step: int
-    ) -> None:
+    def _fetch_ahead(self, emit: Emitter, envs: Envs, index: Index, into_step: int) -> None:
         wanted = [a for a in self.ahead if a.begins_line(into_step)]
         if wanted:
             stage = self.sweep.stages[0]
@@ -237,26 +232,25 @@ class SweepEmitter:
     def _step(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
-        prepared: dict[Stage, Body],
-        index: Index,
-        mask: SSAValue | None,
+        envs: Envs,
+        prepared: Prepared,
+        at: Vectors,
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
         if self.dots:
-            return self._dot(emit, envs, prepared, index, mask, carried)
+            return self._dot(emit, envs, prepared, at, carried)
         made: dict[SSAValue, Lane] = {}
         values: dict[tuple[Stage, int], SSAValue] = {}
         for stage in self.sweep.stages:
             dim = self._vector_dim(stage)
-            env = envs[stage] if dim is None else {**envs[stage], dim: index}
-            at = Step(stage, prepared[stage].fork(), env, dim, mask, made)
-            body = at.body
-            self._load_reads(emit, at)
+            env = envs[stage] if dim is None else {**envs[stage], dim: at.at}
+            body = prepared[stage].fork()
+            here = Step(stage, body, env, dim, at.mask, made)
+            self._load_reads(emit, here)
             for op in stage.op.block.ops:
                 if isinstance(op, IndexOp) and op.dim.value.data == dim:
                     scale = 1 if self.lanes > 1 else 0
-                    body.indices[op.result] = position(stage.extents, op, index, scale)
+                    body.indices[op.result] = position(stage.extents, op, at.at, scale)
             rest = [
                 o
                 for o in stage.op.block.ops
@@ -265,30 +259,28 @@ class SweepEmitter:
                 and o.results[0] not in body.values
                 and o.results[0] not in body.indices
             ]
-            body.run(emit, rest, self._sources(stage), mask)
+            body.run(emit, rest, self._sources(stage), at.mask)
             for number, value in enumerate(stage.op.yielded):
                 body.materialize(emit, value)
-                self._emit_result(emit, at, number)
+                self._emit_result(emit, here, number)
             for owner, number in self.reductions:
                 if owner is stage:
                     values[stage, number] = body.vector(emit, stage.op.yielded[number])
-        return self._accumulate(emit, [values[key] for key in self.reductions], carried, mask)
+        return self._accumulate(emit, [values[key] for key in self.reductions], carried, at.mask)
 
     def _dot(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
-        prepared: dict[Stage, Body],
-        index: Index,
-        mask: SSAValue | None,
+        envs: Envs,
+        prepared: Prepared,
+        at: Vectors,
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
         """Pairs of terms of a sum of products; what is masked off is read as zeros."""
         (stage,), (total,) = self.sweep.stages, carried
         body, dim = prepared[stage].fork(), self._vector_dim(stage)
         assert dim is not None
-        at = Step(stage, body, {**envs[stage], dim: index}, dim, mask, {})
-        self._load_reads(emit, at)
+        self._load_reads(emit, Step(stage, body, {**envs[stage], dim: at.at}, dim, at.mask, {}))
         left, right = (body.values[argument].value for argument in stage.op.block.args)
         return [emit.add(DotPairsOp(left, right, total))]
 
@@ -357,7 +349,7 @@ class SweepEmitter:
         # A maximum tests its left operand for NaN: the chain through the total is shorter so.
         return self.accumulators.combined(emit, values, list(totals))
 
-    def finish(self, emit: Emitter, envs: dict[Stage, Env], carried: list[SSAValue]) -> None:
+    def finish(self, emit: Emitter, envs: Envs, carried: list[SSAValue]) -> None:
         """Join the accumulators of all copies and lanes, and keep the totals."""
         if not self.reductions:
             return

@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Memory, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
+from lamina.passes.schedule.peel import Vectors
 from lamina.passes.schedule.prefetch import INTO_L2
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements
@@ -43,7 +44,7 @@ class TransposeEmitter(SweepEmitter):
         self.ahead_tiles = schedule.prefetch_tiles or 0
         self.block = sweep.extents[0] if schedule.tile is None else schedule.tile.count
 
-    def run(self, emit: Emitter, envs: dict[Stage, Env], ranges: list[tuple[Index, Index]]) -> None:
+    def run(self, emit: Emitter, envs: Envs, ranges: list[tuple[Index, Index]]) -> None:
         """Emit the tiles of the ranges."""
         (low, high), _ = ranges
         extent = self.sweep.extents[0]
@@ -61,9 +62,7 @@ class TransposeEmitter(SweepEmitter):
             tail = extent - extent % self.lanes
             emit.each(tail, high, self.lanes, rest)
 
-    def _along(
-        self, emit: Emitter, envs: dict[Stage, Env], across: tuple[Index, Index], filled: int
-    ) -> None:
+    def _along(self, emit: Emitter, envs: Envs, across: tuple[Index, Index], filled: int) -> None:
         """The tiles of a block, whose lines are all used while they are in the nearest cache."""
         extent = self.sweep.extents[1]
 
@@ -80,7 +79,7 @@ class TransposeEmitter(SweepEmitter):
     def _tile(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        envs: Envs,
         across: tuple[Index, int],
         along: tuple[Index, int],
     ) -> None:
@@ -105,12 +104,12 @@ class TransposeEmitter(SweepEmitter):
                 prepared[stage] = self._prepare(emit, stage, bound[stage])
                 for argument, rows in turned[stage].items():
                     prepared[stage].values[argument] = Lane(rows[copy], False)
-            self._step(emit, bound, prepared, along[0], mask, [])
+            self._step(emit, bound, prepared, Vectors(along[0], 1, mask), [])
 
     def _fetch_straight(
         self,
         emit: Emitter,
-        envs: dict[Stage, Env],
+        envs: Envs,
         turned: dict[Stage, dict[SSAValue, list[SSAValue]]],
         along: Index,
     ) -> None:
