@@ -58,3 +58,7 @@ MAX_NESTS = 32
 """Nests of a merged kernel: equal kernels are compiled once, and nests of one kernel each."""
 LOOK_BACK = 4
 """Small kernels before it that a kernel is tried with."""
+LEAST_STEPS = 16
+"""Steps of a repetition that become a loop, at least: fewer may fuse with what is around them, and
+an op that is written out costs some milliseconds to compile, whose sum is below a second. Not
+measured further."""

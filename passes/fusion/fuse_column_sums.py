@@ -31,8 +31,8 @@ from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
-from lamina.passes.fusion.row_parts import divide, divided_dims, is_divisible
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
+from lamina.passes.loop.split_dim import is_divisible, split_dim
 
 
 @dataclass(frozen=True)
@@ -221,8 +221,9 @@ def _with_rows(nest: GenericOp, rows: Sequence[int], plan: ColumnPlan, parts: in
     """The nest with these rows, the first summed one of them divided into `parts`."""
     if parts > 1:
         dim = rows[plan.summed.count(False)]
-        nest = divide(nest, dim, parts)
-        rows = divided_dims(rows, dim)
+        nest = split_dim(nest, dim, [parts, nest.extents[dim] // parts])
+        # The parts stand in front of what was divided.
+        rows = [p for d in rows for p in ((d, d + 1) if d == dim else (d + (d > dim),))]
     set_rows(nest, rows)
     return nest
 

@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import InputError
-from lamina.passes.cost.region_limits import LEAST_STEPS
+from lamina.passes.cost.fusion_limits import LEAST_STEPS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.collected_steps import (
     erase_unread,

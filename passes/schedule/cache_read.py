@@ -11,22 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, YieldOp
-from lamina.dialects.loop.access import forms_of, map_of, substitute
-from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
+from lamina.dialects.loop.access import map_of, substitute
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.segments import index_maps, pads_of
-from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.nest_steps import has_cached_reads, nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import (
+    has_cached_reads,
+    kernel_buffer,
+    linear_forms,
+    nests_in_tasks,
+    put_beside,
+    set_schedule,
+)
 from lamina.passes.schedule.stages import schedule_of
 
 
@@ -57,10 +62,8 @@ def cache_reads(function: func.FuncOp) -> None:
 def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
     """Put a copy of a read in front of the nest, which reads it instead."""
     value, index_map, pad = nest.inputs[number], nest.read_maps[number], nest.pad_values[number]
-    kind, forms = value.type, forms_of(index_map, nest.extents)
+    kind, forms = value.type, linear_forms(nest, index_map, "cache_read")
     assert isinstance(kind, MemRefType)
-    if forms is None:
-        raise illegal(nest, f"cache_read: {index_map} is not linear")
     rows = rows_of(nest)
     joined = {d for entry in nest.slices if len(entry.dims) > 1 for d in entry.dims}
     dims = [d for d in range(len(nest.extents)) if d in rows or d in index_map.used_dims()]
@@ -68,40 +71,25 @@ def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
     place = [Linear(())] * len(nest.extents)
     for at, dim in enumerate(dims):
         place[dim] = Linear.dim(at)
-    buffer = memref.AllocOp.get(kind.element_type, ALIGNMENT, [nest.extents[d] for d in dims])
-    first = function.body.block.first_op
-    assert first is not None  # the nest, or the loop that it is in
-    function.body.block.insert_op_before(buffer, first)
+    extents = [nest.extents[d] for d in dims]
+    buffer = kernel_buffer(function, kind.element_type, extents)
     block = Block(arg_types=[kind.element_type])
     block.add_op(YieldOp([block.args[0]]))
     copy = GenericOp(
-        [nest.extents[d] for d in dims],
+        extents,
         [value],
         [map_of([substitute(form, place) for form in forms], len(dims))],
         [AffineMap.identity(len(dims))],
         ["store"],
         [],
         Region(block),
-        outs=[buffer.memref],
+        outs=[buffer],
         pads=[pad],
     )
-    if rows:
-        set_rows(copy, [dims.index(d) for d in rows])
-    set_part(copy, part_of(nest))
-    slices: list[Slice] = []
-    symbols: list[SSAValue] = []
-    for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
-        if set(entry.dims) <= set(dims):
-            slices.append(replace(entry, dims=tuple(dims.index(d) for d in entry.dims)))
-            symbols.append(symbol)
-    copy.slice_at(slices, symbols)
-    copy.location = nest.location
-    parent = nest.parent
-    assert parent is not None  # nests stand in kernels
-    parent.insert_op_before(copy, nest)
+    put_beside(copy, nest, dims)
     maps, pads = list(nest.read_maps), list(nest.pad_values)
     maps[number] = AffineMap(len(nest.extents), 0, tuple(AffineExpr.dimension(d) for d in dims))
     pads[number] = None
-    nest.operands[number] = buffer.memref
+    nest.operands[number] = buffer
     nest.properties["input_maps"] = index_maps(*maps)
     nest.properties["pads"] = pads_of(pads)

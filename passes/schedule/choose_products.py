@@ -57,7 +57,6 @@ from lamina.passes.schedule.choose_tiles import (
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
-from lamina.passes.schedule.panel_order import panel_bytes, reads_far_panels, shares_columns
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
@@ -108,9 +107,9 @@ def choose_products(
         extents = extents[columns:]
     if panel_mode:
         others = prod(extents) * blocks.count
-        far = prod(extents) > 1 and reads_far_panels(products, target)
+        far = prod(extents) > 1 and _reads_far_panels(products, target)
         splits = _column_tasks(products, others, target, far=far)
-        order = "columns" if far or shares_columns(stages, products) else None
+        order = "columns" if far or _shares_columns(stages, products) else None
         tasks = tasks.completed_by(ProductTasks(columns=splits, order=order))
     memory = Memory(flat=flat_arguments(stages))
     if scratch is not None:
@@ -158,7 +157,7 @@ def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Targe
         decide(stage, terms=terms)
         return
     size = stage.reads[shape.a].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
-    panels = -(-stage.extents[shape.inner_column] // panel) // splits
+    panels = _panels(stage, shape) // splits
     length = shape.size(shape.summed) if terms is None else terms
     fitting = target.l2_bytes // 4 // (length * panel * size)
     most = max(1, min(panels, fitting, MOST_TOGETHER))
@@ -228,7 +227,7 @@ def _has_tasks(products: Products, others: int) -> bool:
     It is better to walk those within a task, which keeps the block of rows near.
     """
     stage, shape = next(iter(products.items()))
-    return others * -(-stage.extents[shape.inner_column] // (shape.panel or 1)) >= TASKS
+    return others * _panels(stage, shape) >= TASKS
 
 
 def _column_tasks(products: Products, others: int, target: Target, *, far: bool) -> int | None:
@@ -237,12 +236,12 @@ def _column_tasks(products: Products, others: int, target: Target, *, far: bool)
     Tasks of other rows read `far` panels while these are near.
     """
     stage, shape = next(iter(products.items()))
-    panels = -(-stage.extents[shape.inner_column] // (shape.panel or 1))
+    panels = _panels(stage, shape)
     wanted = max(1, -(-TASKS // others))
     most = max(1, panels // wanted)
     if far:
         # A range stays near while all rows are multiplied by it.
-        most = max(1, min(most, target.l2_bytes // 2 // panel_bytes(stage, shape)))
+        most = max(1, min(most, target.l2_bytes // 2 // _panel_bytes(stage, shape)))
     elif _sum_block(stage, shape, target) is not None:
         # Each range of columns has the rows copied again.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
@@ -261,6 +260,41 @@ def _column_tasks(products: Products, others: int, target: Target, *, far: bool)
         if panels % splits == 0 and panels // splits <= most:
             return splits if splits > 1 else None
     return panels if panels > 1 else None
+
+
+def _reads_far_panels(products: Products, target: Target) -> bool:
+    """Whether constant panels leave the second-level cache before the next task of the same rows
+    reads them again, as lines of a small image by many channels do: tasks of the same columns are
+    then neighbours."""
+    stage, shape = next(iter(products.items()))
+    if shape.repacked or shape.pairs is not None:
+        return False
+    return 2 * _panel_bytes(stage, shape) * _panels(stage, shape) >= target.l2_bytes
+
+
+def _panel_bytes(stage: Stage, shape: Contraction) -> int:
+    """Size of one packed panel, all its terms."""
+    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return shape.size(shape.summed) * (shape.panel or 1) * bits // 8
+
+
+def _shares_columns(stages: list[Stage], products: Products) -> bool:
+    """Whether threads should divide the columns: then each reads only the panels it packed itself.
+
+    Worth it where the panels are made in the same call, or are read as they are, and are the
+    larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
+    """
+    shape = next(iter(products.values()))
+    as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
+    if not shape.repacked and not as_they_are:
+        return False
+    if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
+        return False  # the result is larger than the panels, and read by rows more often than not
+    return shape.size(shape.columns) > shape.size(shape.rows)
+
+
+def _panels(stage: Stage, shape: Contraction) -> int:
+    return -(-stage.extents[shape.inner_column] // (shape.panel or 1))
 
 
 def _shared_rows(rows: int, most: int) -> int:

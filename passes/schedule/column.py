@@ -1,4 +1,12 @@
-"""Reductions whose result is contiguous along a kept dimension: vectors across, sums in loops."""
+"""Reductions whose result is contiguous along a kept dimension: vectors across, sums in loops.
+
+Unroll-and-jam of one more kept dimension makes register tiles. A window's totals lie side by side
+along the image's lines. A tile takes neighbouring vectors of a line and, jammed, the same vectors
+at several positions of another kept dimension (lines of the image, or channels of a group): what
+they share is loaded once, and there are enough accumulators to hide the latency of an addition.
+Tiles at the end of an extent are moved up to end there, and compute some totals twice, so that only
+lines shorter than a vector need a mask.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +14,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.clauses import By
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs
-from lamina.passes.schedule.peel import Vectors, each_vector
+from lamina.passes.schedule.peel import Vectors, each_vector, mask_below
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
@@ -19,11 +28,41 @@ class ColumnEmitter(SweepEmitter):
     """Emits a single stage's reduction over the sweep's other dims, vectorized along `place`."""
 
     def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
+        if (jam := self.sweep.schedule.jam) is not None:
+            self._jammed(emit, envs, ranges, jam)
+            return
+
         def tile(inner: Emitter, at: Vectors) -> None:
             places = [inner.plus(at.at, number * self.lanes) for number in range(at.count)]
             self.tile(inner, [envs], ranges, places, at.mask)
 
         each_vector(emit, ranges[self.place], self.lanes, tile, self.unroll)
+
+    def _jammed(
+        self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]], jam: By
+    ) -> None:
+        """Register tiles of `unroll` vectors by positions of the jammed dimension."""
+        (stage,) = self.sweep.stages
+        extent, columns = stage.extents[jam.dim], self.sweep.extents[self.place]
+        wide = min(columns, self.unroll * self.lanes)
+        last = max(0, wide - self.lanes)
+        steps = [min(number * self.lanes, last) for number in range(self.unroll)]
+
+        def lines(inner: Emitter, at: Index) -> None:
+            first = _moved_up(inner, at, extent, jam.count)
+            bound = [
+                {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
+            ]
+            mask = mask_below(inner, columns, 0, self.lanes) if columns < self.lanes else None
+
+            def block(deeper: Emitter, column: Index) -> None:
+                start = _moved_up(deeper, column, columns, wide)
+                places = [deeper.plus(start, step) for step in steps]
+                self.tile(deeper, bound, ranges, places, mask)
+
+            inner.each(0, columns, wide, block)
+
+        emit.each(0, extent, jam.count, lines)
 
     def tile(
         self,
@@ -82,3 +121,7 @@ class ColumnEmitter(SweepEmitter):
         flat = self.memory.flat[access.memory]
         stride = self.memory.layout(access).coefficient(dim)
         store(emit, total, Elements(flat, at, stride, self.lanes, place.mask))
+
+
+def _moved_up(emit: Emitter, at: Index, extent: int, size: int) -> Index:
+    return at if extent % size == 0 else emit.least(at, extent - size)

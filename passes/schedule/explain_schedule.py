@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -17,13 +18,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.cost.loop_estimate import LoopEstimate, estimate_loops
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
+from lamina.passes.schedule.schedule_texts import entries_of, with_entry
 
 CONSIDERED = "lamina.considered"
 """Attribute of kernels: a text for the schedule that stands there and for each considered."""
@@ -67,7 +67,7 @@ class Considered:
 def considered(kernel: func.FuncOp, target: Target) -> list[Considered]:
     """The schedule of a kernel on buffers, and what differs from it in one clause."""
     whole = kernel.clone()
-    if not _nests(whole) and SCHEDULE not in whole.attributes:
+    if not entries_of(whole):
         return []
     choose_kernel(whole, target)
     said = [_tried("as it stands", whole.clone(), target)]
@@ -100,22 +100,8 @@ def _tried(change: str, kernel: func.FuncOp, target: Target) -> Considered:
 
 def _variants(kernel: func.FuncOp) -> Iterator[tuple[str, func.FuncOp]]:
     """Copies of the kernel with one clause of one of its schedules changed."""
-    parts = kernel.attributes[SCHEDULE]
-    assert isinstance(parts, ArrayAttr)
-    for number, part in enumerate(parts):
-        for change, other in other_schedules(part):
-            copy = kernel.clone()
-            copy.attributes[SCHEDULE] = ArrayAttr(
-                other if place == number else entry for place, entry in enumerate(parts)
-            )
-            yield f"part {number}, {change}", copy
-    for number, nest in enumerate(_nests(kernel)):
-        schedule = nest.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule()))
+    numbers = {True: count(), False: count()}
+    for place, (owner, schedule) in enumerate(entries_of(kernel)):
+        name = f"{'part' if owner is kernel else 'nest'} {next(numbers[owner is kernel])}"
         for change, other in other_schedules(schedule):
-            copy = kernel.clone()
-            _nests(copy)[number].attributes[SCHEDULE] = other
-            yield f"nest {number}, {change}", copy
-
-
-def _nests(kernel: func.FuncOp) -> list[GenericOp]:
-    return [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
+            yield f"{name}, {change}", with_entry(kernel, place, other)

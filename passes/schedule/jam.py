@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
-from lamina.dialects.loop.access import forms_of, map_of, substitute
+from lamina.dialects.loop.access import map_of, substitute
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.kernel_nests import rows_of
@@ -26,7 +26,13 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.illegal import dim_names, illegal
-from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule, verify_alone
+from lamina.passes.schedule.nest_steps import (
+    linear_forms,
+    nests_in_tasks,
+    put_in_front,
+    set_schedule,
+    verify_alone,
+)
 from lamina.passes.schedule.stages import schedule_of
 
 
@@ -54,13 +60,10 @@ def jam(function: func.FuncOp) -> None:
         made = [_jammed(nest, By(by.dim, count), extent // count)]
         if rest:
             made.append(_last(nest, by.dim, rest))
-        block = nest.parent
-        assert block is not None  # nests stand in kernels
         for part in made:
-            part.location = nest.location
             part.attributes.update(nest.attributes)
             part.slice_at(nest.slices, nest.symbols)
-            block.insert_op_before(part, nest)
+            put_in_front(part, nest)
         nest.detach()
         nest.erase()
 
@@ -80,9 +83,7 @@ def _verify(nest: GenericOp, by: By) -> None:
 
 
 def _moved(nest: GenericOp, index_map: AffineMap, dim: int, to: Linear) -> AffineMap:
-    forms = forms_of(index_map, nest.extents)
-    if forms is None:
-        raise illegal(nest, f"jam = d{dim}: {index_map} is not linear")
+    forms = linear_forms(nest, index_map, f"jam = d{dim}")
     place = [to if d == dim else Linear.dim(d) for d in range(len(nest.extents))]
     return map_of([substitute(form, place) for form in forms], len(nest.extents))
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.dialects import func, memref
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
-from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.loop.slices import Slice
+from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
 
@@ -49,6 +53,48 @@ def followers(nest: GenericOp) -> list[GenericOp]:
         found.append(following)
         following = following.next_op
     return found
+
+
+def kernel_buffer(kernel: func.FuncOp, element: Attribute, shape: Sequence[int]) -> SSAValue:
+    """A new buffer of a kernel, of which each task keeps its part."""
+    made = memref.AllocOp.get(element, ALIGNMENT, list(shape))
+    first = kernel.body.block.first_op
+    assert first is not None  # a nest, or the loop that it is in
+    kernel.body.block.insert_op_before(made, first)
+    return made.memref
+
+
+def put_beside(made: GenericOp, nest: GenericOp, dims: Sequence[int]) -> None:
+    """Put a nest in front of another, in its part; its dimensions are `dims` of that one.
+
+    It runs what those slices of the other leave that are of its dimensions.
+    """
+    if rows_of(nest):
+        set_rows(made, [dims.index(d) for d in rows_of(nest)])
+    set_part(made, part_of(nest))
+    bound = [
+        (replace(entry, dims=tuple(dims.index(d) for d in entry.dims)), symbol)
+        for entry, symbol in zip(nest.slices, nest.symbols, strict=True)
+        if set(entry.dims) <= set(dims)
+    ]
+    made.slice_at([entry for entry, _ in bound], [symbol for _, symbol in bound])
+    put_in_front(made, nest)
+
+
+def put_in_front(made: GenericOp, nest: GenericOp) -> None:
+    """Put a nest in front of the one that it is made of."""
+    block = nest.parent
+    assert block is not None  # nests stand in kernels
+    made.location = nest.location
+    block.insert_op_before(made, nest)
+
+
+def linear_forms(nest: GenericOp, index_map: AffineMap, clause: str) -> Forms:
+    """The indices of an access. Raises InputError, naming the clause, for those not linear."""
+    forms = forms_of(index_map, nest.extents)
+    if forms is None:
+        raise illegal(nest, f"{clause}: {index_map} is not linear")
+    return forms
 
 
 def run_slice(nest: GenericOp, dim: int, start: SSAValue, size: int, clause: str) -> None:

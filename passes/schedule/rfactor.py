@@ -11,26 +11,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
+from lamina.dialects.loop.access import Forms, map_of, substitute
 from lamina.dialects.loop.clauses import By
-from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows, summed_rows
+from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import Monoid, join_body
 from lamina.dialects.loop.packing import is_packed
-from lamina.dialects.loop.slices import Slice
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.split_dim import replace_positions
-from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import dim_names, illegal
-from lamina.passes.schedule.nest_steps import nests_in_tasks, set_schedule
+from lamina.passes.schedule.nest_steps import (
+    kernel_buffer,
+    linear_forms,
+    nests_in_tasks,
+    put_beside,
+    put_in_front,
+    set_schedule,
+)
 from lamina.passes.schedule.stages import schedule_of
 
 
@@ -82,14 +87,19 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
     domain[by.dim] = length
     partial = AffineMap(rank + 1, 0, tuple(AffineExpr.dimension(d) for d in [*kept, rank]))
     buffers = [
-        _buffer(function, nest, out, [*(extents[d] for d in kept), by.count]) for out in nest.outs
+        kernel_buffer(
+            function,
+            out.type.element_type,  # pyright: ignore[reportAttributeAccessIssue]
+            [*(extents[d] for d in kept), by.count],
+        )
+        for out in nest.outs
     ]
     body, monoids = nest.body, nest.monoids
     nest.detach_region(body)
     first = GenericOp(
         domain,
         list(nest.inputs),
-        [map_of(_moved(_forms(nest, m), place), rank + 1) for m in nest.read_maps],
+        [map_of(_moved(linear_forms(nest, m, "rfactor"), place), rank + 1) for m in nest.read_maps],
         [partial] * len(buffers),
         nest.combiner_names,
         [],
@@ -103,25 +113,11 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
     replace_positions(first, place)
     set_schedule(first, replace(schedule_of(nest), rfactor=None))
     first.slice_at(nest.slices, nest.symbols)
-    second = _joining(nest, monoids, buffers, kept, by.count)
-    block = nest.parent
-    assert block is not None  # nests stand in kernels
-    for made in (first, second):
-        made.location = nest.location
-        block.insert_op_before(made, nest)
+    put_in_front(first, nest)
+    put_beside(_joining(nest, monoids, buffers, kept, by.count), nest, kept)
     nest.detach()
     nest.add_region(Region(Block()))
     nest.erase()
-
-
-def _buffer(function: func.FuncOp, nest: GenericOp, out: SSAValue, shape: list[int]) -> SSAValue:
-    kind = out.type
-    assert isinstance(kind, MemRefType)
-    made = memref.AllocOp.get(kind.element_type, ALIGNMENT, shape)
-    first = function.body.block.first_op
-    assert first is not None  # the nest, or the loop that it is in
-    function.body.block.insert_op_before(made, first)
-    return made.memref
 
 
 def _joining(
@@ -142,7 +138,7 @@ def _joining(
         [*(nest.extents[d] for d in kept), parts],
         buffers,
         [everywhere] * len(buffers),
-        [map_of(_moved(_forms(nest, m), place), rank) for m in nest.write_maps],
+        [map_of(_moved(linear_forms(nest, m, "rfactor"), place), rank) for m in nest.write_maps],
         nest.combiner_names,
         [],
         join_body(kinds),
@@ -150,25 +146,7 @@ def _joining(
         monoids=monoids,
     )
     set_names(joining, names_of(nest))
-    set_part(joining, part_of(nest))
-    if rows_of(nest):
-        numbers = [kept.index(d) for d in rows_of(nest)]
-        set_rows(joining, numbers)
-    slices: list[Slice] = []
-    symbols: list[SSAValue] = []
-    for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
-        if set(entry.dims) <= set(kept):
-            slices.append(replace(entry, dims=tuple(kept.index(d) for d in entry.dims)))
-            symbols.append(symbol)
-    joining.slice_at(slices, symbols)
     return joining
-
-
-def _forms(nest: GenericOp, index_map: AffineMap) -> Forms:
-    forms = forms_of(index_map, nest.extents)
-    if forms is None:
-        raise illegal(nest, f"rfactor: {index_map} is not linear")
-    return forms
 
 
 def _moved(forms: Forms, place: list[Linear]) -> Forms:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.column import ColumnEmitter
-from lamina.passes.schedule.column_jam import ColumnJamEmitter
 from lamina.passes.schedule.column_rfactor import ColumnRfactorEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -155,13 +154,9 @@ class RowSegment:
         outer = [p for p in sweep.kept if p != place]
         kind = SweepEmitter
         if place in sweep.kept:
-            kind = ColumnEmitter
-            if schedule.rfactor is not None:
-                kind = ColumnRfactorEmitter
-            elif schedule.jam is not None:
-                kind = ColumnJamEmitter
+            kind = ColumnEmitter if schedule.rfactor is None else ColumnRfactorEmitter
         rest = [p for p in range(len(order)) if p not in outer]
-        if kind is ColumnJamEmitter and schedule.jam is not None:
+        if schedule.jam is not None:
             outer = [p for p in outer if order[p] != schedule.jam.dim]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
         emitter = self._emitter(kind, inner_sweep)

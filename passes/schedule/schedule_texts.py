@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
@@ -20,12 +21,34 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.kernel_parts import parts_of
 
 
+def entries_of(kernel: func.FuncOp) -> list[tuple[Operation, Any]]:
+    """The schedules of a kernel's parts, then those of its nests, each with what has it."""
+    parts = kernel.attributes.get(SCHEDULE, ArrayAttr([]))
+    assert isinstance(parts, ArrayAttr)
+    found: list[tuple[Operation, Any]] = [(kernel, part) for part in parts]
+    unsaid = ScheduleAttr(NestSchedule())
+    for nest in kernel.body.walk():
+        if isinstance(nest, GenericOp):
+            found.append((nest, nest.attributes.get(SCHEDULE, unsaid)))
+    return found
+
+
+def with_entry(kernel: func.FuncOp, place: int, schedule: Attribute) -> func.FuncOp:
+    """A copy of a kernel with another one of its schedules, by its place among `entries_of`."""
+    copy = kernel.clone()
+    entries = entries_of(copy)
+    owner, _ = entries[place]
+    if owner is copy:
+        parts = [part for own, part in entries if own is copy]
+        parts[place] = schedule
+        schedule = ArrayAttr(parts)
+    owner.attributes[SCHEDULE] = schedule
+    return copy
+
+
 def schedule_text(function: func.FuncOp) -> str:
     """The schedule of a kernel on buffers, such as `[#loop.rows<parallel>, #loop.schedule<>]`."""
-    parts = function.attributes.get(SCHEDULE, ArrayAttr([]))
-    assert isinstance(parts, ArrayAttr)
-    nests = [n.attributes.get(SCHEDULE, ScheduleAttr(NestSchedule())) for n in _nests(function)]
-    return str(ArrayAttr([*parts, *nests]))
+    return str(ArrayAttr([entry for _, entry in entries_of(function)]))
 
 
 def schedule_texts(module: ModuleOp) -> dict[str, str]:
@@ -50,7 +73,8 @@ def give_schedule(kernel: func.FuncOp, text: str, context: Context) -> None:
     """Set the schedule of a kernel on buffers; InputError for a text that is none of it."""
     where = f"schedules: '{kernel.sym_name.data}'"
     given = parse_schedule(text, context, where)
-    parts, nests = parts_of(kernel), _nests(kernel)
+    parts = parts_of(kernel)
+    nests = [op for op in kernel.body.walk() if isinstance(op, GenericOp)]
     wanted = [part.kind for part in parts] + [ScheduleAttr] * len(nests)
     entries = list(given)
     fitting = len(entries) == len(wanted) and all(map(isinstance, entries, wanted))
@@ -83,7 +107,3 @@ def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
     for callee, program in callee_programs(module).items():
         found |= {f"{callee}.{name}": kernel for name, kernel in _kernels(program).items()}
     return found
-
-
-def _nests(kernel: func.FuncOp) -> list[GenericOp]:
-    return [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]

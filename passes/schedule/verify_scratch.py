@@ -7,21 +7,19 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.clauses import By, Clauses
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import SCHEDULE
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
 from lamina.passes.memory.plan_scratch import stack_bytes
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.schedule_texts import entries_of, with_entry
 
 Choose = Callable[[func.FuncOp], None]
 """Completes the schedule of a kernel in place."""
@@ -51,21 +49,16 @@ class _Trial:
 
     def taken_with(self, place: int, **clauses: Any) -> int | None:
         """Bytes with clauses of one of its schedules said anew; None where that is not legal."""
-        copy = self.kernel.clone()
-        owner, schedule = list(_schedules(copy))[place]
-        other = _as(schedule, replace(schedule.data, **clauses))
-        if owner is copy:
-            parts = list(_parts(copy))
-            parts[place] = other
-            other = ArrayAttr(parts)
-        owner.attributes[SCHEDULE] = other
-        return _taken(copy, self.choose)
+        _, schedule = entries_of(self.kernel)[place]
+        other = type(schedule)(replace(schedule.data, **clauses))
+        return _taken(with_entry(self.kernel, place, other), self.choose)
 
 
 def _refusal(trial: _Trial) -> InputError:
     """It names the clause without which the kernel takes the least."""
     found: list[tuple[int, int, str]] = []
-    for place, (_, schedule) in enumerate(_schedules(trial.kernel)):
+    entries = entries_of(trial.kernel)
+    for place, (_, schedule) in enumerate(entries):
         for name in schedule.data.texts():
             without = trial.taken_with(place, **{name: None})
             if without is not None and without < trial.takes:
@@ -74,7 +67,7 @@ def _refusal(trial: _Trial) -> InputError:
     if not found:
         return illegal(trial.kernel, said)
     without, place, name = min(found)
-    owner, schedule = list(_schedules(trial.kernel))[place]
+    owner, schedule = entries[place]
     count = _largest(trial, place, name, without)
     fits = f"without the clause it takes {without}"
     if count is not None:
@@ -87,7 +80,7 @@ def _largest(trial: _Trial, place: int, name: str, without: int) -> int | None:
 
     Scratch grows by as many bytes with each position.
     """
-    schedule = list(_schedules(trial.kernel))[place][1]
+    _, schedule = entries_of(trial.kernel)[place]
     value = getattr(schedule.data, name)
     count = value.count if isinstance(value, By) else value
     if not isinstance(count, int) or isinstance(count, bool):
@@ -132,21 +125,3 @@ def _open(kernel: func.FuncOp) -> func.FuncOp:
     for op in copy.walk():
         op.attributes.pop(SCHEDULE, None)
     return copy
-
-
-def _schedules(kernel: func.FuncOp) -> Iterator[tuple[Operation, Any]]:
-    """The schedules of a kernel's parts, then those of its nests, each with what has it."""
-    yield from ((kernel, part) for part in _parts(kernel))
-    for nest in kernel.body.walk():
-        if isinstance(nest, GenericOp) and SCHEDULE in nest.attributes:
-            yield nest, nest.attributes[SCHEDULE]
-
-
-def _parts(kernel: func.FuncOp) -> ArrayAttr[Attribute]:
-    parts = kernel.attributes.get(SCHEDULE, ArrayAttr([]))
-    assert isinstance(parts, ArrayAttr)  # as verified
-    return parts
-
-
-def _as(schedule: Any, clauses: Clauses) -> Attribute:
-    return type(schedule)(clauses)
