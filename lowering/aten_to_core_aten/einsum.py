@@ -108,7 +108,10 @@ def _summed(b: CoreBuilder, term: Term, needed: Collection[str]) -> Term:
 def _product(
     b: CoreBuilder, left: Term, right: Term, needed: Collection[str], extents: dict[str, int]
 ) -> Term:
-    """One bmm: shared labels are batches if they are needed later, else they are summed."""
+    """One bmm: shared labels are batches if they are needed later, else they are summed.
+
+    Where none is summed, it is an elementwise product, whose zeros keep their sign.
+    """
     left = _summed(b, left, {*needed, *right.labels})
     right = _summed(b, right, {*needed, *left.labels})
     shared = [label for label in left.labels if label in right.labels]
@@ -116,9 +119,12 @@ def _product(
     summed = [label for label in shared if label not in needed]
     rows = [label for label in left.labels if label not in right.labels]
     columns = [label for label in right.labels if label not in left.labels]
+    labels = [*batch, *rows, *columns]
+    if not summed:
+        x, y = (_spread(b, term, labels, extents) for term in (left, right))
+        return Term(labels, b("mul.Tensor", x, y))
     x = _arranged(b, left, (batch, rows, summed), extents)
     y = _arranged(b, right, (batch, summed, columns), extents)
-    labels = [*batch, *rows, *columns]
     return Term(labels, b.view(b("bmm", x, y), [extents[label] for label in labels]))
 
 
@@ -129,3 +135,10 @@ def _arranged(
     order = [term.labels.index(label) for group in groups for label in group]
     sizes = [prod(extents[label] for label in group) for group in groups]
     return b.view(b.permute(term.value, order), sizes)
+
+
+def _spread(b: CoreBuilder, term: Term, labels: Sequence[str], extents: dict[str, int]) -> SSAValue:
+    """A dimension for each of `labels`, of extent 1 where the term has it not."""
+    order = [term.labels.index(label) for label in labels if label in term.labels]
+    shape = [extents[label] if label in term.labels else 1 for label in labels]
+    return b.view(b.permute(term.value, order), shape)

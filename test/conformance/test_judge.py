@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from fuzzing.definitions import defined  # noqa: E402
 from judge import is_no_worse  # noqa: E402
 from sensitivity import is_within_reach, nudged  # noqa: E402
 
@@ -59,3 +60,22 @@ def test_neighbours_are_one_unit_in_the_last_place_away() -> None:
     apart = moved.view(torch.int32) - x.view(torch.int32)
     assert set(apart.tolist()) == {-1, 0, 1}
     assert torch.equal(same, n)
+
+
+@pytest.mark.parametrize(("shape", "dim", "count"), [((3, 4), -2, 2), ((4,), 0, 3), ((), 0, 1)])
+def test_index_add_of_complex_numbers_is_that_of_their_parts(
+    shape: tuple[int, ...], dim: int, count: int
+) -> None:
+    """Eager mode multiplies vectors by a complex 1: no number is left beside an infinite part."""
+    sizes = list(shape)
+    if shape:
+        sizes[dim] = count
+    x = torch.full(shape, 1 + 2j, dtype=torch.complex64)
+    source = torch.full(sizes, complex(3, -float("inf")), dtype=torch.complex64)
+    index = torch.zeros(count, dtype=torch.int64)
+    wanted = x.real.index_add(dim, index, source.real)
+    made = x.index_add(dim, index, source)
+    assert made.real.isnan().any() == (len(shape) < 2)
+    meant = defined(torch.ops.aten.index_add.default, (x, dim, index, source), {}, made, 0)
+    assert torch.equal(meant.real, wanted)
+    assert meant.imag.isneginf().any()

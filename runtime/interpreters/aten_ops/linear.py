@@ -63,10 +63,19 @@ def cdist(a: Call) -> Array:
 
 @interprets("einsum")
 def einsum(a: Call) -> Array:
-    """As NumPy's, which does not sum an ellipsis that the output leaves out."""
+    """As NumPy's, which does not sum an ellipsis that the output leaves out.
+
+    It adds a single product to 0, too: that one's sign is lost, if it is -0.
+    """
     inputs, arrow, output = a["equation"].replace(" ", "").partition("->")
     if not arrow or "..." in output or "..." not in inputs:
-        return np.einsum(inputs + arrow + output, *a["tensors"])
+        equation, tensors = inputs + arrow + output, a["tensors"]
+        made = np.einsum(equation, *tensors)
+        if made.dtype.kind in "biuc":
+            return made
+        terms = np.einsum(equation, *(np.ones(x.shape, np.int64) for x in tensors))
+        signs = np.einsum(equation, *(1 - 2 * np.signbit(x).astype(np.int64) for x in tensors))
+        return np.where((terms == 1) & (made == 0) & (signs < 0), -made, made)
     made = np.einsum(f"{inputs}->...{output}", *a["tensors"])
     return made.sum(axis=tuple(range(made.ndim - len(output))))
 

@@ -13,8 +13,8 @@ eager mode's result or the definition's is infinite or no number:
 - attention: eager mode takes a row of scores that are no numbers for a masked one, and gives 0,
   where it has fewer keys than a vector has lanes; kernels of bf16 do for an infinite score. Scores
   may be scaled as they are made, or when some have overflowed.
-- sums of complex numbers: eager mode multiplies by a complex 1, and an infinite part leaves the
-  other one no number.
+- sums of complex numbers (`index_add` as well): eager mode multiplies by a complex 1, and an
+  infinite part leaves the other one no number.
 - `sinh`, `cosh`: kernels of eager mode overflow where their exponential does, before the result.
 - `gelu`: kernels of eager mode for long rows have no number for infinity, and where 1 + tanh is
   0 for all digits that it has, zero for what is a small negative number. Units of the tangent near
@@ -201,6 +201,17 @@ def _added(sign: int) -> Callable[[Arguments, torch.Tensor, int], torch.Tensor |
     return define
 
 
+def _index_added(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    if made.dtype not in COMPLEX or a["alpha"] != 1:
+        return None
+    dim = a["dim"] % made.dim() if made.dim() else 0
+    one, other = (torch.view_as_real(a[n].resolve_conj()) for n in ("self", "source"))
+    if made.dim() == 0:  # the parts of a number lie along a dimension of their own
+        one, other = one[None], other.reshape(-1, 2)
+    parts = one.index_add(dim, a["index"].reshape(-1), other)
+    return torch.view_as_complex(parts).reshape(made.shape)
+
+
 def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     """Where squares overflow in f32: norms in f64, or else no numbers, or zeros.
 
@@ -362,6 +373,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "add": _added(1),
     "cosh": _widely(torch.cosh),
     "gelu": _gelu,
+    "index_add": _index_added,
     "_log_softmax": _log_softmax,
     "sinh": _widely(torch.sinh),
     "linalg_vector_norm": _vector_norm,
