@@ -204,12 +204,10 @@ def _added(sign: int) -> Callable[[Arguments, torch.Tensor, int], torch.Tensor |
 def _index_added(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     if made.dtype not in COMPLEX or a["alpha"] != 1:
         return None
-    dim = a["dim"] % made.dim() if made.dim() else 0
-    one, other = (torch.view_as_real(a[n].resolve_conj()) for n in ("self", "source"))
-    if made.dim() == 0:  # the parts of a number lie along a dimension of their own
-        one, other = one[None], other.reshape(-1, 2)
-    parts = one.index_add(dim, a["index"].reshape(-1), other)
-    return torch.view_as_complex(parts).reshape(made.shape)
+    one, other = (torch.atleast_1d(a[n]) for n in ("self", "source"))
+    dim, index = a["dim"] % one.dim(), a["index"].reshape(-1)
+    real = one.real.index_add(dim, index, other.real)
+    return torch.complex(real, one.imag.index_add(dim, index, other.imag)).reshape(made.shape)
 
 
 def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
@@ -317,10 +315,9 @@ def _share_below(x: torch.Tensor) -> torch.Tensor:
 def _widely(function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """A function of one tensor, computed in f64."""
 
-    def define(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-        return function(a["self"].double()).to(made.dtype) if made.dtype in FLOATS else None
-
-    return define
+    return lambda a, made, variant: (
+        function(a["self"].double()).to(made.dtype) if made.dtype in FLOATS else None
+    )
 
 
 def _mean(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
