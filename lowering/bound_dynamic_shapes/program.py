@@ -25,6 +25,7 @@ from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together, moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.number_operands import expand_number_operands
+from lamina.lowering.bound_dynamic_shapes.regions import RegionBounding
 from lamina.lowering.bound_dynamic_shapes.table import TAKE_GROUPS, Result, bounding_of
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
@@ -85,7 +86,8 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
         if op is block.last_op:
             end(op)
         elif op.regions:
-            _bound_regions(op, state)
+            if _bound_regions(op, state):
+                replaced.append(op)
         elif op in state.concerned or any(_is_bounded(operand, state) for operand in op.operands):
             _bound(op, state)
             replaced.append(op)
@@ -94,18 +96,20 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
         op.erase()
 
 
-def _bound_regions(op: Operation, state: State) -> None:
-    """Bound what stands in branches and loops, where nothing of unknown size crosses their edges.
+def _bound_regions(op: Operation, state: State) -> bool:
+    """Bound what stands in branches and loops; whether another op does what this one did.
 
     Checks of sizes have no way out of a region.
     """
     values = (*op.operands, *op.results)
     if any(_is_bounded(v, state) or is_dynamic(v.type) or is_number(v.type) for v in values):
-        raise unsupported(
-            op,
-            "a size that depends on data goes into control flow, or comes out of it",
-            "static shapes at the edges of branches and loops",
-        )
+        if not isinstance(op, RegionOp):
+            raise unsupported(op, "a size that depends on data goes into it", "static shapes")
+        results = RegionBounding(op, state, _bound_block).results
+        b = BoundBuilder(op, state)
+        for old, new in zip(op.results, results, strict=True):
+            _give(old, new, b)
+        return True
     for region in op.regions:
         for block in region.blocks:
             if state.concerned.isdisjoint(block.ops):
@@ -118,6 +122,7 @@ def _bound_regions(op: Operation, state: State) -> None:
                     f"a check inside control flow: {inner.checks[0][1]}",
                     "the check in front of it, or static shapes in it",
                 )
+    return False
 
 
 def _static_end(op: Operation, state: State) -> None:
@@ -181,10 +186,7 @@ def _bound(op: Operation, state: State) -> None:
     )
     assert len(given) == len(op.results), f"{op.name}: {len(given)} results"
     for old, new in zip(op.results, given, strict=True):
-        if isinstance(new, Number):
-            state.numbers[old] = new
-        else:
-            _replace(old, new, b)
+        _give(old, new, b)
 
 
 def missing(op: Operation) -> UnsupportedError:
@@ -194,6 +196,13 @@ def missing(op: Operation) -> UnsupportedError:
     if recorded is not None:
         return unsupported(op, recorded)
     return unsupported(op, "cannot compute on sizes that depend on data", _SUPPORTED)
+
+
+def _give(old: SSAValue, new: Result, b: BoundBuilder) -> None:
+    if isinstance(new, Number):
+        b.state.numbers[old] = new
+    else:
+        _replace(old, new, b)
 
 
 def _replace(old: SSAValue, new: Bounded | Grouped, b: BoundBuilder) -> None:

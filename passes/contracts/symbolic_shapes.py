@@ -15,9 +15,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, IntegerAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.control import CondOp, RegionOp, ScanOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
@@ -97,16 +98,79 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
             known.shapes[value] = shape_of(declared, names)
         elif is_size(declared):
             (known.numbers[value],) = shape_of(declared, names)
-    for op in function.body.block.ops:
-        if isinstance(op, ReturnOp):
-            _verify_results(function, op, known, names)
-        elif op.name in _NUMBERS:
+    _infer_block(function.body.block, known)
+    end = function.body.block.last_op
+    if isinstance(end, ReturnOp):
+        _verify_results(function, end, known, names)
+    return known
+
+
+def _infer_block(block: Block, known: SymbolicShapes) -> None:
+    for op in block.ops:
+        if op.name in _NUMBERS:
             found = _NUMBERS[op.name](op, known)
             if found is not None:
                 known.numbers[op.results[0]] = found
         elif isinstance(op, SchemaOp) and known.is_symbolic(op):
             _infer(op, known)
-    return known
+        elif isinstance(op, RegionOp) and known.is_symbolic(op):
+            _infer_regions(op, known)
+
+
+def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
+    """Sizes go into branches and loops, and come out where all rounds and branches agree."""
+    is_cond = isinstance(op, CondOp)
+    carried = 0 if is_cond else len(op.groups[0])
+    groups = [list(group) for group in (op.groups[1:] if is_cond else op.groups)]
+    given = [_seen_shape(value, known) for group in groups for value in group]
+    steps: Shape = ()
+    if isinstance(op, ScanOp):
+        steps = (known.shape(op.sequences[0])[0],)
+        given = [
+            shape[1:] if carried <= place < carried + len(op.sequences) and shape else shape
+            for place, shape in enumerate(given)
+        ]
+    numbers = [known.numbers.get(value) for group in groups for value in group]
+    numbers[:carried] = [None] * carried
+    while True:
+        for block in op.blocks:
+            for argument, shape, number in zip(block.args, given, numbers, strict=True):
+                if shape is not None:
+                    known.shapes[argument] = shape
+                if number is not None:
+                    known.numbers[argument] = number
+            _infer_block(block, known)
+        results = _yielded_shapes(op, known)
+        agreed = [_common(one, other) for one, other in zip(given, results[:carried], strict=False)]
+        if agreed == given[:carried]:
+            break
+        given[:carried] = agreed
+    for place, (result, shape) in enumerate(zip(op.results, results, strict=True)):
+        if shape is not None and isinstance(result.type, TensorType):
+            shape = shape if place < carried or not steps else (*steps, *shape)
+            known.shapes[result] = _declared(op, result.type, shape)
+
+
+def _seen_shape(value: SSAValue, known: SymbolicShapes) -> Shape | None:
+    return known.shape(value) if isinstance(value.type, TensorType) else None
+
+
+def _yielded_shapes(op: RegionOp, known: SymbolicShapes) -> list[Shape | None]:
+    """What all regions that give the results agree on."""
+    found: list[list[Shape | None]] = []
+    for block, types in zip(op.blocks, op.region_results(), strict=True):
+        if types is not None and block.last_op is not None:
+            found.append([_seen_shape(value, known) for value in block.last_op.operands])
+    first, *others = found
+    for other in others:
+        first = [_common(a, b) for a, b in zip(first, other, strict=True)]
+    return first
+
+
+def _common(one: Shape | None, other: Shape | None) -> Shape | None:
+    if one is None or other is None:
+        return None
+    return tuple(a if a is b or a == b else UNKNOWN for a, b in zip(one, other, strict=True))
 
 
 def _infer(op: SchemaOp, known: SymbolicShapes) -> None:

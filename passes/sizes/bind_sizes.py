@@ -19,10 +19,12 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from lamina.dialects import aten
+from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
@@ -70,7 +72,7 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
     """Makes of each function the one for these values of sizes, in place.
 
     Raises InputError for a name that no function has and a value out of its range, and
-    UnsupportedError for ops with regions and nests, through which sizes are not followed.
+    UnsupportedError for nests, through which sizes are not followed.
     """
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
     known: set[str] = set()
@@ -102,20 +104,43 @@ class _Binding:
         for value in block.args:
             self._bind_type(value)
             self._bind_number(value)
-        for op in list(block.ops):
-            self._refuse(op)
-            self._bind(op)
-        for op in reversed(list(block.ops)):
-            if op.results and op.results[0] in self.constants and not op.results[0].uses:
-                Rewriter.erase_op(op)
+        self._bind_block(block)
         self.function.update_function_type()
         for key, declared in (("arg_attrs", arguments), ("res_attrs", results)):
             kept = [self._attributes(one, names) for one in declared]
             if self.function.properties.pop(key, None) is not None and any(e.data for e in kept):
                 self.function.properties[key] = ArrayAttr(kept)
 
+    def _bind_block(self, block: Block) -> None:
+        for op in list(block.ops):
+            self._refuse(op)
+            self._bind(op)
+        for op in reversed(list(block.ops)):
+            if op.results and op.results[0] in self.constants and not op.results[0].uses:
+                Rewriter.erase_op(op)
+
+    def _bind_regions(self, op: RegionOp) -> None:
+        for block in op.blocks:
+            for argument in block.args:
+                self._bind_type(argument)
+                self._bind_number(argument)
+            self._bind_block(block)
+
+    def _keep_yields(self, op: RegionOp) -> None:
+        """What one region gives may be of known sizes, and what another gives not."""
+        for block, types in zip(op.blocks, op.region_results(), strict=True):
+            end = block.last_op
+            assert end is not None
+            for place, kind in enumerate(types or ()):
+                value = end.operands[place]
+                if value.type != kind:
+                    made = aten.op("clone.default")(value, result_types=[kind])
+                    made.location = op.location
+                    Rewriter.insert_op(made, InsertPoint.before(end))
+                    end.operands[place] = made.results[0]
+
     def _refuse(self, op: Operation) -> None:
-        if isinstance(op, SchemaOp) or not self._is_open(op):
+        if isinstance(op, SchemaOp | RegionOp) or not self._is_open(op):
             return
         if op.regions or op.name.startswith("loop."):
             raise unsupported(op, "sizes of arguments are not followed through it")
@@ -145,9 +170,13 @@ class _Binding:
                 self.constants[value] = number
 
     def _bind(self, op: Operation) -> None:
+        if isinstance(op, RegionOp):
+            self._bind_regions(op)
         for result in op.results:
             self._bind_number(result)
             self._bind_type(result)
+        if isinstance(op, RegionOp):
+            self._keep_yields(op)
         if isinstance(op, SchemaOp):
             if any(operand in self.constants for operand in op.operands):
                 arguments = {name: self._constant(value) for name, value in op.args().items()}

@@ -1,4 +1,4 @@
-"""What torch's op and module databases offer, as programs: a callable and its tensors."""
+"""What torch's databases of ops, modules and higher-order ops offer: callables, and tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.testing._internal import common_methods_invocations, common_modules
+from torch.testing._internal import common_methods_invocations, common_modules, hop_db
 from torch.utils import _pytree as pytree
 
 DTYPES: dict[str, torch.dtype] = {
@@ -93,12 +93,14 @@ class Sample:
 def entries(patterns: list[str]) -> list[Entry]:
     """Everything in the databases whose name fits one of `patterns`; in torch's order."""
     _without_seeding()
-    found = [
-        Entry(f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name, op)
-        for op in common_methods_invocations.op_db
-    ]
+    found = [Entry(_name(op), op) for op in common_methods_invocations.op_db]
+    found += [Entry(f"higher_order.{_name(op)}", op) for op in hop_db.hop_db]
     found += [Entry(f"module.{m.name}", m, True) for m in common_modules.module_db]
     return [e for e in found if any(fnmatch.fnmatch(e.name, pattern) for pattern in patterns)]
+
+
+def _name(op: Any) -> str:
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
 
 
 def samples(entry: Entry, dtype: str) -> Iterator[Sample]:
