@@ -169,13 +169,11 @@ def _sized(
     runs_here: bool,
 ) -> Compiled:
     """The program of an entry that leaves sizes of its arguments open."""
-    from lamina.runtime.sized import SizedCompiled, passed_arguments
+    from lamina.runtime.sized import SizedCompiled
 
-    names = [declared.name for declared in passed_arguments(_function(module, "main"), constants)]
-    nested = structure or FlatStructure(names)
     return SizedCompiled(
         module,
-        nested,
+        structure,
         constants,
         kept_scopes(compile_version),
         kept_scopes(partial(shown, module)),

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
-from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.errors import InputError
 from lamina.dialects.sizes import SizeName
 from lamina.lowering.choose_padding import Padding, choose_padding
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names, size_names
-from lamina.passes.contracts.declared import Declared, arguments_of, results_of
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.size_padding import EXACT
 from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
@@ -29,14 +26,14 @@ from lamina.runtime.arguments import (
     array_kind,
     kind_name,
 )
-from lamina.runtime.call_sizes import CallSizes, call_shapes
+from lamina.runtime.call_sizes import call_shapes
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
-from lamina.runtime.entry import Slot, element_name, function_named
+from lamina.runtime.entry import Slot, function_named
 from lamina.runtime.kernels import Kernels
-from lamina.runtime.known_calls import KnownCalls
 from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.memory_use import MemoryUse
+from lamina.runtime.several_programs import SeveralPrograms
 from lamina.runtime.size_versions import Sizes, Version, Versions
 
 
@@ -46,7 +43,7 @@ class CompileVersion(Protocol):
     def __call__(self, module: ModuleOp, *, structure: Structure) -> Compiled: ...
 
 
-class SizedCompiled(Compiled):
+class SizedCompiled(SeveralPrograms):
     """A program for any sizes in a range: calls choose, and compile, the version for theirs.
 
     The first sizes that come get code of their own. Others get a version for all sizes up to the
@@ -58,7 +55,7 @@ class SizedCompiled(Compiled):
     def __init__(
         self,
         module: ModuleOp,
-        structure: Structure,
+        structure: Structure | None,
         bound: Collection[str],
         compile_version: CompileVersion,
         render: Callable[[str], str],
@@ -68,15 +65,9 @@ class SizedCompiled(Compiled):
     ) -> None:
         main = function_named(module, "main")
         assert main is not None
-        self.others = {}
-        self.structure = structure
-        self._render, self._runs_here = render, runs_here
+        super().__init__(main, bound, structure, render, runs_here=runs_here)
         self._module = module
         self._compile = compile_version
-        self._arguments = passed_arguments(main, bound)
-        self._inputs = tuple(map(slot_of, self._arguments))
-        self._outputs = tuple(map(slot_of, results_of(main)))
-        self._call_sizes = CallSizes(main, self._arguments)
         self._names = self._call_sizes.names
         self._versions = Versions(
             self._names,
@@ -86,7 +77,6 @@ class SizedCompiled(Compiled):
             policy,
             self._call_sizes.elements,
         )
-        self._runs = KnownCalls(self._call_sizes.numbers)
         self._state: Any = None
         layer = layer_of(module)
         if layer in SOURCE_LAYERS:
@@ -94,9 +84,6 @@ class SizedCompiled(Compiled):
             raise unsupported(main, reason, "the same program with static shapes")
         lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
         self._says_more = says_more_of_results(main)
-
-    def __del__(self) -> None:
-        """Nothing: versions free what they have."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the version for the sizes of these arguments; see `Compiled` for the rest.
@@ -140,16 +127,6 @@ class SizedCompiled(Compiled):
     # One version each
 
     @property
-    def native(self) -> NoReturn:
-        """UnsupportedError: a C function is for known sizes."""
-        raise self._refuse("native")
-
-    @property
-    def bound(self) -> NoReturn:
-        """UnsupportedError: memory is that of a version."""
-        raise self._refuse("bound")
-
-    @property
     def kernels(self) -> Kernels:
         """Those of the version that was made last; UnsupportedError before the first call."""
         return self._last("kernels").kernels
@@ -159,24 +136,11 @@ class SizedCompiled(Compiled):
         """That of the version that was made last; UnsupportedError before the first call."""
         return self._last("memory").memory
 
-    @property
-    def runs_here(self) -> bool:
-        """Whether it can be called; see `Compiled`."""
-        return self._runs_here
-
     def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
         """Measures the version for exactly the sizes of these arguments; see `Compiled`."""
         values = self.structure.flatten(args, kwargs)
         version = self._versions.exact(self._sizes_of(values))
         return version.compiled.measure(*args, repeats=repeats, **kwargs)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """UnsupportedError: a version is saved."""
-        raise self._refuse("save")
-
-    def explain_schedules(self) -> str:
-        """UnsupportedError: schedules are those of a version."""
-        raise self._refuse("explain_schedules")
 
     def take_state(self, state: Any) -> None:
         """As `Compiled.take_state`, for all versions, which go on in one sequence."""
@@ -184,22 +148,19 @@ class SizedCompiled(Compiled):
         for version in self.sizes:
             version.compiled.take_state(state)
 
-    def __repr__(self) -> str:
-        takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self._inputs)
-        gives = ", ".join(slot.type_text for slot in self._outputs)
-        return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self.sizes)} versions>"
+    @property
+    def _count(self) -> str:
+        return f"{len(self.sizes)} versions"
+
+    @property
+    def _one(self) -> tuple[str, str]:
+        names = ", ".join(f"{name}=..." for name in self._names)
+        return "the program leaves sizes of its arguments open", f"compiled.version({names})"
 
     def _last(self, what: str) -> Compiled:
         if not len(self.sizes):
             raise self._refuse(what)
         return self.sizes[-1].compiled
-
-    def _refuse(self, what: str) -> UnsupportedError:
-        names = ", ".join(f"{name}=..." for name in self._names)
-        reason = "the program leaves sizes of its arguments open"
-        return UnsupportedError(
-            f"Compiled.{what}", reason, nearest=f"compiled.version({names}).{what}"
-        )
 
     # Versions
 
@@ -367,29 +328,3 @@ def padded_program(
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
     lower(module, "aten", "functional", Target.host())
     return module
-
-
-def passed_arguments(main: FuncOp, bound: Collection[str]) -> list[Declared]:
-    """The arguments that calls pass. Raises UnsupportedError for constants of open sizes."""
-    passed: list[Declared] = []
-    for declared in arguments_of(main):
-        shape = declared.type.get_shape() if isinstance(declared.type, TensorType) else ()
-        if declared.name not in bound:
-            if declared.kind in ("input", *CONSTANT_KINDS) and VALUE not in declared.entries:
-                passed.append(declared)
-        elif DYNAMIC_INDEX in shape:
-            raise UnsupportedError(
-                f"'{declared.name}'",
-                f"a constant of type {declared.type} has sizes that are not known",
-                nearest="the type of what is bound to it",
-            )
-    return passed
-
-
-def slot_of(declared: Declared) -> Slot:
-    """What a call passes or gets; sizes that are open are -1."""
-    kind = declared.type
-    if not isinstance(kind, TensorType):
-        return Slot(declared.name, declared.kind, str(kind), (), is_number=True)
-    shape = tuple(-1 if extent < 0 else extent for extent in kind.get_shape())
-    return Slot(declared.name, declared.kind, element_name(kind.element_type), shape)

@@ -19,8 +19,9 @@ from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.call_sizes import SizeArgumentError
 from lamina.runtime.checked_call import check_writable
 from lamina.runtime.compiled import Compiled
+from lamina.runtime.declared_slots import passed_arguments, slot_of
 from lamina.runtime.entry import Slot, function_named
-from lamina.runtime.sized import passed_arguments, size_array, slot_of
+from lamina.runtime.sized import size_array
 
 
 @dataclass(frozen=True)

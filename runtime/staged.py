@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -10,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.context import Context
-from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.errors import InputError
 from lamina.dialects.sizes import SizeName
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pipeline import pipeline, run_pipeline
@@ -18,19 +17,18 @@ from lamina.lowering.stages.choose_stages import main_with_sizes_of_data
 from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.calls.outline_callees import leave_called
 from lamina.passes.contracts.argument_sizes import size_names
-from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.stages import STAGE, stages_of
 from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_name
-from lamina.runtime.call_sizes import CallSizes, call_shapes
+from lamina.runtime.call_sizes import call_shapes
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import function_named
 from lamina.runtime.kernels import Kernels
-from lamina.runtime.known_calls import KnownCalls
 from lamina.runtime.layers import check_layer, layer_of
 from lamina.runtime.memory_use import MemoryUse
+from lamina.runtime.several_programs import SeveralPrograms
 from lamina.runtime.size_versions import VARYING, Sizes
-from lamina.runtime.sized import passed_arguments, slot_of
 from lamina.runtime.stage_plan import plan_of
 
 _LAST = "outline-stages"
@@ -80,7 +78,7 @@ def render_staged(module: ModuleOp, staged: ModuleOp, layer: str) -> str:
     raise InputError(f"the program runs in stages: compiled.stages[0].ir('{layer}')")
 
 
-class StagedCompiled(Compiled):
+class StagedCompiled(SeveralPrograms):
     """A program that runs in stages, as sizes of tensors depend on data.
 
     A stage is a program of its own, in `stages`; those behind the first are compiled for the sizes
@@ -101,14 +99,7 @@ class StagedCompiled(Compiled):
     ) -> None:
         main = function_named(module, "main")
         assert main is not None
-        self.others = {}
-        self._render, self._runs_here = shown, runs_here
-        arguments = passed_arguments(main, constants)
-        self.structure = structure or FlatStructure([declared.name for declared in arguments])
-        self._inputs = tuple(map(slot_of, arguments))
-        self._outputs = tuple(slot_of(one) for one in results_of(main) if one.kind == "output")
-        self._call_sizes = CallSizes(main, arguments)
-        self._runs = KnownCalls(self._call_sizes.numbers)
+        super().__init__(main, constants, structure, shown, runs_here=runs_here)
         self._layout = self.structure.layout(len(self._outputs))
         self._plan = plan_of(module, constants)
         own_names = size_names(arguments_of(main))
@@ -123,9 +114,6 @@ class StagedCompiled(Compiled):
             )
             stages.append(made)
         self._stages = tuple(stages)
-
-    def __del__(self) -> None:
-        """Nothing: stages free what they have."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the stages in order; see `Compiled` for the rest.
@@ -176,11 +164,6 @@ class StagedCompiled(Compiled):
             )
         return found
 
-    @property
-    def runs_here(self) -> bool:
-        """Whether it can be called; see `Compiled`."""
-        return self._runs_here
-
     def take_state(self, state: Any) -> None:
         """As `Compiled.take_state`, for all stages, which go on in one sequence."""
         for stage in self._stages:
@@ -191,16 +174,6 @@ class StagedCompiled(Compiled):
     def version(self, **sizes: int) -> NoReturn:
         """UnsupportedError: versions are those of a stage."""
         raise self._refuse("version(...)")
-
-    @property
-    def native(self) -> NoReturn:
-        """UnsupportedError: a C function is for one stage."""
-        raise self._refuse("native")
-
-    @property
-    def bound(self) -> NoReturn:
-        """UnsupportedError: memory is that of a stage."""
-        raise self._refuse("bound")
 
     @property
     def kernels(self) -> Kernels:
@@ -216,23 +189,13 @@ class StagedCompiled(Compiled):
         """UnsupportedError: kernels are those of a stage."""
         raise self._refuse("measure(...)")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """UnsupportedError: a stage is saved."""
-        raise self._refuse("save(...)")
+    @property
+    def _count(self) -> str:
+        return f"{len(self._stages)} stages"
 
-    def explain_schedules(self) -> str:
-        """UnsupportedError: schedules are those of a stage."""
-        raise self._refuse("explain_schedules()")
-
-    def __repr__(self) -> str:
-        takes = ", ".join(f"{slot.name}: {slot.type_text}" for slot in self._inputs)
-        gives = ", ".join(slot.type_text for slot in self._outputs)
-        return f"<lamina.Compiled ({takes}) -> ({gives}), {len(self._stages)} stages>"
-
-    def _refuse(self, what: str) -> UnsupportedError:
-        reason = "the program runs in stages, as sizes depend on data"
-        nearest = f"compiled.stages[0].{what}"
-        return UnsupportedError(f"Compiled.{what.partition('(')[0]}", reason, nearest=nearest)
+    @property
+    def _one(self) -> tuple[str, str]:
+        return "the program runs in stages, as sizes depend on data", "compiled.stages[0]"
 
 
 class _StageStructure(FlatStructure):

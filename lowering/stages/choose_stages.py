@@ -1,10 +1,10 @@
 """`choose-stages`: where a program is cut, so that sizes which depend on data are known behind.
 
-`bound-dynamic-shapes` takes a program as it is where sizes have bounds. At an op that it refuses, a
-stage begins: sizes that stand in front of it are then those of arguments, and the stage is compiled
-as a program of open sizes is, for what calls bring. The op has the attribute `lamina.begins_stage`,
-and ops that make numbers which are sizes from there on have `lamina.dims`. Ops that are marked
-already stay so.
+`bound-dynamic-shapes` takes a program as it is where sizes have bounds. At an op that it refuses,
+or pads to far more than what is read (`passes/cost/stage_cost.py`), a stage begins: sizes that
+stand in front of it are then those of arguments, and the stage is compiled as a program of open
+sizes is, for what calls bring. The op has the attribute `lamina.begins_stage`, and ops that make
+numbers which are sizes from there on have `lamina.dims`. Ops that are marked already stay so.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lamina.lowering.stages.size_operands import SizeNumbers, is_size_query, siz
 from lamina.lowering.stages.trial import tried
 from lamina.passes.contracts.argument_sizes import DIMS
 from lamina.passes.contracts.stages import BEGINS_STAGE, stages_of
+from lamina.passes.cost.stage_cost import DEAR_ELEMENTS
 
 _ORIGIN = "lamina.origin"
 """Attribute of the ops of a copy: the number of the op of which each is one."""
@@ -35,14 +36,20 @@ _ORIGIN = "lamina.origin"
 
 @dataclass(frozen=True)
 class ChooseStagesPass(ModulePass):
-    """Mark the ops at which stages begin, and the numbers that are sizes behind them."""
+    """Mark the ops at which stages begin, and the numbers that are sizes behind them.
+
+    `dear` is how many elements a result is padded to, at least, where a stage is preferred to its
+    bound; 0 pads whatever has one.
+    """
 
     name = "choose-stages"
+
+    dear: int = DEAR_ELEMENTS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = main_with_sizes_of_data(op)
         if main is not None:
-            choose_stages(main)
+            choose_stages(main, self.dear)
 
 
 def main_with_sizes_of_data(module: ModuleOp) -> FuncOp | None:
@@ -70,7 +77,7 @@ def _depends_on_data(op: Operation) -> bool:
     )
 
 
-def choose_stages(function: FuncOp) -> None:
+def choose_stages(function: FuncOp, dear: int = DEAR_ELEMENTS) -> None:
     """Marks ops of a function, in place.
 
     Where a stage would not be taken either, nothing is marked: the refusal of the whole stands.
@@ -81,7 +88,7 @@ def choose_stages(function: FuncOp) -> None:
         op.attributes[_ORIGIN] = IntAttr(number)
     names = SizeNames.of(function)
     marks: list[tuple[Operation, str, Attribute]] = []
-    while (at := _next_cut(left)) is not None:
+    while (at := _next_cut(left, dear)) is not None:
         if isinstance(at, ReturnOp) or _ORIGIN not in at.attributes:
             return
         marks.append((_original(at, originals), BEGINS_STAGE, UnitAttr()))
@@ -101,11 +108,12 @@ def choose_stages(function: FuncOp) -> None:
         op.attributes[name] = value
 
 
-def _next_cut(function: FuncOp) -> Operation | None:
-    """The first op that is marked, or that is refused."""
-    refused = tried(function).refused
+def _next_cut(function: FuncOp, dear: int) -> Operation | None:
+    """The first op that is marked, or that is refused, or padded to far more than it reads."""
+    trial = tried(function)
+    chosen = trial.refused or (trial.dear(dear) if dear else None)
     for op in function.body.block.ops:
-        if op is refused or BEGINS_STAGE in op.attributes:
+        if op is chosen or BEGINS_STAGE in op.attributes:
             return op
     return None
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
@@ -15,6 +16,7 @@ from lamina.lowering.bound_dynamic_shapes.program import bound_function
 from lamina.lowering.bound_dynamic_shapes.values import State
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
 from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.cost.stage_cost import DEAR_GROWTH
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
 
@@ -45,6 +47,16 @@ class Trial:
     bounded: FuncOp | None = None
     is_for_any: bool = True
     names: tuple[str, ...] = ()
+    rooms: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """By op whose results have sizes that data decide: how many elements these are padded to."""
+
+    def dear(self, elements: int) -> Operation | None:
+        """The first op that pads its result to so many elements, and to far more than it reads."""
+        for op, room in self.rooms.items():
+            read = sum(self.rooms.get(v.owner, _elements(v)) for v in op.operands)  # pyright: ignore
+            if room >= elements and room > DEAR_GROWTH * read:
+                return op
+        return None
 
     def counts(self) -> list[list[Count | None]] | None:
         """For each result, what is known of each dimension, or of the number that it is."""
@@ -123,7 +135,27 @@ def _try(function: FuncOp, narrow: Callable[[ModuleOp], None]) -> Trial:
         return Trial(refused=_original(function, state.at))
     except LaminaError:
         return Trial()
-    return Trial(bounded=copy)
+    return Trial(bounded=copy, rooms=_rooms(function, copy, state))
+
+
+def _rooms(function: FuncOp, bounded: FuncOp, state: State) -> dict[Operation, int]:
+    names = {count_name(text) for text in size_names(arguments_of(function))}
+    pairs = zip(bounded.body.block.args, arguments_of(bounded), strict=True)
+    given = {value for value, one in pairs if one.name in names}
+    found: dict[Operation, int] = {}
+    for old, new in state.tensors.items():
+        if not given.issuperset(count for count in new.sizes if count is not None):
+            owner = old.owner
+            op = _original(function, owner) if isinstance(owner, Operation) else None
+            if op is not None:
+                found[op] = found.get(op, 0) + prod(new.shape)
+    return found
+
+
+def _elements(value: SSAValue) -> int:
+    """How many there are at least."""
+    kind = value.type
+    return prod(e for e in kind.get_shape() if e > 0) if isinstance(kind, TensorType) else 1
 
 
 def _original(function: FuncOp, op: Operation | None) -> Operation | None:

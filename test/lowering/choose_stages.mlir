@@ -83,3 +83,23 @@ func.func @main(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32> {
   %r = aten.roll.default(%x, [%k]) : (tensor<8xf32>, i64) -> tensor<8xf32>
   func.return %r : tensor<8xf32>
 }
+
+// -----
+
+// A bound of far more elements than there are to read: a stage of exact size is preferred. What a mask chooses is
+// of what is there.
+
+// CHECK-LABEL: @main
+// CHECK:         %k = aten.item.default(%n) {lamina.dims = [#lamina.size<u0 in [0, 100000]>]}
+// CHECK:         aten.zeros.default(size = [%k, 8]) {lamina.begins_stage}
+// CHECK:         aten.masked_select.default(%x, %m) :
+func.func @main(%n: tensor<i64>, %x: tensor<100000xf32>) -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %k = aten.item.default(%n) : (tensor<i64>) -> i64
+  %most = arith.constant 100000 : i64
+  %c = arith.cmpi sle, %k, %most : i64
+  aten._assert_scalar.default(%c, "too many") : (i1) -> ()
+  %z = aten.zeros.default([%k, 8]) : (i64) -> tensor<?x8xf32>
+  %m = aten.gt.Scalar(%x, 0) : (tensor<100000xf32>) -> tensor<100000xi1>
+  %s = aten.masked_select.default(%x, %m) : (tensor<100000xf32>, tensor<100000xi1>) -> tensor<?xf32>
+  func.return %z, %s : tensor<?x8xf32>, tensor<?xf32>
+}

@@ -310,3 +310,27 @@ def test_a_number_that_is_no_size_is_refused_as_before() -> None:
           %r = aten.roll.default(%x, [%k]) : (tensor<8xf32>, i64) -> tensor<8xf32>
           func.return %r : tensor<8xf32>
         }""")
+
+
+def test_a_dear_bound_is_a_stage_unless_a_pipeline_says_otherwise() -> None:
+    text = """
+    func.func @main(%n: tensor<i64>, %x: tensor<4x8xf32>) -> tensor<?x8xf32> {
+      %k = aten.item.default(%n) : (tensor<i64>) -> i64
+      %most = arith.constant 100000 : i64
+      %c = arith.cmpi sle, %k, %most : i64
+      aten._assert_scalar.default(%c, "too many") : (i1) -> ()
+      %z = aten.zeros.default([%k, 8]) : (i64) -> tensor<?x8xf32>
+      %r = aten.cat.default([%x, %z]) : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+      func.return %r : tensor<?x8xf32>
+    }"""
+    padded = lamina.Pipeline().replace("choose-stages", "choose-stages{dear=0}")
+    for pipeline, stages in ((None, 2), (padded, 1)):
+        compiled = lamina.compile(text, pipeline=pipeline)
+        assert len(compiled.stages) == stages
+        for count in (3, 70_000, 0):
+            found = compiled(np.array(count), random(4, 8))
+            assert found.shape == (count + 4, 8)
+            np.testing.assert_array_equal(found[:4], random(4, 8))
+            assert not found[4:].any()
+        with pytest.raises(ExecutionError):
+            compiled(np.array(100_001), random(4, 8))
