@@ -75,7 +75,7 @@ class _Fusing:
         self.block = block
         self.machine = machine
         self.log = log
-        self.graph = KernelGraph(block)
+        self.graph = KernelGraph.of(block)
         self.walks: dict[Cluster, _Walk] = {}
 
     def run(self) -> None:

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects import func
+from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.labels import names_of, set_names
-from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
 from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
+from lamina.passes.fusion.padded_inlining import linear_value
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
@@ -151,7 +150,7 @@ def _compute_at(
     for argument, forms, source in zip(
         producer.block.args[:count], reads, arguments[:count], strict=True
     ):
-        indices = [_index(block, read, form, position) for form in forms]
+        indices = [linear_value(add, form, position.__getitem__) for form in forms]
         mapping[argument] = add(ReadOp(source, indices))
     mapping.update(zip(producer.block.args[count:], arguments[count:], strict=True))
     for inner in producer.block.ops:
@@ -162,24 +161,3 @@ def _compute_at(
         else:
             add(inner.clone(mapping))
     return mapping[producer.yielded[0]]
-
-
-def _index(
-    block: Block, before: Operation, form: Linear, position: dict[int, SSAValue]
-) -> SSAValue:
-    def add(op: Operation) -> SSAValue:
-        block.insert_op_before(op, before)
-        return op.results[0]
-
-    def constant(value: int) -> SSAValue:
-        return add(arith.ConstantOp(IntegerAttr(value, IndexType())))
-
-    total: SSAValue | None = None
-    for dim, coefficient in form.terms:
-        term = position[dim]
-        if coefficient != 1:
-            term = add(arith.MuliOp(term, constant(coefficient)))
-        total = term if total is None else add(arith.AddiOp(total, term))
-    if total is None:
-        return constant(form.constant)
-    return add(arith.AddiOp(total, constant(form.constant))) if form.constant else total

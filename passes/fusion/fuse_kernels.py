@@ -9,12 +9,12 @@ it the most bytes, if it can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.codegen.roofline import Roofline
@@ -34,28 +34,11 @@ from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_override import check_overrides
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
-from lamina.passes.fusion.kernel_merging import form_kernel, sort_block
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, form_kernel, sort_block
 from lamina.passes.loop.packing import copy_nest
 
 WHOLE_OPS = (ExternOp, RegionOp)
 """Ops that are in no kernel: nothing moves into them or past what they need."""
-
-
-@dataclass(eq=False)
-class Group:
-    """Nests that become one kernel; `rows` gives each nest's row dimensions, outermost first."""
-
-    number: int
-    ops: list[Operation]
-    rows: dict[Operation, tuple[int, ...]]
-    needs: int = 0
-    """Bit set of the groups that must run before this one, transitively."""
-    refusals: list[Reason] = field(default_factory=list)
-
-    @property
-    def bit(self) -> int:
-        """The group's own bit in a set of groups."""
-        return 1 << self.number
 
 
 @dataclass(frozen=True)
@@ -107,121 +90,85 @@ def _copy(user: Operation, value: SSAValue) -> list[Operation]:
 
 
 class _Grouping:
-    """One function's kernels: grown in program order, then emitted in dependence order."""
+    """One function's kernels: clusters grown in program order, which have numbers in that order."""
 
     def __init__(self, function: func.FuncOp, log: DecisionLog, machine: Roofline) -> None:
         self.log = log
         self.machine = machine
         self.block = function.body.block
-        self.groups: list[Group] = []
-        self.group_of: dict[Operation, Group] = {}
+        self.graph = KernelGraph()
+        self.rows: dict[GenericOp, tuple[int, ...]] = {}
+        """The dimensions of a nest that are rows of its kernel, outermost first."""
+        self.refusals: dict[Cluster, list[Reason]] = {}
+        self.numbers: dict[Cluster, int] = {}
 
     def run(self) -> None:
         for op in self.block.ops:
+            own = self.graph.add(op)
             if isinstance(op, GenericOp):
-                self._place(op)
+                self._place(op, own)
             elif isinstance(op, (*UNSTRUCTURED_OPS, *WHOLE_OPS)):
-                self._place_alone(op)
+                self.numbers[own] = len(self.numbers)
         self._emit()
 
-    # Growing
-
-    def _place(self, op: GenericOp) -> None:
-        producers = self._producers(op)
-        direct: dict[Group, int] = {}
+    def _place(self, op: GenericOp, own: Cluster) -> None:
+        direct: dict[Cluster, int] = {}
         for value in dict.fromkeys((*op.inputs, *op.sources)):
             if isinstance(value.owner, GenericOp):
-                group = self.group_of[value.owner]
-                direct[group] = direct.get(group, 0) + value_bytes(value)
+                cluster = self.graph.cluster_of[value.owner]
+                direct[cluster] = direct.get(cluster, 0) + value_bytes(value)
         refusals: list[Reason] = []
-        for group in sorted(direct, key=lambda g: (-direct[g], -g.number)):
-            joined = self._join(group, op, producers)
-            self._tell(group, op, joined)
+        for cluster in sorted(direct, key=lambda c: (-direct[c], -self.numbers[c])):
+            joined = self._joined(cluster, op, own)
+            self._tell(cluster, op, joined)
             if not isinstance(joined, Refusal):
-                self._add(group, op, joined, producers)
-                group.refusals += refusals
+                kept, self.rows[op] = joined
+                for member in self._members(cluster):
+                    self.rows[member] = tuple(self.rows[member][i] for i in kept)
+                self.graph.merge(cluster, own)
+                self.refusals[cluster] += refusals
                 return
-            said = f"{label_of(group.ops[-1])} -> {label_of(op)}: {joined.reason}"
-            refusals.append((group.number, said))
-        group = Group(len(self.groups), [op], {op: initial_rows(op)}, refusals=refusals)
-        group.needs = self._closure(producers)
-        self.groups.append(group)
-        self.group_of[op] = group
+            said = f"{label_of(cluster.ops[-1])} -> {label_of(op)}: {joined.reason}"
+            refusals.append((self.numbers[cluster], said))
+        self.rows[op] = initial_rows(op)
+        self.refusals[own], self.numbers[own] = refusals, len(self.numbers)
 
-    def _tell(self, group: Group, op: GenericOp, joined: object) -> None:
+    @staticmethod
+    def _members(cluster: Cluster) -> list[GenericOp]:
+        return [op for op in cluster.ops if isinstance(op, GenericOp)]
+
+    def _tell(self, cluster: Cluster, op: GenericOp, joined: object) -> None:
         for value in (*op.inputs, *op.sources):
             producer = value.owner
-            if isinstance(producer, GenericOp) and self.group_of[producer] is group:
+            if isinstance(producer, GenericOp) and self.graph.cluster_of[producer] is cluster:
                 kept = Decision(True, "rows stay in the kernel")
                 said = joined if isinstance(joined, Refusal) else kept
                 self.log.pair(producer, op, value, said)
 
-    def _place_alone(self, op: Operation) -> None:
-        """A group that no nest joins: it only says what must run before what."""
-        group = Group(len(self.groups), [op], {})
-        group.needs = self._closure(self._producers(op))
-        self.groups.append(group)
-        self.group_of[op] = group
-
-    def _producers(self, op: Operation) -> list[Group]:
-        owners = [before_reshapes(v).owner for v in op.operands]
-        return [self.group_of[o] for o in owners if not isinstance(o, Block) and o in self.group_of]
-
-    @staticmethod
-    def _closure(producers: list[Group]) -> int:
-        needs = 0
-        for group in producers:
-            needs |= group.needs | group.bit
-        return needs
-
-    def _join(
-        self, group: Group, op: GenericOp, producers: list[Group]
+    def _joined(
+        self, cluster: Cluster, op: GenericOp, own: Cluster
     ) -> tuple[list[int], tuple[int, ...]] | Refusal:
-        for other in producers:
-            if other is not group and other.needs & group.bit:
-                return Refusal("another operand is made after this kernel, from its results")
-        through_reshape = any(
-            isinstance(v.owner, ReshapeOp) and self.group_of.get(before_reshapes(v).owner) is group  # pyright: ignore
-            for v in op.operands
-        )
-        if through_reshape:
+        """Which rows of the kernel survive if `op` joins it, and which dims of `op` they are."""
+        members = self._members(cluster)
+        reshaped = [before_reshapes(v).owner for v in op.operands if isinstance(v.owner, ReshapeOp)]
+        if any(maker in members for maker in reshaped):
             return Refusal("a reshape between them has no linear index map")
-        members: list[GenericOp] = group.ops  # pyright: ignore - nests, others stay alone
-        return align_rows(members, group.rows, op, self.machine)  # pyright: ignore - the same
-
-    def _add(
-        self,
-        group: Group,
-        op: GenericOp,
-        joined: tuple[list[int], tuple[int, ...]],
-        producers: list[Group],
-    ) -> None:
-        kept, rows = joined
-        for member, dims in group.rows.items():
-            group.rows[member] = tuple(dims[i] for i in kept)
-        group.rows[op] = rows
-        group.ops.append(op)
-        self.group_of[op] = group
-        added = self._closure([p for p in producers if p is not group]) & ~group.needs
-        if added:
-            group.needs |= added
-            for other in self.groups:
-                if other.needs & group.bit:
-                    other.needs |= group.needs
-
-    # Emitting
+        if not self.graph.adjacent(cluster, own):
+            return Refusal("another operand is made after this kernel, from its results")
+        rows = {member: self.rows[member] for member in members}
+        return align_rows(members, rows, op, self.machine)
 
     def _emit(self) -> None:
-        """Groups stand at the place of their last op, and then behind what they need."""
-        for group in self.groups:
-            if isinstance(group.ops[0], WHOLE_OPS):
+        """Kernels stand at the place of their last op, and then behind what they need."""
+        for cluster, number in self.numbers.items():
+            if isinstance(cluster.ops[0], WHOLE_OPS):
                 continue
-            for op, rows in group.rows.items():
-                set_rows(op, rows)
-            kernel = form_kernel(group.ops)
-            set_numbers(kernel, [group.number])
-            add_reasons(kernel, group.refusals)
+            for nest in self._members(cluster):
+                set_rows(nest, self.rows[nest])
+            kernel = form_kernel(cluster.ops)
+            set_numbers(kernel, [number])
+            add_reasons(kernel, self.refusals.get(cluster, ()))
         sort_block(self.block)
 
 
-__all__ = ["FuseKernelsPass", "Group", "materialize_returns"]
+__all__ = ["FuseKernelsPass", "materialize_returns"]

@@ -46,26 +46,38 @@ class Cluster:
 class KernelGraph:
     """The top-level ops of a function as clusters, each with what it needs."""
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+    def __init__(self) -> None:
         self.cluster_of: dict[Operation, Cluster] = {}
         self.clusters: list[Cluster] = []
-        self.changed = False
-        self.numbers = {op: n[0] for op in block.ops if (n := numbers_of(op))}
-        for number, op in enumerate(block.ops):
-            cluster = Cluster([op], 1 << number)
-            for operand in op.operands:
-                if isinstance(owner := operand.owner, Operation):
-                    made = self.cluster_of[owner]
-                    cluster.needs |= made.needs | made.bits
-            self.cluster_of[op] = cluster
-            self.clusters.append(cluster)
+        self._places: dict[Operation, int] = {}
+
+    @staticmethod
+    def of(block: Block) -> KernelGraph:
+        """Of all ops of a block, each alone."""
+        graph = KernelGraph()
+        for op in block.ops:
+            graph.add(op)
+        return graph
+
+    def add(self, op: Operation) -> Cluster:
+        """A cluster of an op that stands behind all that are there."""
+        self._places[op] = place = len(self._places)
+        cluster = Cluster([op], 1 << place)
+        for made in self.makers(op):
+            cluster.needs |= made.needs | made.bits
+        self.cluster_of[op] = cluster
+        self.clusters.append(cluster)
+        return cluster
+
+    def makers(self, op: Operation) -> list[Cluster]:
+        """The clusters that make what an op takes."""
+        return [self.cluster_of[v.owner] for v in op.operands if isinstance(v.owner, Operation)]
 
     def adjacent(self, one: Cluster, other: Cluster) -> bool:
         """Whether no third cluster needs one of them and is needed by the other."""
         both = one.bits | other.bits
-        between = (one.needs | other.needs) & ~both
-        return not any(c.bits & between and c.needs & both for c in self.clusters)
+        makers = (maker for op in (*one.ops, *other.ops) for maker in self.makers(op))
+        return not any(m.needs & both for m in makers if m is not one and m is not other)
 
     def settle(self, one: Cluster, other: Cluster, names: str, said: Decision) -> bool:
         """Merge `other` into `one`, or note on it by these names why not; whether it was merged."""
@@ -79,7 +91,7 @@ class KernelGraph:
         """Note that both become one kernel; they must be `adjacent`."""
         both = one.bits | other.bits
         needs = (one.needs | other.needs) & ~both
-        one.ops = sorted((*one.ops, *other.ops), key=lambda op: self._place(op))
+        one.ops = sorted((*one.ops, *other.ops), key=lambda op: self._places[op])
         one.bits, one.needs = both, needs
         one.refusals += other.refusals
         for op in other.ops:
@@ -88,28 +100,24 @@ class KernelGraph:
         for cluster in self.clusters:
             if cluster.needs & both:
                 cluster.needs |= both | needs
-        self.changed = True
-
-    def _place(self, op: Operation) -> int:
-        if not hasattr(self, "_places"):
-            self._places = {op: i for i, op in enumerate(self.block.ops)}
-        return self._places[op]
 
     def finish(self) -> None:
         """Carry the merges out, and say on each kernel why it was not joined with another."""
+        numbers = {op: n[0] for op in self.cluster_of if (n := numbers_of(op))}
+        merged: KernelOp | None = None
         for cluster in self.clusters:
             reasons = [
-                (self.numbers.get(op, -1), why)
+                (numbers.get(op, -1), why)
                 for op, why in cluster.refusals
                 if self.cluster_of[op] is not cluster
             ]
             kernel = cluster.ops[-1]
             if len(cluster.ops) > 1:
-                kernel = _merged(cluster)
+                kernel = merged = _merged(cluster)
             if reasons:
                 add_reasons(kernel, reasons)
-        if self.changed:
-            sort_block(self.block)
+        if merged is not None and merged.parent is not None:
+            sort_block(merged.parent)
 
 
 def is_fixed(kernel: KernelOp) -> bool:

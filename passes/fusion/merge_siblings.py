@@ -62,7 +62,7 @@ def _merge_kernels(function: func.FuncOp, log: DecisionLog, machine: Roofline) -
             shared[value] = together
     if not shared:
         return
-    graph = KernelGraph(function.body.block)
+    graph = KernelGraph.of(function.body.block)
     largest_first = sorted(shared, key=lambda v: -value_bytes(v))
     for value in largest_first:
         _merge_readers(graph, value, shared[value], log, machine)

@@ -44,7 +44,7 @@ class MergeSmallKernelsPass(DecidingPass):
         ]
         if len(small) < 2:
             return
-        graph = KernelGraph(function.body.block)
+        graph = KernelGraph.of(function.body.block)
         open_clusters: list[Cluster] = []
         for kernel in small:
             cluster = graph.cluster_of[kernel]

@@ -7,6 +7,7 @@ be one that can be computed for any number: divisions of integers and indirect r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import isinf
 
 from xdsl.dialects import arith
@@ -98,21 +99,26 @@ def _is_below(block: Block, form: Linear, limit: int) -> SSAValue:
 
 def index_value(block: Block, form: Linear) -> SSAValue:
     """Index arithmetic for a linear form, at the end of the block."""
+    return linear_value(partial(_add, block), form, lambda dim: _add(block, IndexOp(dim)))
+
+
+def linear_value(
+    add: Callable[[Operation], SSAValue], form: Linear, position: Callable[[int], SSAValue]
+) -> SSAValue:
+    """Index arithmetic for a linear form of positions; `add` puts an op where it belongs."""
+
+    def constant(value: int) -> SSAValue:
+        return add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+
     total: SSAValue | None = None
     for dim, coefficient in form.terms:
-        term = _add(block, IndexOp(dim))
+        term = position(dim)
         if coefficient != 1:
-            term = _add(block, arith.MuliOp(term, _constant(block, coefficient)))
-        total = term if total is None else _add(block, arith.AddiOp(total, term))
+            term = add(arith.MuliOp(term, constant(coefficient)))
+        total = term if total is None else add(arith.AddiOp(total, term))
     if total is None:
-        return _constant(block, form.constant)
-    if form.constant:
-        total = _add(block, arith.AddiOp(total, _constant(block, form.constant)))
-    return total
-
-
-def _constant(block: Block, value: int) -> SSAValue:
-    return _add(block, arith.ConstantOp(IntegerAttr(value, IndexType())))
+        return constant(form.constant)
+    return add(arith.AddiOp(total, constant(form.constant))) if form.constant else total
 
 
 def _add(block: Block, op: Operation) -> SSAValue:
