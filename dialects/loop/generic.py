@@ -61,6 +61,9 @@ from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_sl
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
 from lamina.dialects.loop.well_formed import is_well_formed
 
+Read = tuple[SSAValue, AffineMap, Attribute | None]
+"""A read of a nest: the array, the index map, and the value beyond the edges, if any."""
+
 
 @irdl_op_definition
 class GenericOp(IRDLOperation):
@@ -147,6 +150,11 @@ class GenericOp(IRDLOperation):
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:
         return tuple(m.data for m in self.input_maps)
+
+    @property
+    def reads(self) -> list[Read]:
+        """What is read, in order."""
+        return list(zip(self.inputs, self.read_maps, self.pad_values, strict=True))
 
     @property
     def write_maps(self) -> tuple[AffineMap, ...]:

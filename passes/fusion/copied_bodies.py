@@ -112,7 +112,7 @@ def drop_reads(op: GenericOp) -> GenericOp:
 
 def share_reads(op: GenericOp) -> GenericOp:
     """The nest with each read once."""
-    reads = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
+    reads = op.reads
     first = {read: number for number, read in reversed(list(enumerate(reads)))}
     if len(first) == len(reads):
         return op

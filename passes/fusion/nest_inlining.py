@@ -7,6 +7,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, map_of
+from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.padded_inlining import Guard, Pads, index_value
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild, replace_body
@@ -30,29 +31,28 @@ def inline(
     is_alone = producer.res[0].has_one_use() and guard is None
     if is_alone and _is_same_place(op, producer, position):
         return take_over(op, number, producer, [map_of(forms, rank) for forms in composed])
-    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
-    sources = list(op.sources)
+    reads, sources = op.reads, list(op.sources)
     reader = op.block
     merged = Block(
         arg_types=[a.type for a in reader.args[:number]]
-        + [a.type for a in reader.args[number + 1 : len(inputs)]]
+        + [a.type for a in reader.args[number + 1 : len(reads)]]
     )
     region = Region(merged)
-    before = len(inputs)
+    before = len(reads)
     mapping: dict[SSAValue, SSAValue] = {}
     arguments = list(reader.args)
     kept = arguments[:number] + arguments[number + 1 : before]
     for old, new in zip(kept, merged.args, strict=True):
         mapping[old] = new
-    del inputs[number], maps[number], pads[number]
+    del reads[number]
 
     inner: dict[SSAValue, SSAValue] = {}
     read_args = producer.block.args[: len(producer.inputs)]
     given = producer.pad_values if pads_inside is None else pads_inside
-    reads = zip(producer.inputs, composed, given, read_args, strict=True)
-    for value, forms, pad, argument in reads:
-        index_map = map_of(forms, rank)
-        inner[argument] = _read(merged, inputs, maps, pads, value, index_map, pad, argument.type)
+    own = zip(producer.inputs, composed, given, read_args, strict=True)
+    for value, forms, pad, argument in own:
+        read = value, map_of(forms, rank), pad
+        inner[argument] = _read(merged, reads, read, argument.type)
     for argument in arguments[before : before + len(op.sources)]:
         mapping[argument] = merged.insert_arg(argument.type, len(merged.args))
     for source, argument in zip(
@@ -74,7 +74,7 @@ def inline(
         _remap(body_op, mapping)
         merged.add_op(body_op)
 
-    return _replace(op, producer, inputs, maps, pads, sources, region)
+    return _replace(op, producer, reads, sources, region)
 
 
 def _is_same_place(op: GenericOp, producer: GenericOp, position: Forms) -> bool:
@@ -103,19 +103,18 @@ def take_over(
     outer[number].replace_all_uses_with(end.values[0])
     merged.erase_op(end)
 
-    given = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
-    reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []
+    given, reads = op.reads, list[Read]()
     order: list[BlockArgument] = []
     for i, read in enumerate(given):
         if i == number:
             continue
         reads.append(read)
-        same = next((k for k, other in enumerate(taken) if _same_read(read, other)), None)
+        same = next((k for k, other in enumerate(taken) if same_read(read, other)), None)
         order.append(_stand_in(merged, outer[i], None if same is None else inner_reads[same]))
     for read, argument in zip(taken, inner_reads, strict=True):
         if any(argument is kept for kept in order):
             continue
-        same = next((k for k, other in enumerate(reads) if _same_read(read, other)), None)
+        same = next((k for k, other in enumerate(reads) if same_read(read, other)), None)
         if same is None:
             reads.append(read)
             order.append(argument)
@@ -131,16 +130,12 @@ def take_over(
     region = producer.body
     region.detach_block(merged)
     region.add_block(Block())
-    inputs, maps = [read[0] for read in reads], [read[1] for read in reads]
-    pads = [read[2] for read in reads]
     sources = [*op.sources, *producer.sources]
-    return _replace(op, producer, inputs, maps, pads, sources, Region(merged))
+    return _replace(op, producer, reads, sources, Region(merged))
 
 
-def _same_read(
-    read: tuple[SSAValue, AffineMap, Attribute | None],
-    other: tuple[SSAValue, AffineMap, Attribute | None],
-) -> bool:
+def same_read(read: Read, other: Read) -> bool:
+    """Whether two reads give the same."""
     return read[0] is other[0] and read[1:] == other[1:]
 
 
@@ -160,37 +155,24 @@ def _reorder_arguments(block: Block, order: list[BlockArgument]) -> None:
 def _replace(
     op: GenericOp,
     producer: GenericOp,
-    inputs: list[SSAValue],
-    maps: list[AffineMap],
-    pads: list[Attribute | None],
+    reads: list[Read],
     sources: list[SSAValue],
     region: Region,
 ) -> GenericOp:
     """Put a nest with these reads and this body in the place of `op`."""
     replace_body(op, region)
-    new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads, sources=sources)
+    new = rebuild(op, reads=reads, sources=sources)
     erase_if_dead(producer)
     return new
 
 
-def _read(
-    merged: Block,
-    inputs: list[SSAValue],
-    maps: list[AffineMap],
-    pads: list[Attribute | None],
-    value: SSAValue,
-    index_map: AffineMap,
-    pad: Attribute | None,
-    element: Attribute,
-) -> SSAValue:
+def _read(merged: Block, reads: list[Read], read: Read, element: Attribute) -> SSAValue:
     """The body argument of a read, shared with an equal read that is already there."""
-    for i, existing in enumerate(inputs):
-        if existing is value and maps[i] == index_map and pads[i] == pad:
+    for i, existing in enumerate(reads):
+        if same_read(existing, read):
             return merged.args[i]
-    inputs.append(value)
-    maps.append(index_map)
-    pads.append(pad)
-    return merged.insert_arg(element, len(inputs) - 1)
+    reads.append(read)
+    return merged.insert_arg(element, len(reads) - 1)
 
 
 def _remap(op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Block, Operation
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.passes.fusion.fusion_override import FUSE
 from lamina.passes.fusion.kernel_merging import sort_block
+from lamina.passes.fusion.nest_inlining import same_read
 from lamina.passes.loop.body_folding import simplify_body
-
-Read = tuple[SSAValue, AffineMap, Attribute | None]
 
 
 def merge_nests(block: Block) -> bool:
@@ -55,12 +53,8 @@ def _kind(nest: GenericOp) -> Hashable:
     return nest.extents, rows_of(nest), reduced, mark
 
 
-def _reads(nest: GenericOp) -> list[Read]:
-    return list(zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True))
-
-
 def _share_a_read(one: GenericOp, other: GenericOp) -> bool:
-    return any(a[0] is b[0] and a[1:] == b[1:] for a in _reads(one) for b in _reads(other))
+    return any(same_read(a, b) for a in one.reads for b in other.reads)
 
 
 def _apart(one: GenericOp, other: GenericOp) -> bool:
@@ -84,12 +78,12 @@ def _needs(op: Operation, wanted: Operation) -> bool:
 
 def _join(one: GenericOp, other: GenericOp) -> GenericOp:
     """One nest for both, in the place of the first."""
-    reads = _reads(one)
+    reads = one.reads
     first, second = one.block, other.block
     count = len(reads)
     arguments = list(second.args)
-    for read, argument in zip(_reads(other), arguments, strict=False):
-        same = next((k for k, r in enumerate(reads) if r[0] is read[0] and r[1:] == read[1:]), None)
+    for read, argument in zip(other.reads, arguments, strict=False):
+        same = next((k for k, r in enumerate(reads) if same_read(r, read)), None)
         if same is None:
             same = len(reads)
             reads.append(read)

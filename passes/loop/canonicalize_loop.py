@@ -123,9 +123,7 @@ def drop_unused_operands(op: GenericOp) -> GenericOp:
             op.block.erase_arg(argument)
     return rebuild(
         op,
-        inputs=[op.inputs[n] for n in kept],
-        input_maps=[op.read_maps[n] for n in kept],
-        pads=[op.pad_values[n] for n in kept],
+        reads=[op.reads[n] for n in kept],
         sources=[op.sources[n] for n in kept_sources],
     )
 

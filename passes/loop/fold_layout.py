@@ -134,24 +134,17 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
 
 def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
     """Let every read reach through reshapes and copies to the tensor they rearrange."""
-    inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
-    changed = False
-    for number in range(len(inputs)):
-        while True:
-            forms = forms_of(maps[number], op.extents)
-            if forms is None:
-                break
-            found = _step(inputs[number], forms, pads[number], op.extents)
-            if found is None:
-                break
+    reads, changed = op.reads, False
+    for number, (value, index_map, pad) in enumerate(op.reads):
+        forms = forms_of(index_map, op.extents)
+        while forms is not None and (found := _step(value, forms, pad, op.extents)) is not None:
             if log.enabled:
-                layout = inputs[number]
                 said = Decision(True, "the reader's index map takes it")
-                log.pair(layout.owner, op, layout, said)  # pyright: ignore[reportArgumentType]
-            inputs[number], folded, pads[number] = found
-            maps[number] = map_of(folded, len(op.extents))
-            changed = True
-    return rebuild(op, inputs=inputs, input_maps=maps, pads=pads) if changed else op
+                log.pair(value.owner, op, value, said)  # pyright: ignore[reportArgumentType]
+            value, folded, pad = found
+            reads[number] = value, map_of(folded, len(op.extents)), pad
+            forms, changed = forms_of(reads[number][1], op.extents), True
+    return rebuild(op, reads=reads) if changed else op
 
 
 def _reached(op: GenericOp, number: int, forms: Forms, extents: Sequence[int]) -> Forms:

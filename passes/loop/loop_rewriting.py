@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.monoid import Monoid
 
 T = TypeVar("T")
@@ -24,6 +25,7 @@ def rebuild(
     op: GenericOp,
     *,
     domain: Sequence[int] | None = None,
+    reads: Sequence[Read] | None = None,
     inputs: Sequence[SSAValue] | None = None,
     input_maps: Sequence[AffineMap] | None = None,
     pads: Sequence[Attribute | None] | None = None,
@@ -39,20 +41,19 @@ def rebuild(
     By default the copy also takes over the results and `op` is erased; with
     `replace_results=False` the emptied `op` stays for the caller to erase.
     """
-
-    region, own = op.body, op.monoids
+    given, region, own = _given(reads, op.reads), op.body, op.monoids
     op.detach_region(region)
     new = GenericOp(
         _given(domain, op.extents),
-        _given(inputs, op.inputs),
-        _given(input_maps, op.read_maps),
+        _given(inputs, [value for value, _, _ in given]),
+        _given(input_maps, [index_map for _, index_map, _ in given]),
         _given(output_maps, op.write_maps),
         _given(combiners, op.combiner_names),
         _given(result_types, [r.type for r in op.res]),
         region,
         sources=_given(sources, op.sources),
         outs=list(op.outs),
-        pads=_given(pads, op.pad_values),
+        pads=_given(pads, [pad for _, _, pad in given]),
         monoids=_given(monoids, own),
     )
     new.attributes.update(op.attributes)

@@ -124,7 +124,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         plain, maps[shape.a] = _plain_copy(op, shape.a)
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
-    new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
+    new = rebuild(op, reads=list(zip(inputs, maps, pads, strict=True)))
     set_packing(new, Packing(panel, pack_at=None if stays else "call"))
     return True
 
@@ -225,7 +225,7 @@ def _with_image(shape: Contraction, room: int) -> GenericOp:
     copy, maps[number] = padded_copy(op, number, forms, pad, room)
     block.insert_op_before(copy, op)
     inputs[number], pads[number] = copy.res[0], None
-    return rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
+    return rebuild(op, reads=list(zip(inputs, maps, pads, strict=True)))
 
 
 def _zero(element: Attribute) -> Attribute:

@@ -47,9 +47,9 @@ def pad_reads(nest: GenericOp) -> None:
     """Gives each padded read of windows a copy to read, in front of the nest."""
     if nest.is_pointwise or 0 in nest.extents:
         return
-    inputs, maps, pads = list(nest.inputs), list(nest.read_maps), list(nest.pad_values)
-    for number, pad in enumerate(pads):
-        forms = forms_of(maps[number], nest.extents)
+    reads = nest.reads
+    for number, (_, index_map, pad) in enumerate(nest.reads):
+        forms = forms_of(index_map, nest.extents)
         if pad is None or forms is None or not are_windows(nest, forms):
             continue
         if not reads_often(nest, forms):
@@ -58,9 +58,9 @@ def pad_reads(nest: GenericOp) -> None:
         block = nest.parent_block()
         assert block is not None
         block.insert_op_before(copy, nest)
-        inputs[number], maps[number], pads[number] = copy.res[0], read, None
-    if inputs != list(nest.inputs):
-        rebuild(nest, inputs=inputs, input_maps=maps, pads=pads)
+        reads[number] = copy.res[0], read, None
+    if reads != nest.reads:
+        rebuild(nest, reads=reads)
 
 
 def are_windows(nest: GenericOp, forms: Forms) -> bool:

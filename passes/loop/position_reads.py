@@ -23,25 +23,22 @@ def settle_reads(op: GenericOp) -> GenericOp:
     if not op.sources or 0 in op.extents:
         return op
     forms: dict[SSAValue, Linear] = position_forms(op)
-    count = len(op.inputs)
-    inputs, maps = list(op.inputs), list(op.read_maps)
+    reads = op.reads
     for read in [inner for inner in op.block.ops if isinstance(inner, ReadOp)]:
         found = [forms.get(index) for index in read.indices]
         place = tuple(form for form in found if form is not None)
         assert isinstance(read.source, BlockArgument)
-        source = op.sources[read.source.index - len(inputs)]
+        source = op.sources[read.source.index - len(reads)]
         if len(place) < len(found) or not _is_inside(place, source, op.extents):
             continue
-        argument = op.block.insert_arg(read.result.type, len(inputs))
-        inputs.append(source)
-        maps.append(map_of(place, len(op.extents)))
+        argument = op.block.insert_arg(read.result.type, len(reads))
+        reads.append((source, map_of(place, len(op.extents)), None))
         read.result.replace_all_uses_with(argument)
         op.block.erase_op(read)
-    if len(inputs) == count:
+    if len(reads) == len(op.inputs):
         return op
-    pads = [*op.pad_values, *[None] * (len(inputs) - count)]
     simplify_body(op.block)
-    return drop_unused_operands(rebuild(op, inputs=inputs, input_maps=maps, pads=pads))
+    return drop_unused_operands(rebuild(op, reads=reads))
 
 
 def _is_inside(forms: Forms, source: SSAValue, extents: tuple[int, ...]) -> bool:

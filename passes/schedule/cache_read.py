@@ -61,7 +61,7 @@ def cache_reads(function: func.FuncOp) -> None:
 
 def _copy(function: func.FuncOp, nest: GenericOp, number: int) -> None:
     """Put a copy of a read in front of the nest, which reads it instead."""
-    value, index_map, pad = nest.inputs[number], nest.read_maps[number], nest.pad_values[number]
+    value, index_map, pad = nest.reads[number]
     kind, forms = value.type, linear_forms(nest, index_map, "cache_read")
     assert isinstance(kind, MemRefType)
     rows = rows_of(nest)

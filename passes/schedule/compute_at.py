@@ -127,8 +127,7 @@ def _spans(nest: GenericOp, consumers: _Consumers, clause: str) -> dict[int, _Sp
     for reader, (dim, size) in consumers.nests.items():
         if set(nest.outs) & set(reader.sources):
             raise illegal(nest, f"{clause}: it is read at places that are computed")
-        reads = zip(reader.inputs, reader.read_maps, reader.pad_values, strict=True)
-        for value, index_map, pad in reads:
+        for value, index_map, pad in reader.reads:
             if value not in nest.outs:
                 continue
             written = forms_of(nest.write_maps[nest.outs.index(value)], nest.extents)

@@ -96,8 +96,7 @@ def _jammed(nest: GenericOp, by: By, points: int) -> GenericOp:
     maps: list[AffineMap] = []
     pads = list(nest.pad_values)[:0]
     arguments: list[dict[SSAValue, SSAValue]] = [{} for _ in places]
-    reads = zip(nest.inputs, nest.read_maps, nest.pad_values, nest.block.args, strict=False)
-    for value, index_map, pad, argument in reads:
+    for (value, index_map, pad), argument in zip(nest.reads, nest.block.args, strict=False):
         shared = by.dim not in index_map.used_dims()
         for copy, place in enumerate(places):
             if not shared or copy == 0:

@@ -65,7 +65,7 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
     reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []
     results: list[SSAValue] = []
     for part in range(2):
-        for value, index_map, pad in zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True):
+        for value, index_map, pad in nest.reads:
             reads.append((value, _at(index_map, last, part), pad))
     for value, *_ in reads:
         block.insert_arg(_element(value), len(block.args))

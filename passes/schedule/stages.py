@@ -95,10 +95,7 @@ def _stage(op: GenericOp) -> Stage:
     _check_reductions(op)
     rows = rows_of(op)
     inner = tuple(d for d in range(len(op.extents)) if d not in rows)
-    reads = [
-        _access(op, value, index_map, pad)
-        for value, index_map, pad in zip(op.inputs, op.read_maps, op.pad_values, strict=True)
-    ]
+    reads = [_access(op, value, index_map, pad) for value, index_map, pad in op.reads]
     writes = [
         _access(op, value, index_map, None)
         for value, index_map in zip(op.outs, op.write_maps, strict=True)
