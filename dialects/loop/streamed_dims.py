@@ -231,7 +231,7 @@ class _Degrees:
                 return known[0]
             case arith.SelectOp() if known[0] == 0 and 1 in known:
                 others = [o for o, d in zip(op.operands[1:], known[1:], strict=True) if d != 1]
-                return 1 if all(map(_is_zero, others)) else None
+                return 1 if all(map(is_zero, others)) else None
             case IndexOp():
                 return 0
             case _:
@@ -257,11 +257,12 @@ class _Degrees:
         return True
 
 
-def _is_zero(value: SSAValue) -> bool:
+def is_zero(value: SSAValue) -> bool:
+    """Whether a value of a body is the constant 0."""
     if not isinstance(value.owner, arith.ConstantOp):
         return False
     number = value.owner.value
     return isinstance(number, FloatAttr) and number.value.data == 0
 
 
-__all__ = ["Join", "Streamed", "streamed_dim"]
+__all__ = ["Join", "Streamed", "is_zero", "streamed_dim"]

@@ -98,4 +98,9 @@ def type_bytes(kind: Attribute) -> int:
     element, factor = kind.element_type, 1
     if isinstance(element, ComplexType):
         element, factor = element.element_type, 2
-    return prod(kind.get_shape()) * factor * max(1, getattr(element, "bitwidth", 8) // 8)
+    return prod(kind.get_shape()) * factor * element_bytes(element, 8)
+
+
+def element_bytes(element: Attribute, bits: int = 64) -> int:
+    """Bytes of one element; booleans take one, and types without a width those of so many bits."""
+    return max(1, getattr(element, "bitwidth", bits) // 8)

@@ -29,7 +29,7 @@ from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_redu
 from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.fusion.fusion_override import override
-from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
+from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, nests_of
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 from lamina.passes.loop.split_dim import is_divisible, split_dim
@@ -65,7 +65,7 @@ class _Walk:
     @property
     def nests(self) -> list[GenericOp]:
         """The nests that walk the rows."""
-        return [op for k in self.kernels for op in k.block.ops if isinstance(op, GenericOp)]
+        return nests_of(self.kernels)
 
 
 class _Fusing:

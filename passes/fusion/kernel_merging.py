@@ -40,7 +40,12 @@ class Cluster:
     @property
     def nests(self) -> list[GenericOp]:
         """The loop nests of its kernels."""
-        return [op for k in self.kernels for op in k.block.ops if isinstance(op, GenericOp)]
+        return nests_of(self.kernels)
+
+
+def nests_of(kernels: Sequence[KernelOp]) -> list[GenericOp]:
+    """The loop nests of some kernels."""
+    return [op for kernel in kernels for op in kernel.block.ops if isinstance(op, GenericOp)]
 
 
 class KernelGraph:

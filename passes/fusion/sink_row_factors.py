@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    FloatAttr,
     ModuleOp,
     TensorType,
 )
@@ -30,6 +29,7 @@ from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_implicit
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
+from lamina.dialects.loop.streamed_dims import is_zero
 from lamina.passes.fusion.outline_kernels import kernel_functions
 
 
@@ -95,9 +95,9 @@ def _factored(nest: GenericOp) -> int | None:
                 value = owner.operands[rows.index(False)]
             case arith.DivfOp() if not rows[0] and rows[1]:
                 value = owner.lhs
-            case arith.SelectOp() if rows[0] and _is_zero(owner.lhs):
+            case arith.SelectOp() if rows[0] and is_zero(owner.lhs):
                 value = owner.rhs
-            case arith.SelectOp() if rows[0] and _is_zero(owner.rhs):
+            case arith.SelectOp() if rows[0] and is_zero(owner.rhs):
                 value = owner.lhs
             case _:
                 return None
@@ -126,13 +126,6 @@ def _rounded(scaled: GenericOp, terms: SSAValue) -> GenericOp:
     set_names(new, ["round"])
     new.location = scaled.location
     return new
-
-
-def _is_zero(value: SSAValue) -> bool:
-    if not isinstance(value.owner, arith.ConstantOp):
-        return False
-    number = value.owner.value
-    return isinstance(number, FloatAttr) and number.value.data == 0
 
 
 def _are_exponentials(terms: SSAValue) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 from lamina.passes.schedule.stream_plan import StreamPlan
@@ -64,11 +65,6 @@ class BlockScratch:
     def row_bytes(self) -> int:
         """Bytes of all places for one row of the block."""
         return sum(row * element_bytes(element) for element, row in self.places)
-
-
-def element_bytes(element: Attribute) -> int:
-    """Bytes of one element; booleans take one."""
-    return max(1, getattr(element, "bitwidth", 64) // 8)
 
 
 def plan_block(
@@ -224,4 +220,4 @@ def _steps(
     return steps, sum(f.constant * step for f, step in forms)
 
 
-__all__ = ["BlockScratch", "RowBuffer", "element_bytes", "plan_block"]
+__all__ = ["BlockScratch", "RowBuffer", "plan_block"]

@@ -18,7 +18,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.cost.cache_shares import columns_kept
-from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.fusion_cost import body_cost, element_bytes
 from lamina.passes.cost.sweep_limits import (
     ACCUMULATOR_SHARE,
     AHEAD_BYTES,
@@ -41,7 +41,6 @@ from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.online_softmax import online_softmax
 from lamina.passes.schedule.prefetch import (
     Stream,
-    element_bytes,
     is_plain,
     streams_alike,
 )

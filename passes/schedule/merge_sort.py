@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs
+from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.ranks import emit_rank
 from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
@@ -30,46 +30,28 @@ class Row(Protocol):
     ) -> SSAValue: ...
 
 
-def emit_merge_sort(
-    emit: Emitter,
-    load: Load,
-    results: Pairs,
-    work: Pairs,
-    length: int,
-    *,
-    down: bool,
-    lanes: int = 1,
-    vectors: int = 1,
-) -> None:
-    """Sort what `load` gives for 0 .. `length` into `results`.
+def emit_merge_sort(emit: Emitter, load: Load, row: SortedRow) -> None:
+    """Sort what `load` gives for 0 .. `row.length`; it reads neither results nor work.
 
-    The sort is stable. `load` reads neither results nor work. With `lanes`, of which there are not
-    more than elements, keys are numbers, of which so many vectors are a run.
+    The sort is stable. With `lanes`, of which there are not more than elements, keys are numbers,
+    of which so many vectors are a run.
     """
-    if lanes > 1:
-        ranked = WordVectors.of(emit, lanes, vectors)
-        _sort_words(emit, load, results, work, length, down, ranked)
+    if row.lanes > 1:
+        _sort_words(emit, load, row, WordVectors.of(emit, row.lanes, row.vectors))
         return
-    ends = [OrderedPairs(p.keys, p.places, p.base, down) for p in (results, work)]
+    length, down = row.length, row.keys.down
+    ends = [OrderedPairs(p.keys, p.places, p.base, down) for p in (row.results, row.work)]
     start, other = ends if _passes(length, RUN) % 2 == 0 else ends[::-1]
     _rank_runs(emit, load, start, length, down)
     _merge_runs(emit, start, other, length, RUN)
 
 
-def _sort_words(
-    emit: Emitter,
-    load: Load,
-    results: Pairs,
-    work: Pairs,
-    length: int,
-    down: bool,
-    ranked: WordVectors,
-) -> None:
+def _sort_words(emit: Emitter, load: Load, row: SortedRow, ranked: WordVectors) -> None:
     """The same of numbers, which stand in the memory of places, or in that of both."""
-    kind = results.keys.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    ends = [numbers_in(p, kind) for p in (results, work)]
+    length = row.length
+    ends = [numbers_in(p, row.kind) for p in (row.results, row.work)]
     start, other = ends if _passes(length, ranked.run) % 2 == 0 else ends[::-1]
-    pack_words(emit, load, other, length, down=down)
+    pack_words(emit, load, other, length, down=row.keys.down)
 
     def own_run(e: Emitter, first: Index) -> tuple[Index, Index]:
         return first, e.least(e.plus(first, ranked.run), length)
@@ -82,7 +64,7 @@ def _sort_words(
 
     def unpack(e: Emitter, at: list[Index]) -> None:
         place = ends[0].place(e, ends[0].load(e, at[0]))
-        results.store(e, at[0], *load(e, place))
+        row.results.store(e, at[0], *load(e, place))
 
     over_points(emit, [(0, length)], unpack)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.passes.schedule.emitter import Emitter, Index
 
@@ -73,6 +73,28 @@ class OrderedPairs(Pairs):
     ) -> SSAValue:
         """Whether the one that stands later must go before the other."""
         return goes_first(emit, later[0], earlier[0], self.down)
+
+
+@dataclass(frozen=True)
+class SortedRow:
+    """A row of `length` keys to be put in order, of which results are a `window`: where it begins,
+    and how many. `work` is memory for more of them.
+
+    Of numbers, ranks of so many `vectors` of `lanes` are counted at once.
+    """
+
+    keys: Keys
+    results: Pairs
+    work: Pairs
+    length: int
+    window: tuple[int, int]
+    lanes: int
+    vectors: int
+
+    @property
+    def kind(self) -> Attribute:
+        """The type of the keys."""
+        return self.results.keys.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def goes_first(emit: Emitter, later: SSAValue, earlier: SSAValue, down: bool) -> SSAValue:

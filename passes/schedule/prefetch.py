@@ -20,6 +20,7 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.body import Body, choose, load, position
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -252,8 +253,3 @@ def _distinct(streams: Iterator[Stream]) -> tuple[Stream, ...]:
             row = tuple(stream.read.indices)
         kept.setdefault((stream.memory, row, stream.strides), stream)
     return tuple(kept.values())
-
-
-def element_bytes(element: Attribute) -> int:
-    """Bytes of one element; booleans take one."""
-    return max(1, getattr(element, "bitwidth", 64) // 8)

@@ -8,33 +8,20 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, SSAValue
 
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
+from lamina.passes.schedule.pairs import SortedRow, goes_first
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
 
 
-def emit_by_rank(
-    emit: Emitter,
-    keys: Keys,
-    results: Pairs,
-    work: Pairs,
-    length: int,
-    window: tuple[int, int],
-    *,
-    lanes: int,
-    vectors: int,
-) -> None:
-    """Put elements `start` to `start + count` of the sorted row into the results.
-
-    With `lanes`, ranks of so many vectors of numbers are counted at once.
-    """
-    start, count = window
+def emit_by_rank(emit: Emitter, row: SortedRow) -> None:
+    """Put elements `start` to `start + count` of the sorted row into the results."""
+    keys, length, (start, count) = row.keys, row.length, row.window
 
     def put(e: Emitter, rank: SSAValue, key: SSAValue, place: SSAValue) -> None:
         shifted = e.value(e.minus(rank, start))
         wanted = e.add(arith.CmpiOp(shifted, e.value(count), "ult"))
         then = Block()
-        results.store(e.inside(then), shifted, key, place)
+        row.results.store(e.inside(then), shifted, key, place)
         then.add_op(scf.YieldOp())
         e.run(scf.IfOp(wanted, [], [then]))
 
@@ -46,13 +33,12 @@ def emit_by_rank(
     def put_number(first: Index, e: Emitter, rank: SSAValue, values: tuple[SSAValue, ...]) -> None:
         put(e, rank, *keys.load(e, numbers.place(e, values)))
 
-    if lanes == 1:
+    if row.lanes == 1:
         over_points(emit, [(0, length)], element)
         return
-    kind = keys.memory.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    numbers = numbers_in(work, kind)
+    numbers = numbers_in(row.work, row.kind)
     pack_words(emit, keys.load, numbers, length, down=keys.down)
-    ranked = WordVectors.of(emit, lanes, vectors)
+    ranked = WordVectors.of(emit, row.lanes, row.vectors)
     ranked.rank(emit, numbers, length, lambda e, first: (0, length), put_number)
 
 

@@ -8,7 +8,7 @@ order, so that of equal ones the first is the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
@@ -18,7 +18,7 @@ from lamina.passes.cost.unstructured_cost import SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import emit_merge_sort
-from lamina.passes.schedule.pairs import Keys, Load, Pairs
+from lamina.passes.schedule.pairs import Keys, Load, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, carried_if
 from lamina.passes.schedule.words import WORD_BITS, word_lanes
@@ -30,24 +30,20 @@ SHORT_DIGIT_BITS = 8
 """For rows that are shorter than that table."""
 
 
-def emit_selection(
-    emit: Emitter,
-    keys: Keys,
-    results: Pairs,
-    work: Pairs,
-    length: int,
-    window: tuple[int, int],
-    lanes: int,
-    vectors: int,
-    sample: int | None = None,
-) -> None:
+def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> None:
     """Put elements `start` to `start + count` of the sorted row into the results.
 
     The last one of a `sample` of at least so many elements goes no sooner than that of the row: so
     all elements behind it are left out, most of them a block of vectors at a time. What is wanted
-    is sorted in the end, with runs of so many `vectors` of words.
+    is sorted in the end.
     """
-    start, count = window
+    keys, work, length, lanes, (start, count) = (
+        row.keys,
+        row.work,
+        row.length,
+        row.lanes,
+        row.window,
+    )
     counted = length if sample is None else sample // SAMPLE_TABLES
     digits, last = _Digits.of(emit, keys, counted), start + count - 1
     load, left = keys.load, length
@@ -57,7 +53,7 @@ def emit_selection(
         load = work.load
     key, place, equals = digits.find(emit, load, work, left, last)
     if count == 1:
-        results.store(emit, 0, key, place)
+        row.results.store(emit, 0, key, place)
         return
     if sample is not None:
         left = compress(emit, keys, work, length, key, lanes)
@@ -65,10 +61,8 @@ def emit_selection(
     else:
         _collect_blocks(emit, digits, work, length, key, equals, lanes)
     words = word_lanes(key.type, lanes * digits.width // WORD_BITS, count)
-    other = work.from_(emit, length)
-    emit_merge_sort(
-        emit, work.load, results, other, count, down=keys.down, lanes=words, vectors=vectors
-    )
+    found = replace(row, work=work.from_(emit, length), length=count, lanes=words)
+    emit_merge_sort(emit, work.load, found)
 
 
 def _collect(

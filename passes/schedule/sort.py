@@ -19,7 +19,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.merge_sort import emit_merge_sort
-from lamina.passes.schedule.pairs import Keys, Pairs
+from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow
 from lamina.passes.schedule.ranks import emit_by_rank
 from lamina.passes.schedule.selection import emit_selection
 from lamina.passes.schedule.top import emit_top, has_vectors
@@ -63,16 +63,15 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         flat = [memory.flat[out] for out in op.outs]
         results = Pairs(flat[0], flat[1], inner.times(number, kept))
         work = Pairs(flat[2], flat[3], inner.times(number, worked))
+        sorted_row = SortedRow(keys, results, work, length, window or (0, length), lanes, vectors)
         if window is None:
-            emit_merge_sort(
-                inner, keys.load, results, work, length, down=down, lanes=lanes, vectors=vectors
-            )
+            emit_merge_sort(inner, keys.load, sorted_row)
         elif algorithm == "rank":
-            emit_by_rank(inner, keys, results, work, length, window, lanes=lanes, vectors=vectors)
+            emit_by_rank(inner, sorted_row)
         elif algorithm == "insertion":
-            emit_top(inner, keys, results, length, window[1], lanes)
+            emit_top(inner, sorted_row)
         else:
-            emit_selection(inner, keys, results, work, length, window, lanes, vectors, tasks.sample)
+            emit_selection(inner, sorted_row, tasks.sample)
 
     emit.tasks(count, row, parallel=parallel)
 

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop.clauses import MOST, By
-from lamina.passes.schedule.block_scratch import element_bytes
+from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Sweep

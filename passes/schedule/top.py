@@ -24,18 +24,16 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.compare import compare, element_of
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
-from lamina.passes.schedule.pairs import Keys, Pairs, goes_first
+from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
 
 BLOCK_VECTORS = 4
 """Vectors that are compared before the branch: it costs as much as they do."""
 
 
-def emit_top(
-    emit: Emitter, keys: Keys, results: Pairs, length: int, count: int, lanes: int
-) -> None:
-    """Put the first `count` elements of the sorted row into the results."""
+def emit_top(emit: Emitter, row: SortedRow) -> None:
+    """Put the first elements of the sorted row, as many as are wanted, into the results."""
     cell = emit.add(memref.AllocaOp.get(i64, 64, [1]))
-    _Top(keys, results, count, lanes, cell).run(emit, length)
+    _Top(row.keys, row.results, row.window[1], row.lanes, cell).run(emit, row.length)
 
 
 @dataclass(frozen=True)

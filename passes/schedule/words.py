@@ -60,8 +60,18 @@ def word_lanes(kind: Attribute, lanes: int, count: int) -> int:
     return max(1, min(lanes, 1 << (count.bit_length() - 1))) if is_number(kind) else 1
 
 
+class _Signed:
+    """What stands for keys: numbers with a sign, in order, each the first of some values."""
+
+    def sooner(
+        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
+    ) -> SSAValue:
+        """Whether the one that stands later must go before the other."""
+        return compare(emit, later[0], earlier[0], "slt")
+
+
 @dataclass(frozen=True)
-class Words:
+class Words(_Signed):
     """A row of words in a rank-1 memref of i64, from `base` on."""
 
     memory: SSAValue
@@ -94,15 +104,9 @@ class Words:
         [word] = values
         emit.run(memref.StoreOp.get(word, self.memory, [emit.value(emit.plus(self.base, at))]))
 
-    def sooner(
-        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
-    ) -> SSAValue:
-        """Whether the one that stands later must go before the other."""
-        return compare(emit, later[0], earlier[0], "slt")
-
 
 @dataclass(frozen=True)
-class NumberedPairs:
+class NumberedPairs(_Signed):
     """Numbers of wide keys in a memref of their type, and places beside them, from `base` on."""
 
     keys: SSAValue
@@ -138,12 +142,6 @@ class NumberedPairs:
         key = _cast(emit, number, self._kind)
         emit.run(memref.StoreOp.get(key, self.keys, [where]))
         emit.run(memref.StoreOp.get(place, self.places, [where]))
-
-    def sooner(
-        self, emit: Emitter, later: tuple[SSAValue, ...], earlier: tuple[SSAValue, ...]
-    ) -> SSAValue:
-        """Whether the one that stands later must go before the other."""
-        return compare(emit, later[0], earlier[0], "slt")
 
     @property
     def _kind(self) -> Attribute:
