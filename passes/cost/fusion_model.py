@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp, KernelOp, ReadOp
@@ -38,8 +38,7 @@ def estimate(
     goes when each of them computes the value itself. A reader that reads several places computes
     the value at each of them, where storing it moves its bytes once.
     """
-    readers = len({use.operation for use in value.uses if isinstance(use.operation, GenericOp)})
-    is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
+    readers, is_kept = _readers(value)
     size = value_bytes(value)
     own = {v: value_bytes(v) for v in (*producer.inputs, *producer.sources)}
     again = sum(n for v, n in own.items() if v not in reader.inputs)
@@ -59,12 +58,8 @@ def estimate(
     footprint = size + sum(own.values())
     if not padded and _row_by_row(reader, value):
         footprint = min(footprint, machine.near_bytes)
-    return Estimate(
-        bytes_saved=saved,
-        flops_added=max(0, flops),
-        seconds_saved=saved / machine.bandwidth(footprint) + is_own_kernel * KERNEL_SECONDS,
-        seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
-    )
+    spared = is_own_kernel * KERNEL_SECONDS
+    return _of_value(value, saved, flops, saved / machine.bandwidth(footprint) + spared, machine)
 
 
 def estimate_gather(
@@ -74,8 +69,7 @@ def estimate_gather(
 
     Each look-up moves a whole line, of the value or of each input of the producer.
     """
-    readers = len({use.operation for use in value.uses if isinstance(use.operation, GenericOp)})
-    is_kept = any(not isinstance(use.operation, GenericOp) for use in value.uses)
+    readers, is_kept = _readers(value)
     points, once = prod(reader.extents) * max(1, look_ups(reader, value)), prod(producer.extents)
     cost, size = body_cost(producer), value_bytes(value)
     saved = points * LINE_BYTES * (1 - len(producer.inputs))
@@ -85,12 +79,24 @@ def estimate_gather(
         if readers == 1:
             saved += sum(value_bytes(v) for v in dict.fromkeys(producer.inputs))
             flops -= once * cost
-    return Estimate(
-        bytes_saved=saved,
-        flops_added=max(0, flops),
-        seconds_saved=saved / machine.bandwidth(size),
-        seconds_added=max(0, flops) * _element_bits(value) / 32 / machine.peak_flops,
-    )
+    return _of_value(value, saved, flops, saved / machine.bandwidth(size), machine)
+
+
+def _readers(value: SSAValue) -> tuple[int, bool]:
+    """How many nests read a value, and whether something else does."""
+    users = {use.operation for use in value.uses}
+    nests = sum(isinstance(user, GenericOp) for user in users)
+    return nests, nests < len(users)
+
+
+def _of_value(
+    value: SSAValue, saved: int, flops: int, seconds: float, machine: Roofline
+) -> Estimate:
+    """Of computing a value again, which saves so many bytes and seconds, and adds operations."""
+    assert isinstance(value.type, TensorType)
+    wide = getattr(value.type.element_type, "bitwidth", 32) == 64
+    added = max(0, flops) * (2 if wide else 1) / machine.peak_flops
+    return Estimate(saved, max(0, flops), seconds, added)
 
 
 def look_ups(reader: GenericOp, value: SSAValue) -> int:
@@ -183,9 +189,3 @@ def _walks_first_axis(reader: GenericOp, read: Forms, shape: tuple[int, ...]) ->
             dim = form.pure_dim
             return dim is not None and dim not in reader.reduction_dims
     return True
-
-
-def _element_bits(value: SSAValue) -> int:
-    assert isinstance(value.type, TensorType)
-    element: Attribute = value.type.element_type
-    return 64 if getattr(element, "bitwidth", 32) == 64 else 32
