@@ -247,7 +247,8 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
         gathered = np.asarray(read(value, index_map, pad, grid))
         if left_out is not None and len(operands) == summed:
             gathered = np.where(left_out, np.zeros_like(gathered), gathered)
-        if in_matrix_tiles(op) or (is_packed_by_tasks(op) and gathered.itemsize == 2):
+        is_half = gathered.itemsize == 2 and gathered.dtype.kind not in "iu"
+        if in_matrix_tiles(op) or (is_packed_by_tasks(op) and is_half):
             # Half floats, widened in the body.
             gathered = gathered.astype(np.float32)
         operands.append(gathered.reshape([extents[d] for d in used]))

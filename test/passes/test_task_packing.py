@@ -57,6 +57,22 @@ def test_products(
     np.testing.assert_allclose(got, wanted, rtol=limit, atol=limit * max(1, np.abs(wanted).max()))
 
 
+def test_layers_agree_on_integers() -> None:
+    """Of 16 bits, as half floats, but summed in their own type: sums overflow, and wrap."""
+    x = rng.integers(-(2**15), 2**15, (32, 8), dtype=np.int16)
+    text = """
+func.func @main(%x: tensor<32x8xi16>) -> tensor<32x32xi16> {
+  %0 = aten.t.default(%x) : (tensor<32x8xi16>) -> tensor<8x32xi16>
+  %1 = aten.mm.default(%x, %0) : (tensor<32x8xi16>, tensor<8x32xi16>) -> tensor<32x32xi16>
+  func.return %1 : tensor<32x32xi16>
+}"""
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="fused", target="x86-64-v4"), Context())
+    assert "pack_at = task" in str(module)
+    wanted = x.astype(np.int64) @ x.T.astype(np.int64)
+    np.testing.assert_array_equal(run_module(module, [x])[0], wanted.astype(np.int16))
+
+
 TEXT = """
 func.func @main(%x: tensor<3x37x70xf16>, %w: tensor<45x70xf16>, %b: tensor<45xf16>) -> tensor<3x37x45xf16> {
   %0 = aten.linear.default(%x, %w, %b) : (tensor<3x37x70xf16>, tensor<45x70xf16>, tensor<45xf16>) -> tensor<3x37x45xf16>
