@@ -155,8 +155,11 @@ def _alignment(value: SSAValue) -> int:
 
 def _view(w: FunctionWriter, op: memref.ViewOp) -> None:
     offset = w.value(op.byte_shift)
+    place = w.places.get(op.source)
     if offset == "0":
         w.alias(op.result, op.source)
+    elif place is not None and place[1] == "0" and not offset.startswith("%"):
+        w.places[op.result] = place[0], offset
     else:
         w.assign(op.result, f"getelementptr inbounds i8, ptr {w.value(op.source)}, i64 {offset}")
 

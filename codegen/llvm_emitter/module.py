@@ -127,12 +127,11 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
     for number, argument in enumerate(op.body.block.args):
         if not isinstance(argument.type, MemRefType):
             raise unsupported(op, f"entry argument {number} is no memref")
-        slot = w.emit(f"getelementptr inbounds ptr, ptr %args, i64 {number}")
-        w.assign(argument, f"load ptr, ptr {slot}")
+        w.places[argument] = number, "0"
     w.run(iter(op.body.block.ops))
     status = w.emit(f"load i32, ptr {w.status}")
     writer.functions.append(
-        w.text(f"define i32 @{name}(ptr noalias nocapture readonly %args)", f"i32 {status}")
+        w.text(f"define i32 @{name}(ptr noalias readonly %args)", f"i32 {status}")
     )
 
 
@@ -147,6 +146,7 @@ def _assemble(writer: ModuleWriter) -> str:
         "\n\n".join(
             (
                 f'target triple = "{writer.target.triple}"',
+                "\n".join(writer.types),
                 "\n".join(writer.declarations.values()),
                 *writer.helpers.values(),
                 *writer.functions,

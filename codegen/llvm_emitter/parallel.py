@@ -1,9 +1,10 @@
 """Teams of threads: `loop.team` through `GOMP_parallel`, barriers, and loops that are shared out.
 
 The body of a team is outlined; what it uses from outside travels in a struct on the caller's stack,
-behind the counter of its barriers. Kernels that a team calls take the thread's number, the number
-of threads and that counter; `scf.parallel` in them is split into as many equal runs as there are
-threads. Outside of teams, or without an OpenMP runtime, all of this is what one thread does.
+behind the counter of its barriers, and with the address of the entry's arguments. Kernels that a
+team calls take the thread's number, the number of threads and that counter; `scf.parallel` in them
+is split into as many equal runs as there are threads. Outside of teams, or without an OpenMP
+runtime, all of this is what one thread does.
 """
 
 from collections.abc import Iterator
@@ -33,8 +34,8 @@ TEAM_SIZE = "omp_get_max_threads"
 COUNTER = "i64, [120 x i8]"
 COUNTER_ALIGNMENT = 128
 
-STATUS = -1
-"""Where the status's address stands among the captured values: before the first."""
+STATUS, ARGUMENTS = -2, -1
+"""Where the addresses of the status and of the entry's arguments stand: before captured values."""
 
 SPINS = 2000
 """Looks at a barrier's counter before a waiting thread offers its core to others: some 30 us, more
@@ -101,26 +102,29 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
         return
     captured = _captured(w, op)
     fields = "".join(f", {w.type(v)}" for v in captured)
-    layout = f"{{ {COUNTER}, ptr{fields} }}"
+    name = f"{w.name}.team{w.count_team()}"
+    layout = f"%{name}.context"
+    w.module.types.append(f"{layout} = type {{ {COUNTER}, ptr, ptr{fields} }}")
     context = w.fresh("context")
     w.allocas.append(f"  {context} = alloca {layout}, align {COUNTER_ALIGNMENT}")
     w.line(f"store i64 0, ptr {context}")
     w.line(f"store ptr {w.status}, ptr {_field(w, layout, context, STATUS)}")
+    w.line(f"store ptr {w.arguments}, ptr {_field(w, layout, context, ARGUMENTS)}")
     for number, value in enumerate(captured):
         w.line(f"store {w.typed(value)}, ptr {_field(w, layout, context, number)}")
-    thread = _thread_function(w, op, layout, captured)
+    _thread_function(w, name, op, layout, captured)
     w.module.declare("GOMP_parallel", "void", "ptr, ptr, i32, i32")
     threads = "0"
     if op.max_threads is not None:
         w.module.declare("omp_get_max_threads", "i32", "")
         usual = w.call("omp_get_max_threads", "i32", "")
         threads = w.intrinsic("smin", "i32", [usual, str(op.max_threads.value.data)])
-    w.line(f"call void @GOMP_parallel(ptr @{thread}, ptr {context}, i32 {threads}, i32 0)")
+    w.line(f"call void @GOMP_parallel(ptr @{name}, ptr {context}, i32 {threads}, i32 0)")
 
 
 def _field(w: FunctionWriter, layout: str, context: str, number: int) -> str:
-    """Address of a captured value; the counter, its padding and the status come before them."""
-    return w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number + 3}")
+    """Address of a captured value; counter, padding, status and arguments come before them."""
+    return w.emit(f"getelementptr inbounds {layout}, ptr {context}, i32 0, i32 {number + 4}")
 
 
 def _captured(w: FunctionWriter, op: TeamOp) -> list[SSAValue]:
@@ -133,20 +137,22 @@ def _captured(w: FunctionWriter, op: TeamOp) -> list[SSAValue]:
     return list(found)
 
 
-def _thread_function(w: FunctionWriter, op: TeamOp, layout: str, captured: list[SSAValue]) -> str:
-    """Writes what each thread of the team runs: the body; gives its name."""
-    name = f"{w.name}.team{w.count_team()}"
+def _thread_function(
+    w: FunctionWriter, name: str, op: TeamOp, layout: str, captured: list[SSAValue]
+) -> None:
+    """Writes what each thread of the team runs: the body."""
     t = FunctionWriter(w.module, name, w.emitters)
     for value, operand in w.values.items():
         if not operand.startswith("%"):
             t.bind(value, operand)
+    t.places.update(w.places)
     t.status = t.emit(f"load ptr, ptr {_field(t, layout, '%context', STATUS)}")
+    t.arguments = t.emit(f"load ptr, ptr {_field(t, layout, '%context', ARGUMENTS)}")
     for number, value in enumerate(captured):
         t.assign(value, f"load {w.type(value)}, ptr {_field(t, layout, '%context', number)}")
     t.team = (_asked(t, "omp_get_thread_num"), _asked(t, "omp_get_num_threads"), "%context")
     t.run(iter(op.body.block.ops))
     w.module.functions.append(t.text(f"define internal void @{name}(ptr %context)"))
-    return name
 
 
 def _asked(w: FunctionWriter, question: str) -> str:

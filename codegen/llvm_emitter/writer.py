@@ -39,6 +39,9 @@ Team = tuple[str, str, str]
 ALONE: Team = ("0", "1", "null")
 """One thread that is in no team."""
 
+Place = tuple[int, str]
+"""A memref of an entry: the number of the argument that it is in, and the offset in bytes."""
+
 Emitter = Callable[["FunctionWriter", Any], None]
 
 
@@ -49,6 +52,7 @@ class ModuleWriter:
     target: Target
     options: EmitOptions
     functions: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     helpers: dict[str, str] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
@@ -86,6 +90,9 @@ class FunctionWriter:
         self.alloca_bytes = 0
         self.block = "entry"
         self.values: dict[SSAValue, str] = {}
+        # An entry has hundreds of them, which would all be live throughout, and spilled.
+        self.places: dict[SSAValue, Place] = {}
+        self.arguments = "%args"
         self.depths: dict[SSAValue, int] = {}
         self.before_loop: list[Lines] = []
         self.pointers: dict[tuple[str, str, str], tuple[str, int]] = {}
@@ -116,8 +123,17 @@ class FunctionWriter:
         return self.teams
 
     def value(self, ssa: SSAValue) -> str:
-        """The LLVM operand of an SSA value."""
-        return self.values[ssa]
+        """The LLVM operand of an SSA value; that of a place is written where it is asked for."""
+        place = self.places.get(ssa)
+        return self.values[ssa] if place is None else self._pointer(ssa, *place)
+
+    def _pointer(self, ssa: SSAValue, number: int, offset: str) -> str:
+        slot = self.emit(f"getelementptr inbounds ptr, ptr {self.arguments}, i64 {number}")
+        pointer = self.emit(f"load ptr, ptr {slot}")
+        if offset != "0":
+            pointer = self.emit(f"getelementptr inbounds i8, ptr {pointer}, i64 {offset}")
+        self.depths[ssa] = len(self.before_loop)
+        return pointer
 
     def type(self, ssa: SSAValue) -> str:
         """The LLVM register type of an SSA value."""
@@ -125,7 +141,7 @@ class FunctionWriter:
 
     def typed(self, ssa: SSAValue) -> str:
         """`type operand`."""
-        return f"{self.module.register_type(ssa.type)} {self.values[ssa]}"
+        return f"{self.module.register_type(ssa.type)} {self.value(ssa)}"
 
     def bind(self, ssa: SSAValue, operand: str) -> None:
         """Says what LLVM operand an SSA value is, as of the current loop depth."""
@@ -134,6 +150,9 @@ class FunctionWriter:
 
     def alias(self, ssa: SSAValue, source: SSAValue) -> None:
         """`ssa` is `source` under another type with the same LLVM type."""
+        if source in self.places:
+            self.places[ssa] = self.places[source]
+            return
         self.values[ssa] = self.values[source]
         self.depths[ssa] = self.depths[source]
 
