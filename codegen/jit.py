@@ -11,6 +11,7 @@ from typing import Any
 from llvmlite import binding
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.codegen.archive import members
 from lamina.codegen.llvm_emitter import EmitOptions, EmittedModule, emit_module
 from lamina.codegen.object_file import ObjectFormatError, undefined_symbols
 from lamina.codegen.openmp import openmp_symbols
@@ -19,7 +20,7 @@ from lamina.dialects.errors import ExecutionError, LaminaError
 from lamina.dialects.forks import held_while_forking
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
-CODEGEN_VERSION = 8
+CODEGEN_VERSION = 9
 
 #: What LLVM may call on its own account, and what waiting threads call.
 _LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
@@ -55,6 +56,11 @@ def _initialize_all() -> None:
 
 @cache
 def target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
+    """`new_target_machine`, made once."""
+    return new_target_machine(target, level)
+
+
+def new_target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
     """LLVM's view of a target; position-independent code, selected with effort `level`."""
     if target.runs_here():
         _initialize_native()
@@ -69,25 +75,34 @@ def target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
     )
 
 
-def optimise(text: str, target: Target) -> binding.ModuleRef:
+def optimise(
+    text: str,
+    target: Target,
+    machine: binding.TargetMachine | None = None,
+    context: binding.ContextRef | None = None,
+) -> binding.ModuleRef:
     """Parses and verifies LLVM IR text, and inlines the vector functions.
+
+    For threads that work at once, each has a machine and a context.
 
     Loops come scheduled, vectorised and without invariant code: LLVM's pipelines find nothing
     more there, at a third of the compile time (`bench.llvm_pipelines`).
     """
-    module = _parsed(text, target)
+    machine = machine or target_machine(target)
+    module = _parsed(text, machine, context)
     options = binding.create_pipeline_tuning_options(speed_level=0)
-    builder = binding.create_pass_builder(target_machine(target), options)
+    builder = binding.create_pass_builder(machine, options)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.run(module, builder)
     return module
 
 
-def _parsed(text: str, target: Target) -> binding.ModuleRef:
-    machine = target_machine(target)
+def _parsed(
+    text: str, machine: binding.TargetMachine, context: binding.ContextRef | None = None
+) -> binding.ModuleRef:
     try:
-        module = binding.parse_assembly(text)
+        module = binding.parse_assembly(text, context)
         module.verify()
     except RuntimeError as error:
         raise CodegenError(f"LLVM does not take the code made for it: {error}") from None
@@ -144,7 +159,8 @@ def compile_object(text: str, target: Target, level: int | None = None) -> bytes
     """Object file of LLVM IR text: optimised, or translated as it is with effort `level`."""
     with _lock:
         if level is not None:
-            return target_machine(target, level).emit_object(_parsed(text, target))
+            machine = target_machine(target, level)
+            return machine.emit_object(_parsed(text, machine))
         return target_machine(target).emit_object(optimise(text, target))
 
 
@@ -188,7 +204,7 @@ def load_object(
     needs_openmp: bool,
     provided: Mapping[str, int] | None = None,
 ) -> LoadedObject:
-    """Loads an object file; gives the addresses of `symbols`.
+    """Loads an object file, or an archive of them; gives the addresses of `symbols`.
 
     It may call the functions `provided`, by their addresses, beside OpenMP's and a few of C's.
 
@@ -197,7 +213,9 @@ def load_object(
     """
     if not target.runs_here():
         raise ExecutionError(f"code for {target.name} ({target.cpu}) cannot run on this CPU")
-    library = binding.JITLibraryBuilder().add_object_img(code)
+    library = binding.JITLibraryBuilder()
+    for part in members(code):
+        library.add_object_img(part)
     for name, where in _resolve(code, needs_openmp, provided or {}).items():
         library.import_symbol(name, where)
     for name in symbols:
@@ -212,7 +230,7 @@ def load_object(
 
 
 def _resolve(code: bytes, needs_openmp: bool, provided: Mapping[str, int]) -> dict[str, int]:
-    """Addresses of all that the object file calls outside itself."""
+    """Addresses of all that the object files call outside themselves."""
     runtime = openmp_symbols() if needs_openmp else {}
     if runtime is None:
         raise ExecutionError("the code calls OpenMP and this process has no OpenMP runtime")

@@ -2,6 +2,8 @@
 
 import struct
 
+from lamina.codegen.archive import members
+
 #: e_machine in ELF's header.
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
@@ -21,23 +23,37 @@ def machine(code: bytes) -> str:
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """Names that the object file uses and does not define."""
-    _check(code)
-    names: list[str] = []
+    """Names that an object file, or an archive of them, uses and does not define.
+
+    Raises ObjectFormatError for what is neither.
+    """
     try:
-        sections = _sections(code)
-        for kind, offset, size, link, entry in sections:
-            if kind != _SYMBOL_TABLE or not entry:
-                continue
-            strings = sections[link][1]
-            for at in range(offset + entry, offset + size, entry):  # the first entry is void
-                name, _, _, section = struct.unpack_from("<IBBH", code, at)
-                if section == _UNDEFINED and name:
-                    start = strings + name
-                    names.append(code[start : code.index(b"\0", start)].decode())
+        tables = [_symbols(part) for part in members(code)]
     except (struct.error, IndexError, OverflowError, ValueError) as error:
+        if isinstance(error, ObjectFormatError):
+            raise
         raise ObjectFormatError(f"broken ELF file: {error}") from None
-    return names
+    defined = {name for table in tables for name, is_defined in table if is_defined}
+    wanted = [name for table in tables for name, is_defined in table if not is_defined]
+    return [name for name in dict.fromkeys(wanted) if name not in defined]
+
+
+def _symbols(code: bytes) -> list[tuple[str, bool]]:
+    """Names of an object file, and whether it defines them."""
+    _check(code)
+    found: list[tuple[str, bool]] = []
+    sections = _sections(code)
+    for kind, offset, size, link, entry in sections:
+        if kind != _SYMBOL_TABLE or not entry:
+            continue
+        strings = sections[link][1]
+        for at in range(offset + entry, offset + size, entry):  # the first entry is void
+            name, _, _, section = struct.unpack_from("<IBBH", code, at)
+            if name:
+                start = strings + name
+                text = code[start : code.index(b"\0", start)].decode()
+                found.append((text, section != _UNDEFINED))
+    return found
 
 
 def _check(code: bytes) -> None:

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
-from lamina.dialects.compiling import compiling
+from lamina.dialects.compiling import compiling, free_ir
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
@@ -281,22 +281,27 @@ def _compile(
     module: ModuleOp, target: Target, options: LoweringOptions
 ) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
-    from lamina.codegen.jit import compile_object, default_options
+    from lamina.codegen.jit import default_options
     from lamina.codegen.llvm_emitter import emit_module
+    from lamina.codegen.translation import Translation
 
     begin = time.perf_counter()
     lowered = module.clone()
     recipes: dict[str, Recipe] = {}
     kernels = lower_to_scheduled(lowered, target, options, recipes)
-    emitted = emit_module(lowered, target, default_options())
-    metadata = ProgramMetadata(
-        arguments={name: entry_of(_function(lowered, name)).to_json() for name in emitted.entries},
-        messages=emitted.messages,
-        needs_openmp=emitted.needs_openmp,
-        ledger=kernels.to_json(),
-        extra={name: [made.digest, made.constants] for name, made in recipes.items()},
-    )
-    code = compile_object(emitted.text, target)
+    with Translation(target) as translation:
+        emitted = emit_module(lowered, target, default_options(), translation.add)
+        entries = {name: entry_of(_function(lowered, name)) for name in emitted.entries}
+        metadata = ProgramMetadata(
+            arguments={name: entry.to_json() for name, entry in entries.items()},
+            messages=emitted.messages,
+            needs_openmp=emitted.needs_openmp,
+            ledger=kernels.to_json(),
+            extra={name: [made.digest, made.constants] for name, made in recipes.items()},
+        )
+        del lowered
+        free_ir()
+        code = translation.code()
     spent = 1e3 * (time.perf_counter() - begin)
     topic("compile").info("%s: %d kernels, %.1f ms", target.spelled, len(kernels), spent)
     return code, metadata

@@ -222,6 +222,9 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
     if callee in w.module.team_kernels:
         thread, threads, counter = w.team
         arguments += [f"i64 {thread}", f"i64 {threads}", f"ptr {counter}"]
+    if callee in w.module.elsewhere:
+        kinds = ", ".join(argument.partition(" ")[0] for argument in arguments)
+        w.module.declare(callee, "hidden void", kinds)
     w.line(f"call void @{callee}({', '.join(arguments)})")
 
 

@@ -6,6 +6,7 @@ status is on the stack of the call and every kernel is told where: entries may r
 once.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -49,9 +50,14 @@ _METADATA = """!0 = !{i32 1}
 !3 = !{!"llvm.loop.unroll.disable"}"""
 
 
+UNIT_CHARACTERS = 250_000
+"""Of text from which on kernels that follow stand in a module of LLVM's of their own: it translates
+in some 0.1 s, a hundred times what a module takes beside its functions."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmittedModule:
-    """LLVM IR text of a program.
+    """LLVM IR text of a program; none where its modules were handed over.
 
     `entries` are the entry functions' names in the scheduled module (symbols have `lamina_` before
     them); `messages[i]` is the assertion that status i + 1 stands for; `needs_openmp` says that
@@ -65,28 +71,63 @@ class EmittedModule:
 
 
 def emit_module(
-    module: ModuleOp, target: Target, options: EmitOptions | None = None
+    module: ModuleOp,
+    target: Target,
+    options: EmitOptions | None = None,
+    hand_over: Callable[[str], None] | None = None,
 ) -> EmittedModule:
-    """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take."""
+    """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take.
+
+    With `hand_over` it is as many modules of LLVM's as its length asks for, each handed over when
+    its text is written. They are to be linked.
+    """
     writer = ModuleWriter(target, options or EmitOptions())
     if writer.options.openmp:
         writer.team_kernels = parallel.team_kernels(module)
     writer.uses_tiles = tiles.are_used(module, target)
-    entries: list[str] = []
+    callers: list[func.FuncOp] = []
+    size = 0
     for op in module.body.block.ops:
         if not isinstance(op, func.FuncOp):
             raise unsupported(op, "only functions stand at the top of a scheduled module")
+        if "lamina.entry" in op.attributes or "lamina.callee" in op.attributes:
+            callers.append(op)
+            continue
+        _kernel(writer, op, "internal" if hand_over is None else "hidden")
+        size += len(writer.functions[-1])
+        if hand_over is not None and size > UNIT_CHARACTERS:
+            hand_over(_unit(writer))
+            size = 0
+    entries: list[str] = []
+    for op in callers:
         if "lamina.entry" in op.attributes:
             entries.append(op.sym_name.data)
             _entry(writer, op)
         else:
-            _kernel(writer, op)
-    text = _assemble(writer)
+            _kernel(writer, op, "internal")
     needs_openmp = "GOMP_parallel" in writer.declarations
-    return EmittedModule(text, tuple(entries), tuple(writer.messages), needs_openmp)
+    text = _assemble(writer)
+    if hand_over is not None:
+        hand_over(text)
+    return EmittedModule(
+        "" if hand_over is not None else text,
+        tuple(entries),
+        tuple(writer.messages),
+        needs_openmp,
+    )
 
 
-def _kernel(writer: ModuleWriter, op: func.FuncOp) -> None:
+def _unit(writer: ModuleWriter) -> str:
+    """The module of what is written so far, with which the writer is done but for calls of it."""
+    text = _assemble(writer)
+    writer.elsewhere.update(writer.names)
+    for written in (writer.names, writer.functions, writer.declarations, writer.helpers):
+        written.clear()
+    return text
+
+
+def _kernel(writer: ModuleWriter, op: func.FuncOp, linkage: str) -> None:
+    writer.names.append(op.sym_name.data)
     w = FunctionWriter(writer, op.sym_name.data, EMITTERS)
     parameters: list[str] = []
     for number, argument in enumerate(op.body.block.args):
@@ -99,7 +140,7 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp) -> None:
         w.team = ("%thread", "%threads", "%arrived")
         parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
     w.run(iter(op.body.block.ops))
-    header = f"define internal void @{op.sym_name.data}({', '.join(parameters)})"
+    header = f"define {linkage} void @{op.sym_name.data}({', '.join(parameters)})"
     writer.functions.append(w.text(header))
 
 

@@ -47,17 +47,22 @@ Emitter = Callable[["FunctionWriter", Any], None]
 
 @dataclass(slots=True)
 class ModuleWriter:
-    """What the functions of one program share: declarations, helpers, messages."""
+    """What the functions of one program share: declarations, helpers, messages.
+
+    Functions that are called from here and stand in another module of LLVM's are `elsewhere`.
+    """
 
     target: Target
     options: EmitOptions
     functions: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     helpers: dict[str, str] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
     registers: dict[int, tuple[Attribute, str]] = field(default_factory=dict)
     team_kernels: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
     uses_tiles: bool = False
 
     def declare(self, name: str, result: str, arguments: str) -> str:
