@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from xdsl.ir import Operation
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 def list_ops(root: Operation) -> list[Operation]:
@@ -13,6 +17,11 @@ def list_ops(root: Operation) -> list[Operation]:
     found = [root]
     _list_under(root, found)
     return found
+
+
+def ops_of(root: Operation, kind: type[OpT]) -> list[OpT]:
+    """Those of `list_ops` that are of this class, not of one below it."""
+    return [op for op in list_ops(root) if type(op) is kind]
 
 
 def _list_under(holder: Operation, found: list[Operation]) -> None:

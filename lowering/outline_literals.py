@@ -32,6 +32,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from lamina.dialects.control import RegionOp
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import VALUE
@@ -65,8 +66,8 @@ Literal = arith.ConstantOp | HloOp
 
 def literals(module: ModuleOp) -> Iterator[Literal]:
     """The constants of a program that are tensors."""
-    for op in module.walk():
-        is_literal = isinstance(op, arith.ConstantOp) or op.name == "stablehlo.constant"
+    for op in list_ops(module):
+        is_literal = type(op) is arith.ConstantOp or op.name == "stablehlo.constant"
         if is_literal and isinstance(op.results[0].type, TensorType):
             assert isinstance(op, arith.ConstantOp | HloOp)
             yield op

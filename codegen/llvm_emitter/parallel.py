@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
 from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
+from lamina.dialects.op_list import ops_of
 
 #: C's `void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags)` and
 #: the questions that are asked; libgomp, libomp and libiomp5 all have the four.
@@ -55,11 +56,10 @@ def team_kernels(module: ModuleOp) -> set[str]:
     """Names of the kernels that some team calls and that need to know their thread."""
     functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
     found: set[str] = set()
-    for team in module.walk():
-        if isinstance(team, TeamOp):
-            for call in team.body.block.ops:
-                if isinstance(call, func.CallOp):
-                    found.add(call.callee.root_reference.data)
+    for team in ops_of(module, TeamOp):
+        for call in team.body.block.ops:
+            if isinstance(call, func.CallOp):
+                found.add(call.callee.root_reference.data)
     return {
         name
         for name in found & functions.keys()

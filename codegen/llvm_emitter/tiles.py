@@ -12,11 +12,12 @@ from lamina.codegen.llvm_emitter import memory, types
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.codegen.target import TILE_REQUEST, Target
 from lamina.dialects.loop.tiles import TileDotOp, TileLoadOp, TileStoreOp, TileZeroOp
+from lamina.dialects.op_list import ops_of
 
 
 def are_used(module: ModuleOp, target: Target) -> bool:
     """Whether a scheduled module multiplies in matrix tiles."""
-    return target.multiplies_tiles and any(isinstance(op, TileDotOp) for op in module.walk())
+    return target.multiplies_tiles and bool(ops_of(module, TileDotOp))
 
 
 def ask(w: FunctionWriter) -> None:

@@ -1,6 +1,7 @@
 """`loop.generic`, the one structured computation, and the ops of its body."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -52,6 +53,7 @@ from lamina.dialects.loop.segments import (
     array64,
     index_maps,
     integers64,
+    maps_of,
     pads_of,
     segment,
     segment_sizes,
@@ -141,15 +143,16 @@ class GenericOp(IRDLOperation):
         if monoids:
             self.properties["identities"] = identities_attribute(monoids)
 
-    # Decoded views of the properties
+    # Decoded views of the properties, which passes ask for all the time: xDSL's accessors take
+    # several times as long.
 
     @property
     def extents(self) -> tuple[int, ...]:
-        return integers64(self.domain)
+        return integers64(cast(DenseArrayBase, self.properties["domain"]))
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:
-        return tuple(m.data for m in self.input_maps)
+        return maps_of(self.properties["input_maps"])
 
     @property
     def reads(self) -> list[Read]:
@@ -158,15 +161,17 @@ class GenericOp(IRDLOperation):
 
     @property
     def write_maps(self) -> tuple[AffineMap, ...]:
-        return tuple(m.data for m in self.output_maps)
+        return maps_of(self.properties["output_maps"])
 
     @property
     def pad_values(self) -> tuple[Attribute | None, ...]:
-        return tuple(None if isinstance(p, UnitAttr) else p for p in self.pads)
+        pads = cast(ArrayAttr, self.properties["pads"])
+        return tuple([None if type(p) is UnitAttr else p for p in pads.data])
 
     @property
     def combiner_names(self) -> tuple[str, ...]:
-        return tuple(c.data for c in self.combiners)
+        combiners = cast(ArrayAttr[StringAttr], self.properties["combiners"])
+        return tuple([c.data for c in combiners.data])
 
     @property
     def monoids(self) -> tuple[Monoid, ...]:

@@ -10,6 +10,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.plain_ops import plain_op
+
 
 @cache
 def _scalar_ops() -> dict[str, type[Operation]]:
@@ -23,7 +25,7 @@ def scalar_op_class(name: str) -> type[Operation]:
 
 def constant_op(value: Any) -> arith.ConstantOp:
     """`arith.constant` of a number, or of a vector's numbers, as an attribute with its type."""
-    return arith.ConstantOp.create(result_types=(value.get_type(),), properties={"value": value})  # pyright: ignore[reportReturnType]
+    return plain_op(arith.ConstantOp, (), (value.get_type(),), {"value": value})
 
 
 def constant_integer(value: SSAValue) -> int | None:
@@ -39,7 +41,7 @@ def binary_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operati
     properties = _properties_of(kind)
     if properties is None or right.type != left.type:
         return kind(left, right)  # pyright: ignore[reportCallIssue]
-    return kind.create(operands=(left, right), result_types=(left.type,), properties=properties)
+    return plain_op(kind, (left, right), (left.type,), properties)  # pyright: ignore[reportArgumentType]
 
 
 @cache

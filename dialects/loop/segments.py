@@ -7,7 +7,7 @@ them number by number. Arrays are immutable: equal ones are one object here.
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -62,6 +62,11 @@ def index_maps(*maps: AffineMap) -> ArrayAttr[AffineMapAttr]:
     return ArrayAttr([AffineMapAttr(index_map) for index_map in maps])
 
 
+def maps_of(maps: Attribute) -> tuple[AffineMap, ...]:
+    """The maps in an array of index maps."""
+    return tuple([index_map.data for index_map in cast(ArrayAttr[AffineMapAttr], maps).data])
+
+
 @lru_cache(maxsize=256)
 def _no_pads(count: int) -> ArrayAttr[Attribute]:
     return ArrayAttr([_UNIT] * count)
@@ -86,7 +91,7 @@ def segment(index: int) -> property:
 
     def operands(self: Operation) -> VarOperand:
         sizes = self.properties[SEGMENTS]
-        assert isinstance(sizes, DenseArrayBase)
-        return VarOperand(self._operands[_bounds(sizes.data.data, index)])
+        assert type(sizes) is DenseArrayBase
+        return VarOperand(tuple.__getitem__(self._operands, _bounds(sizes.data.data, index)))
 
     return property(operands)

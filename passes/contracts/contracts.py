@@ -159,13 +159,14 @@ def verify_addressable(module: ModuleOp) -> None:
 
 
 def _refuse_unaddressable(ops: Iterable[Operation]) -> None:
-    addressable: set[int] = set()  # by identity: few types are made, and hashing one takes long
+    seen: set[int] = set()  # by identity: few types are made, and hashing one takes long
     for op in ops:
         for value in (*op.results, *(_arguments(op) if op.regions else ())):
             kind = value.type
-            if id(kind) not in addressable and isinstance(kind, TensorType | MemRefType):
-                _check_addressable(op, kind)
-                addressable.add(id(kind))
+            if id(kind) not in seen:
+                if isinstance(kind, TensorType | MemRefType):
+                    _check_addressable(op, kind)
+                seen.add(id(kind))
 
 
 def _arguments(op: Operation) -> Iterator[SSAValue]:

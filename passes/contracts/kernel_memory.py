@@ -14,6 +14,7 @@ from itertools import combinations
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.dialects.op_list import ops_of
 from lamina.passes.memory.in_place import in_place_pairs
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, root_of, written_arguments
 from lamina.passes.refusal import invalid
@@ -39,8 +40,8 @@ def verify_kernel_memory(module: ModuleOp) -> None:
 
     for function in functions.values():
         memory = EntryMemory.of(function)
-        for op in function.walk():
-            if isinstance(op, func.CallOp) and op.callee.root_reference.data in functions:
+        for op in ops_of(function, func.CallOp):
+            if op.callee.root_reference.data in functions:
                 _verify_call(op, memory, kernel)
 
 

@@ -80,6 +80,7 @@ def state_of(module: ModuleOp) -> State:
     from xdsl.dialects import func
 
     from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
+    from lamina.dialects.op_list import list_ops
     from lamina.passes.fusion.outline_kernels import KERNEL
     from lamina.passes.memory.bufferize import ENTRY
 
@@ -88,7 +89,7 @@ def state_of(module: ModuleOp) -> State:
     on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):
         return State.KERNELS if kernels else State.TENSORS
-    ops = [op for kernel in kernels for op in kernel.body.walk()]
+    ops = [op for kernel in kernels for op in list_ops(kernel)]
     # Classes are asked, of which there are few: loops are many ops, and this is asked by each pass.
     kinds = {
         kind for kind in set(map(type, ops)) if issubclass(kind, (GenericOp, *UNSTRUCTURED_OPS))

@@ -25,6 +25,7 @@ from lamina.dialects.loop import (
     TeamOp,
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.op_list import list_ops, ops_of
 from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
@@ -84,9 +85,8 @@ class VerifyScheduledPass(ModulePass):
             verify_signature(function)
             if ENTRY in function.attributes or CALLEE in function.attributes:
                 verify_entry(function)
-                for inner in function.body.walk():
-                    if isinstance(inner, TeamOp):
-                        _verify_team(inner, may_be_shared)
+                for team in ops_of(function, TeamOp):
+                    _verify_team(team, may_be_shared)
             elif KERNEL in function.attributes:
                 _verify_kernel(function)
             else:
@@ -117,9 +117,7 @@ def verify_calls(module: ModuleOp) -> None:
     functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
     edges: dict[str, dict[str, func.CallOp]] = {}
     for function in functions.values():
-        for op in function.walk():
-            if not isinstance(op, func.CallOp):
-                continue
+        for op in ops_of(function, func.CallOp):
             name = op.callee.root_reference.data
             if KERNEL in function.attributes:
                 raise invalid(op, f"calls @{name} in a kernel; only entries call kernels")
@@ -208,7 +206,7 @@ def _verify_scratch(function: func.FuncOp) -> None:
 def _verify_kernel(function: func.FuncOp) -> None:
     _verify_scratch(function)
     allowed: set[type[Operation]] = set()
-    for op in function.body.walk():
+    for op in list_ops(function)[1:]:
         if type(op) not in allowed:
             _verify_kind(op, function)
             allowed.add(type(op))

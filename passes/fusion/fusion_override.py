@@ -10,6 +10,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from lamina.dialects.op_list import list_ops
 from lamina.passes.refusal import invalid
 
 FUSE = "lamina.fuse"
@@ -39,6 +40,6 @@ def override(op: object) -> str | None:
 
 def check_overrides(module: ModuleOp) -> None:
     """Refuse marks with other values than `VALUES`, also where nothing would ask for them."""
-    for op in module.walk():
+    for op in list_ops(module):
         if FUSE in op.attributes:
             override(op)

@@ -33,6 +33,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.team import ThreadOp, team_of
+from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.memory.plan_memory import (
@@ -79,7 +80,7 @@ class PlanScratchPass(ModulePass):
 
 def _moved(kernel: func.FuncOp, limit: int) -> list[Buffer]:
     """The largest allocations, so many that the others fit the stack; notes what stays and goes."""
-    allocations = [op for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]
+    allocations = ops_of(kernel, memref.AllocaOp)
     if not allocations:
         return []
     order = Order.of(kernel.body.block)
@@ -106,7 +107,7 @@ def _buffer(op: memref.AllocaOp, order: Order) -> Buffer:
 
 def stack_bytes(kernel: func.FuncOp) -> int:
     """Bytes that a kernel allocates on the stack, each buffer in whole lines."""
-    kinds = [op.memref.type for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]
+    kinds = [op.memref.type for op in ops_of(kernel, memref.AllocaOp)]
     return sum(
         -(-byte_size(k) // ALIGNMENT) * ALIGNMENT for k in kinds if isinstance(k, MemRefType)
     )

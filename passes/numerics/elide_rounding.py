@@ -19,6 +19,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp, YieldOp
 from lamina.dialects.loop.packing import in_matrix_tiles
 from lamina.dialects.loop.rounding import FLUSHED, is_half, is_implicit, mark_implicit
+from lamina.dialects.op_list import list_ops
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -31,10 +32,10 @@ class ElideRoundingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: list[KernelOp] = []
-        for inner in op.walk():
-            if isinstance(inner, GenericOp):
+        for inner in list_ops(op):
+            if type(inner) is GenericOp:
                 elide_in_body(inner.block)
-            elif isinstance(inner, KernelOp):
+            elif type(inner) is KernelOp:
                 kernels.append(inner)
         for kernel in kernels:
             # By place: nests are built anew as their types change.

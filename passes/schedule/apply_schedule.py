@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr, UnstructuredTasksAttr
+from lamina.dialects.op_list import list_ops
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.kernel_body import KernelBody
 from lamina.passes.schedule.nest_steps import has_step
@@ -47,7 +48,7 @@ def apply_schedule(function: func.FuncOp) -> None:
 
     Raises InputError for a schedule that the kernel cannot have.
     """
-    ops = list(function.body.walk())
+    ops = list_ops(function)
     nests = [op for op in ops if isinstance(op, GenericOp)]
     if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in ops):
         return

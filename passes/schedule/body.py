@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
+from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.strided_access import Elements, deinterleave
@@ -281,9 +282,7 @@ def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
         return emit.splat(owner.value, lanes)
-    return emit.add(
-        vector.BroadcastOp.create(operands=[value], result_types=[vector_of(value.type, lanes)])
-    )
+    return emit.add(plain_op(vector.BroadcastOp, (value,), (vector_of(value.type, lanes),)))
 
 
 def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lane:
@@ -292,18 +291,14 @@ def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lan
     if (where.stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
         return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(where.at)])), True)
     if where.stride == 1 and mask is None:
-        made = vector.LoadOp.create(
-            operands=[memory, emit.value(where.at)],
-            result_types=[vector_of(where.element, lanes)],
-        )
+        kind = vector_of(where.element, lanes)
+        made = plain_op(vector.LoadOp, (memory, emit.value(where.at)), (kind,))
         return Lane(emit.add(made), False)
     given, passing = passing, passing or emit.splat(number_attribute(0, where.element), lanes)
     if where.stride == 1:
         assert mask is not None
-        made = vector.MaskedLoadOp.create(
-            operands=[memory, emit.value(where.at), mask, passing], result_types=[passing.type]
-        )
-        return Lane(emit.add(made), False)
+        operands = (memory, emit.value(where.at), mask, passing)
+        return Lane(emit.add(plain_op(vector.MaskedLoadOp, operands, (passing.type,))), False)
     if given is None and where.can_be_shuffled():
         return Lane(deinterleave(emit, where), False)
     factor = emit.splat(number_attribute(where.stride, IndexType()), lanes)

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Block, SSAValue
 
+from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.emitter import Emitter, number_attribute
 from lamina.passes.schedule.strided_access import Elements, can_interleave, interleave
 
@@ -19,8 +20,8 @@ def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = F
     if where.stride == 1:
         if mask is None:
             past = {"nontemporal": BoolAttr.from_bool(True)} if streamed else {}
-            operands = [value, flat, emit.value(where.at)]
-            emit.run(vector.StoreOp.create(operands=operands, properties=past))
+            operands = (value, flat, emit.value(where.at))
+            emit.run(plain_op(vector.StoreOp, operands, (), past))
         else:
             operands = [flat, emit.value(where.at), mask, value]
             emit.run(vector.MaskedStoreOp.create(operands=operands))

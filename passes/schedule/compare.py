@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, VectorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.vector_arith import CmpfOp, CmpiOp
-from lamina.passes.schedule.emitter import Emitter
+from lamina.dialects.plain_ops import plain_op
+from lamina.passes.schedule.emitter import Emitter, vector_of
 
 
 def lanes_of(kind: Attribute) -> int:
@@ -27,9 +30,11 @@ def compare(emit: Emitter, left: SSAValue, right: SSAValue, predicate: str) -> S
     if not isinstance(kind, VectorType):
         return emit.add((arith.CmpfOp if is_float else arith.CmpiOp)(left, right, predicate))
     names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
-    op = (CmpfOp if is_float else CmpiOp).create(
-        operands=[left, right],
-        result_types=[VectorType(i1, kind.get_shape())],
-        properties={"predicate": IntegerAttr(names.index(predicate), i64)},
-    )
-    return emit.add(op)
+    properties = {"predicate": _numbered(names.index(predicate))}
+    made = vector_of(i1, lanes_of(kind))
+    return emit.add(plain_op(CmpfOp if is_float else CmpiOp, (left, right), (made,), properties))
+
+
+@cache
+def _numbered(predicate: int) -> Attribute:
+    return IntegerAttr(predicate, i64)

@@ -14,6 +14,7 @@ from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.op_list import list_ops
 from lamina.passes.schedule.emitter import Emitter, Index
 
 
@@ -128,8 +129,8 @@ def block_end(emit: Emitter, low: Index, ends: Sequence[End], size: int, fewest:
 def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) -> None:
     """Replace counts and rows by index arithmetic; `flat` are the kernel's arguments in memory."""
     known: dict[tuple[LiveRows, tuple[SSAValue, ...]], list[End]] = {}
-    for op in list(function.walk()):
-        if not isinstance(op, LiveCountOp | LiveRowOp):
+    for op in list_ops(function):
+        if type(op) is not LiveCountOp and type(op) is not LiveRowOp:
             continue
         outermost: Operation = op
         while (above := outermost.parent_op()) is not function:

@@ -16,6 +16,7 @@ from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_ro
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.loop.slices import Slice
+from lamina.dialects.op_list import ops_of
 from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
@@ -27,8 +28,8 @@ def nests_in_tasks(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -
     Raises InputError for such a nest whose rows are not divided into tasks yet.
     """
     found: list[GenericOp] = []
-    for nest in function.body.walk():
-        if not isinstance(nest, GenericOp) or 0 in nest.extents:
+    for nest in ops_of(function, GenericOp):
+        if 0 in nest.extents:
             continue
         if wanted(nest):
             if rows_of(nest) and not nest.symbols:

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, number_attribute
@@ -45,18 +46,18 @@ def _inside(
     lanes: int,
     mask: SSAValue | None,
 ) -> SSAValue:
-    """Whether every index of a padded read is inside, per lane if `dim` is given."""
+    """Whether every index of a padded read that may be outside is inside, per lane of `dim`."""
     inside = mask
     lanes = 1 if dim is None else lanes
-    for form, extent in zip(access.axes, access.shape, strict=True):
+    for axis in access.tested:
+        form, extent = access.axes[axis], access.shape[axis]
         position = broadcast(emit, emit.value(emit.linear(form, env)), lanes)
         scale = 0 if dim is None else form.coefficient(dim)
         if scale:
-            factor = emit.splat(number_attribute(scale, IndexType()), lanes)
-            steps = emit.add(arith.MuliOp(emit.lane_numbers(lanes), factor))
-            position = emit.add(arith.AddiOp(position, steps))
+            steps = emit.lane_numbers(lanes, scale=scale)
+            position = emit.add(binary_op(arith.AddiOp, position, steps))
         limit = emit.splat(number_attribute(extent, IndexType()), lanes)
         # Unsigned comparison refuses negative indices too.
         fits = compare(emit, position, limit, "ult")
-        inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
+        inside = fits if inside is None else emit.add(binary_op(arith.AndIOp, inside, fits))
     return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)

@@ -18,7 +18,8 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
+from lamina.dialects.plain_ops import plain_op
+from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -247,7 +248,8 @@ class ProductEmitter:
             count = emit.divisor(low, high)
         step = 1
         if not rest:
-            while step < SUM_UNROLL and count % (step * 2) == 0:
+            most = min(SUM_UNROLL, -(-SUM_MULTIPLY_ADDS // len(totals)))
+            while step < most and count % (step * 2) == 0:
                 step *= 2
         return emit.loop(low, high, step, totals, body)
 
@@ -262,7 +264,8 @@ class ProductEmitter:
         flat = self.memory.flat[self.left.memory]
         made: list[SSAValue] = []
         for row in range(at.height):
-            element = emit.add(memref.LoadOp.get(flat, [emit.value(emit.plus(start, row * step))]))
+            at_row = emit.value(emit.plus(start, row * step))
+            element = emit.add(plain_op(memref.LoadOp, (flat, at_row), (self.element,)))
             factor = broadcast(emit, element, lanes)
             for v in range(vectors):
                 made.append(self._multiply_add(emit, factor, rows[v], totals[row * vectors + v]))
@@ -283,13 +286,11 @@ class ProductEmitter:
                 at = emit.plus(at, emit.times(env[packed_dim], stride))
         at = emit.plus(at, copy * self.packed_strides[dim])
         kind = VectorType(self.element, [lanes])
+        places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
+        if lanes == 1:
+            return [emit.add(memref.LoadOp.get(self.packed, [place])) for place in places]
         return [
-            emit.add(
-                vector.LoadOp(self.packed, [emit.value(emit.plus(at, v * lanes))], kind)
-                if lanes > 1
-                else memref.LoadOp.get(self.packed, [emit.value(emit.plus(at, v))])
-            )
-            for v in range(self.vectors)
+            emit.add(plain_op(vector.LoadOp, (self.packed, place), (kind,))) for place in places
         ]
 
     def _multiply_add(
@@ -298,7 +299,7 @@ class ProductEmitter:
         if isinstance(self.element, IntegerType):
             return emit.add(arith.AddiOp(total, emit.add(arith.MuliOp(left, right))))
         if self.tile.lanes > 1:
-            return emit.add(vector.FMAOp(left, right, total))
+            return emit.add(plain_op(vector.FMAOp, (left, right, total), (total.type,)))
         from xdsl.dialects import math
 
         return emit.add(math.FmaOp(left, right, total))

@@ -39,6 +39,8 @@ class Access:
     axes: tuple[Linear, ...] = ()
     shape: tuple[int, ...] = ()
     pad: Attribute | None = None
+    tested: tuple[int, ...] = ()
+    """Axes along which a padded read may be outside."""
     packed_dims: frozenset[int] = frozenset()
     """Dimensions that a packed operand depends on; its own schedule computes the offset."""
 
@@ -150,7 +152,7 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
         # Packed operands are read by their own schedule; everything else must be linear.
         if is_packed(op):
             used = frozenset(index_map.used_dims())  # pyright: ignore[reportAttributeAccessIssue]
-            return Access(value, Linear(()), kind.element_type, (), shape, pad, used)
+            return Access(value, Linear(()), kind.element_type, (), shape, pad, packed_dims=used)
         raise UnsupportedError(
             "loop.generic",
             f"the index map {index_map} is not linear over the domain {list(op.extents)}",
@@ -160,7 +162,15 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
     offset = Linear(())
     for form, stride in zip(forms, row_major_strides(shape), strict=True):
         offset = offset.add(form.scale(stride))
-    return Access(value, offset, kind.element_type, forms, shape, pad)
+    ranges = [form.range(op.extents) for form in forms]
+    outside = [
+        axis
+        for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True))
+        if low < 0 or high >= extent
+    ]
+    if not outside:
+        return Access(value, offset, kind.element_type, forms, shape)
+    return Access(value, offset, kind.element_type, forms, shape, pad, tuple(outside))
 
 
 def collapse_rows(stages: Sequence[Stage]) -> None:

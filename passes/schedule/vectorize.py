@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part
 from lamina.dialects.loop.packing import is_packed
+from lamina.dialects.op_list import ops_of
 from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.illegal import illegal
@@ -46,7 +47,7 @@ def vectorize(function: func.FuncOp) -> None:
     Raises InputError for nests whose rows are in no tasks yet, and for schedules that they cannot
     have.
     """
-    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    nests = ops_of(function, GenericOp)
     products = {part_of(nest) for nest in nests if is_packed(nest)}
     left = {nest for nest in nests if is_open(nest) and part_of(nest) in products}
     if len(left) == len(nests):
@@ -61,7 +62,7 @@ def vectorize(function: func.FuncOp) -> None:
         if task and not _shares_task(op, task[0]):
             emit_task(body.emit, task, body.memory)
             task = []
-        if isinstance(op, LOOPS) and any(isinstance(inner, GenericOp) for inner in op.walk()):
+        if isinstance(op, LOOPS) and ops_of(op, GenericOp):
             emit_loop(body.emit, op, body.memory)
         elif isinstance(op, memref.AllocOp) and not any(
             u.operation in left for u in op.memref.uses

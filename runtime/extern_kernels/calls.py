@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.op_list import ops_of
 from lamina.dialects.places import place_of
 from lamina.passes.calls.callee_programs import callee_of, callee_programs
 from lamina.runtime.entry import element_name
@@ -20,9 +21,7 @@ def refused_calls(module: ModuleOp) -> Iterator[UnsupportedError]:
     The operands are tensors: `module` stands at the loop layer.
     """
     programs = callee_programs(module)
-    for call in module.walk():
-        if not isinstance(call, ExternOp):
-            continue
+    for call in ops_of(module, ExternOp):
         if (callee := callee_of(call)) is not None:
             if callee not in programs:
                 yield UnsupportedError(
