@@ -119,12 +119,13 @@ def is_contraction(op: object) -> bool:
     """
     if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
         return False
+    last = op.block.last_op
+    product = None if last is None else last.prev_op
+    if product is None or product.name not in ("arith.mulf", "arith.muli"):
+        return False
     if op.sources or not op.reduction_dims:
         return False
-    ops = list(op.block.ops)
-    if len(ops) < 2 or ops[-2].name not in ("arith.mulf", "arith.muli"):
-        return False
-    *widened, product, _ = ops
+    *widened, _, _ = op.block.ops
     if len(widened) not in _widened_reads(op) or any(w.name != "arith.extf" for w in widened):
         return False
     factors: dict[SSAValue, SSAValue] = {argument: argument for argument in op.block.args}
@@ -133,7 +134,8 @@ def is_contraction(op: object) -> bool:
         return False
     if op.yielded != (product.results[0],):
         return False
-    return all(set(op.reduction_dims) <= m.used_dims() for m in op.read_maps)
+    reduced = set(op.reduction_dims)
+    return all(reduced <= m.used_dims() for m in op.read_maps)
 
 
 def _widened_reads(op: GenericOp) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
 """`loop.generic`, the one structured computation, and the ops of its body."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -51,6 +50,7 @@ from lamina.dialects.loop.nest_verifier import verify_block, verify_reads, verif
 from lamina.dialects.loop.segments import (
     SEGMENTS,
     array64,
+    entries_of,
     index_maps,
     integers64,
     maps_of,
@@ -58,6 +58,7 @@ from lamina.dialects.loop.segments import (
     segment,
     segment_sizes,
     words,
+    words_of,
 )
 from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
@@ -148,7 +149,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        return integers64(cast(DenseArrayBase, self.properties["domain"]))
+        return integers64(self.properties["domain"])
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:
@@ -165,13 +166,13 @@ class GenericOp(IRDLOperation):
 
     @property
     def pad_values(self) -> tuple[Attribute | None, ...]:
-        pads = cast(ArrayAttr, self.properties["pads"])
-        return tuple([None if type(p) is UnitAttr else p for p in pads.data])
+        return tuple(
+            [None if type(p) is UnitAttr else p for p in entries_of(self.properties["pads"])]
+        )
 
     @property
     def combiner_names(self) -> tuple[str, ...]:
-        combiners = cast(ArrayAttr[StringAttr], self.properties["combiners"])
-        return tuple([c.data for c in combiners.data])
+        return words_of(self.properties["combiners"])
 
     @property
     def monoids(self) -> tuple[Monoid, ...]:

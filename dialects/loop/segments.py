@@ -7,7 +7,7 @@ them number by number. Arrays are immutable: equal ones are one object here.
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -62,9 +62,19 @@ def index_maps(*maps: AffineMap) -> ArrayAttr[AffineMapAttr]:
     return ArrayAttr([AffineMapAttr(index_map) for index_map in maps])
 
 
-def maps_of(maps: Attribute) -> tuple[AffineMap, ...]:
+def entries_of(array: Any) -> tuple[Attribute, ...]:
+    """The attributes in an array."""
+    return array.data
+
+
+def maps_of(array: Any) -> tuple[AffineMap, ...]:
     """The maps in an array of index maps."""
-    return tuple([index_map.data for index_map in cast(ArrayAttr[AffineMapAttr], maps).data])
+    return tuple([index_map.data for index_map in array.data])
+
+
+def words_of(array: Any) -> tuple[str, ...]:
+    """The strings in an array."""
+    return tuple([text.data for text in array.data])
 
 
 @lru_cache(maxsize=256)
