@@ -35,6 +35,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.scalar_ops import binary_op, constant_op
 from lamina.dialects.loop.winograd import WINOGRAD, Windows
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
@@ -96,21 +97,21 @@ class _Body:
 
     def number(self, value: float) -> SSAValue:
         """A constant."""
-        return self.add(arith.ConstantOp(FloatAttr(value, self.element)))  # pyright: ignore
+        return self.add(constant_op(FloatAttr(value, self.element)))  # pyright: ignore
 
     def sign(self, dim: int) -> SSAValue:
         """1 at position 0 of a dimension, -1 at position 1."""
-        zero = self.add(arith.ConstantOp(IntegerAttr(0, IndexType())))
+        zero = self.add(constant_op(IntegerAttr(0, IndexType())))
         first = self.add(arith.CmpiOp(self.add(IndexOp(dim)), zero, "eq"))
         return self.add(arith.SelectOp(first, self.number(1.0), self.number(-1.0)))
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """a + b."""
-        return self.add(arith.AddfOp(a, b))
+        return self.add(binary_op(arith.AddfOp, a, b))
 
     def difference(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """a - b."""
-        return self.add(arith.SubfOp(a, b))
+        return self.add(binary_op(arith.SubfOp, a, b))
 
     def signed_sum(self, a: SSAValue, sign: SSAValue, b: SSAValue) -> SSAValue:
         """a + sign b, the product of which is exact."""
@@ -212,7 +213,7 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
     def joined(three: Sequence[SSAValue], dim: int) -> SSAValue:
         outer = body.sum(three[0], three[2])
         whole = body.signed_sum(outer, body.sign(dim), three[1])
-        return body.add(arith.MulfOp(whole, body.number(0.5)))
+        return body.add(binary_op(arith.MulfOp, whole, body.number(0.5)))
 
     if group[1]:
         values = [joined(values[at : at + 3], 1) for at in range(0, len(values), 3)]
