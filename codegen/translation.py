@@ -9,7 +9,6 @@ for modules of different contexts with a target machine each.
 from __future__ import annotations
 
 import ctypes
-import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -19,9 +18,7 @@ from llvmlite import binding
 from lamina.codegen.archive import archived
 from lamina.codegen.jit import CodegenError, new_target_machine, optimise
 from lamina.codegen.target import Target
-
-SWITCH_SECONDS = 1e-4
-"""A thread that needs Python's lock between two calls of LLVM waits so long, not 5 ms."""
+from lamina.dialects.switching import eager_switching
 
 
 class Translation:
@@ -38,10 +35,10 @@ class Translation:
         self._target = target
         self._pool = ThreadPoolExecutor(Target.host().cores, "lamina-llvm")
         self._objects: list[Future[bytes]] = []
-        self._interval = sys.getswitchinterval()
+        self._switching = eager_switching()
 
     def __enter__(self) -> Translation:
-        sys.setswitchinterval(SWITCH_SECONDS)
+        self._switching.__enter__()
         return self
 
     def __exit__(
@@ -51,7 +48,7 @@ class Translation:
         trace: TracebackType | None,
     ) -> None:
         self._pool.shutdown(cancel_futures=True)
-        sys.setswitchinterval(self._interval)
+        self._switching.__exit__(kind, error, trace)
 
     def add(self, text: str) -> None:
         """Translates LLVM IR text, beside what follows."""

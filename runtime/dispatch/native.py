@@ -3,11 +3,10 @@
 import ctypes
 import hashlib
 import os
-import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lamina.codegen.target import Target
+from lamina.dialects.switching import eager_switching
 from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, FUNCTIONS, native_source, structure
 from lamina.runtime.once import Once
 
@@ -86,7 +86,7 @@ def begin_native_calls() -> Callable[[], NativeCalls]:
     object_code = _prepared()
 
     def make() -> None:
-        with suppress(Exception), _eager_switching():  # who waits meets an exception again
+        with suppress(Exception), eager_switching():  # who waits meets an exception again
             made.append(_load(object_code()))
 
     thread = threading.Thread(target=make, name="lamina-native-calls")
@@ -97,20 +97,6 @@ def begin_native_calls() -> Callable[[], NativeCalls]:
         return made[0] if made else _load(object_code())
 
     return wait
-
-
-@contextmanager
-def _eager_switching() -> Iterator[None]:
-    """Lets a thread that waits for Python's lock have it after 0.1 ms, not after 5.
-
-    The thread needs the lock between any two calls of LLVM, for microseconds each time.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _load(code: bytes) -> NativeCalls:

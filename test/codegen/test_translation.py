@@ -1,6 +1,8 @@
 """Programs of several modules of LLVM's: translated apart, archived, linked again."""
 
 import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import which
 
@@ -77,6 +79,17 @@ def test_broken_archives_are_refused() -> None:
 def test_what_llvm_refuses_is_said_by_the_thread_that_waits() -> None:
     with pytest.raises(jit.CodegenError, match="does not take the code"):
         translated(CALLEE, "define void @broken() { ret i32 1 }")
+
+
+def test_the_last_translation_restores_the_interval_of_switches() -> None:
+    before = sys.getswitchinterval()
+    first, second = Translation(Target.host()), Translation(Target.host())
+    with ExitStack() as stack:
+        stack.enter_context(second)
+        with first:
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == pytest.approx(before)
 
 
 def test_an_error_of_the_writer_is_not_waited_for() -> None:
