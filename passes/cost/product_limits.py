@@ -37,7 +37,7 @@ SUM_UNROLL = 4
 SUM_MULTIPLY_ADDS = 24
 """Vectors' multiply-adds in an iteration that hide them as well, so that tiles of many rows take
 fewer steps: of 14 rows by two vectors one step is as fast as four (ResNet-50 and BERT within 1 %,
-a Zen 4), and kernels of products have half as much code."""
+a Zen 4), and is a quarter of the code."""
 LONG_SUM = 24
 """Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
 of their own: a rounding error grows with the chain of additions it goes through. The other totals
