@@ -20,10 +20,18 @@ MOST_PATIENCE = 32
 """Most times the time lost on a late team for which one thread then goes on alone: where teams are
 always late, trying them takes a thirty-second of the time."""
 
-FIRST_RUNS, MOST_RUNS = 32, 4096
+FIRST_RUNS = 32
 """Runs of a team's function of one kind, by a team or by one thread, before the other kind is
-probed: twice as many each time that the probes change nothing, at most the second number. Not
-measured: four probes are an eighth of the runs at first, a thousandth later."""
+probed: twice as many each time that the probes change nothing, within the next two bounds. Not
+measured: four probes are an eighth of the runs at first."""
+
+PROBE_SHARE = 128
+"""Parts of the time of which probes may take one: what they lose, against as many runs of the usual
+kind, decides how far they are apart at most."""
+
+HELD = 20_000_000
+"""Nanoseconds of runs for which a decision stands at least, once probes have confirmed it a few
+times: some slices of the scheduler. Probes that lose nothing would stay frequent otherwise."""
 
 PROBES = 4
 """Runs of the other kind, of which the fastest counts: the first ones wake threads, and fetch what
@@ -43,7 +51,8 @@ _NUMBERS = {
     "LATE": LATE,
     "MOST_PATIENCE": MOST_PATIENCE,
     "FIRST_RUNS": FIRST_RUNS,
-    "MOST_RUNS": MOST_RUNS,
+    "PROBE_SHARE": PROBE_SHARE,
+    "HELD": HELD,
     "PROBES": PROBES,
     "LONG_RUN": LONG_RUN,
     "NEVER": (1 << 63) - 1,
@@ -153,6 +162,10 @@ RECORDS: dict[str, Fields] = {
         ("runs", "i64"),  # how many such runs there are at a time
         ("usual", "i64"),  # nanoseconds of the usual kind; 0 is unknown
         ("probed", "i64"),  # least nanoseconds of the other kind while it is probed
+        (
+            "lost",
+            "i64",
+        ),  # nanoseconds that the probes at hand took more than runs of the usual kind
     ),
     # the new value of a mutated input, carried back after the run
     "Copy": (("target", "i32"), ("source", "i32"), ("bytes", "i64")),

@@ -16,10 +16,11 @@ from lamina.runtime.dispatch.native import _functions
 from lamina.runtime.dispatch.records import (
     ENTRIES,
     FIRST_RUNS,
+    HELD,
     LATE,
     LONG_RUN,
     MOST_PATIENCE,
-    MOST_RUNS,
+    PROBE_SHARE,
     PROBES,
     native_source,
 )
@@ -86,11 +87,36 @@ def test_teams_in_time_run_but_for_a_run_that_is_measured_and_probes(
     assert make().run(3 + FIRST_RUNS + PROBES) == [0, 1, *usual, *[1] * PROBES, 0]
 
 
-def test_probes_of_one_thread_become_rare(make: Callable[..., Machine]) -> None:
+MANY = 8192
+"""Runs after which probes are as rare as they become."""
+
+
+def test_probes_lose_a_small_part_of_the_time(make: Callable[..., Machine]) -> None:
     machine = make()
-    machine.run(2 * MOST_RUNS)
-    asked = machine.run(4 * MOST_RUNS)
-    assert PROBES <= asked.count(1) <= 5 * PROBES
+    machine.serial = 5 * TEAM
+    machine.run(MANY)
+    asked = machine.run(MANY)
+    lost = (machine.serial - machine.team) * asked.count(1)
+    assert 0 < lost <= sum(machine.serial if a else machine.team for a in asked) / PROBE_SHARE
+
+
+def test_probes_of_teams_lose_no_more(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL + LATE  # not late yet
+    machine.run(MANY)
+    asked = machine.run(MANY)
+    lost = (machine.team - machine.serial) * asked.count(0)
+    assert 0 < lost <= sum(machine.serial if a else machine.team for a in asked) / PROBE_SHARE * 1.2
+
+
+def test_no_decision_outlasts_what_it_rests_on(make: Callable[..., Machine]) -> None:
+    machine = make()
+    machine.team = SERIAL * 5 // 4  # other work takes a part of the cores
+    assert machine.run(20 * MANY).count(0) <= 20 * MANY // 40
+    machine.team = TEAM
+    back = machine.run(2 * HELD // SERIAL).index(0)
+    assert back <= HELD // SERIAL
+    assert machine.run(FIRST_RUNS) == [0] * FIRST_RUNS
 
 
 def test_teams_that_gain_nothing_are_left_out(make: Callable[..., Machine]) -> None:
@@ -106,15 +132,16 @@ def test_teams_come_back_when_they_gain_again(make: Callable[..., Machine]) -> N
     machine.team = SERIAL * 5 // 4
     machine.run(100)
     machine.team = TEAM
-    machine.run(2 * MOST_RUNS)
+    machine.run(MANY)
     assert machine.run(1000).count(1) <= 5 * PROBES
 
 
 def test_what_is_as_fast_either_way_stays(make: Callable[..., Machine]) -> None:
     machine = make()
     machine.team = SERIAL
-    machine.run(1000)
-    assert machine.run(1000).count(1) <= 2 * PROBES
+    machine.run(MANY)
+    asked = machine.run(10 * HELD // SERIAL)
+    assert 0 < asked.count(1) <= 11 * PROBES
 
 
 def test_one_slow_run_changes_nothing(make: Callable[..., Machine]) -> None:
@@ -138,7 +165,7 @@ def test_one_thread_that_runs_for_long_is_probed(make: Callable[..., Machine]) -
     machine.run(2 + FIRST_RUNS + PROBES)
     assert machine.run() == [1]
     machine.serial, machine.team = 2 * LONG_RUN, LONG_RUN * 9 // 10
-    machine.run(2 * MOST_RUNS)
+    machine.run(MANY)
     assert machine.run(100).count(0) >= 95
 
 
