@@ -68,15 +68,23 @@ def _grouped(channels: int, groups: int, extent: int, stride: int = 1) -> Cliff:
 
 
 def _transposed(
-    shape: tuple[int, ...], out: int, kernel: int, stride: int, padding: int, groups: int = 1
+    shape: tuple[int, ...],
+    out: int,
+    kernel: int,
+    stride: int,
+    padding: int,
+    groups: int = 1,
+    *,
+    bias: bool = True,
 ) -> Cliff:
     def make() -> Callable[..., Any]:
         kinds = {3: nn.ConvTranspose1d, 4: nn.ConvTranspose2d, 5: nn.ConvTranspose3d}
         kind = kinds[len(shape)]
-        return kind(shape[1], out, kernel, stride, padding, groups=groups).eval()
+        return kind(shape[1], out, kernel, stride, padding, groups=groups, bias=bias).eval()
 
     name = f"transposed {kernel}x{kernel} to {out}, stride {stride}"
     name += f", {groups} groups" if groups > 1 else ""
+    name += "" if bias else ", no bias"
     return Cliff(name, "x".join(map(str, shape)), make, randn(shape))
 
 
@@ -182,6 +190,10 @@ CLIFFS: tuple[Cliff, ...] = (
     _grouped(512, 32, 14, 2),
     # Transposed ones
     _transposed((1, 256, 14, 14), 128, 2, 2, 0),
+    _transposed((1, 256, 14, 14), 128, 2, 2, 0, bias=False),
+    _transposed((4, 512, 7, 7), 256, 2, 2, 0),
+    _transposed((1, 256, 1000), 128, 5, 5, 0, bias=False),
+    _transposed((1, 64, 5, 15, 13), 32, 2, 2, 0, bias=False),
     _transposed((1, 128, 28, 28), 64, 4, 2, 1),
     _transposed((1, 64, 32, 32), 32, 3, 2, 1),
     _transposed((1, 64, 32, 32), 32, 3, 1, 1),
@@ -229,6 +241,9 @@ CLIFFS: tuple[Cliff, ...] = (
     _half_product(torch.bfloat16, 512, 768, 3072),
     _half_product(torch.bfloat16, 32, 2048, 2048),
     _half_product(torch.bfloat16, 4, 2048, 2048),
+    _half_product(torch.bfloat16, 9, 2048, 2048),
+    _half_product(torch.bfloat16, 16, 2048, 2048),
+    _half_product(torch.bfloat16, 8, 4096, 4096),
     _half_product(torch.float16, 512, 768, 3072),
     _half_product(torch.float16, 4, 2048, 2048),
     _half_product(torch.float16, 8, 2048, 2048),
@@ -236,6 +251,7 @@ CLIFFS: tuple[Cliff, ...] = (
     _half_product(torch.bfloat16, 512, 768, 3072, by_rows=True),
     _half_product(torch.bfloat16, 512, 3072, 768, by_rows=True),
     _half_product(torch.bfloat16, 32, 2048, 2048, by_rows=True),
+    _half_product(torch.bfloat16, 12, 2048, 2048, by_rows=True),
     _half_product(torch.float16, 512, 768, 3072, by_rows=True),
     _half_product(torch.float16, 4, 2048, 2048, by_rows=True),
     _half_product(torch.float16, 32, 2048, 2048, by_rows=True),

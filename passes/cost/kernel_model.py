@@ -97,10 +97,12 @@ def serial_seconds(machine: Roofline) -> float:
 def packs_in_tasks(shape: Contraction) -> bool:
     """Whether tasks had better pack the panels that they multiply than a kernel in front of them.
 
-    They do so for each block of rows anew, and keep what they have packed near meanwhile: of long
-    sums, a block of terms.
+    They do so for each block of rows anew, which are positions of one dimension, and keep what they
+    have packed near meanwhile: of long sums, a block of terms.
     """
-    return shape.size(shape.rows) <= TASK_PACKINGS * PACKED_TASK_ROWS
+    longest = max((shape.op.extents[d] for d in shape.rows), default=1)
+    blocks = shape.size(shape.rows) // max(1, longest) * -(-longest // PACKED_TASK_ROWS)
+    return blocks <= TASK_PACKINGS
 
 
 def seconds(nests: Sequence[GenericOp], machine: Roofline) -> float:

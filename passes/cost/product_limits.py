@@ -30,6 +30,8 @@ MOST_TOGETHER = 4
 256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
 WAY_BYTES = 2048
 """Row strides that are multiples of this share at most two cache sets per way."""
+ROW_PADDING_BYTES = 64
+"""What is left free between rows of a copy, so that they share no sets of the nearest cache."""
 MIN_PANELS = 4
 """With fewer panels than this a copy of the rows is not read often enough to pay."""
 SUM_UNROLL = 4
@@ -58,9 +60,15 @@ FEW_ROWS = 8
 LEAST_DOT_ROWS = 7
 """Rows that are packed in lanes of dot products, of which there are 16, at least: by 2048x2048 they
 take 254 us however many there are, and 40 us each in f32 (two cores of a Zen 5)."""
+BROADCAST_COLUMNS = 8
+"""Columns of such a tile, whose elements are broadcast from a line each: with 16 of them a power of
+two apart, up to 16 rows by 2048x2048 take 1,250 us, with 8 of them 598 (one thread of a Zen 4)."""
+FEW_DOT_ROWS = 8
+"""Rows whose dot products with columns that lie along the sum are made as both stand, rather than
+packed in lanes: by 2048x2048 4 rows take 160 us, 8 take 330, and 12 take 750; in lanes, 7 to 16 of
+them take 598 (one thread of a Zen 4)."""
 MOST_DOT_ROWS = 16
-"""Rows whose dot products with columns that lie along the sum are made as both stand, at most: by
-2048x2048 4 rows take 206 us in all, 1,214 in f32; packed in lanes, 7 take 1,216 (a Zen 4)."""
+"""The same where the product is too small for packing in lanes: 1,214 us for 4 rows in f32."""
 MIN_WINDOW_ROWS = 8
 """Below this many rows, as in groups of few channels, windows are summed beside the scratch of
 their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""

@@ -27,12 +27,21 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.access import (
+    Forms,
+    flatten,
+    forms_of,
+    map_of,
+    row_major_strides,
+    shape_of,
+    substitute,
+)
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
 from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.passes.cost.product_limits import (
+    FEW_DOT_ROWS,
     FEW_ROWS,
     LEAST_DOT_ROWS,
     LONG_DOT,
@@ -40,6 +49,8 @@ from lamina.passes.cost.product_limits import (
     MIN_TURNED_ROWS,
     MIN_WINDOW_ROWS,
     PANEL_VECTORS,
+    ROW_PADDING_BYTES,
+    WAY_BYTES,
 )
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
@@ -82,9 +93,12 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         return False
     if target.multiplies_tiles and pack_pairs(shape, invariants, least_rows=1):
         return False
-    if dots_in_place(shape, invariants, target):
+    in_place = dots_in_place(shape, invariants, target)
+    if in_place and shape.size(shape.rows) <= FEW_DOT_ROWS:
         return False
     if target.dots_pairs and pack_pairs(shape, invariants, least_rows=LEAST_DOT_ROWS):
+        return False
+    if in_place:
         return False
     shape = _joined(shape)
     op = shape.op
@@ -121,7 +135,8 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         block.insert_op_before(image, op)
         inputs[shape.a], pads[shape.a] = image.res[0], None
     elif pad is not None or _strays(shape, invariants):
-        plain, maps[shape.a] = _plain_copy(op, shape.a)
+        gap = _row_gap(shape) if is_constant(inputs[shape.a], invariants) else 0
+        plain, maps[shape.a] = _plain_copy(op, shape.a, gap)
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
     new = rebuild(op, reads=list(zip(inputs, maps, pads, strict=True)))
@@ -273,13 +288,38 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
     return nest, AffineMap(len(op.extents), 0, indices)
 
 
-def _plain_copy(op: GenericOp, number: int) -> tuple[GenericOp, AffineMap]:
-    """A copy nest for a padded read: what it reads, with the domain's dims as axes, and its map."""
+def _row_gap(shape: Contraction) -> int:
+    """Elements left free behind each row of a copy whose rows would share sets of a cache."""
+    op, number = shape.op, shape.a
+    *outer, last = sorted(op.read_maps[number].used_dims())
+    forms, operand = forms_of(op.read_maps[number], op.extents), op.inputs[number]
+    if forms is None or last not in shape.summed:
+        return 0
+    axis = next((a for a, form in enumerate(forms) if form == Linear.dim(last)), None)
+    if axis is None or shape_of(operand)[axis] != op.extents[last]:
+        return 0  # what is read behind the last element would be none of the padding
+    assert isinstance(operand.type, TensorType)
+    size = operand.type.element_type.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
+    strides = row_major_strides([op.extents[d] for d in (*outer, last)])
+    steps = [s * size for d, s in zip(outer, strides, strict=False) if d in shape.rows]
+    return 0 if all(step % WAY_BYTES for step in steps) else ROW_PADDING_BYTES // size
+
+
+def _plain_copy(op: GenericOp, number: int, gap: int) -> tuple[GenericOp, AffineMap]:
+    """A copy nest for a padded read: what it reads, with the domain's dims as axes, and its map.
+
+    Behind each row of the last axis are `gap` elements of padding.
+    """
     used = sorted(op.read_maps[number].used_dims())
     places = {dim: AffineExpr.dimension(place) for place, dim in enumerate(used)}
     replacements = [places.get(dim, AffineExpr.constant(0)) for dim in range(len(op.extents))]
     read = op.read_maps[number].replace_dims_and_symbols(replacements, [], len(used), 0)
     domain = [op.extents[dim] for dim in used]
-    nest = copy_nest(op, "pad", op.inputs[number], read, domain, op.pad_values[number])
+    operand, pad = op.inputs[number], op.pad_values[number]
+    assert isinstance(operand.type, TensorType)
+    if gap:
+        domain[-1] += gap
+        pad = pad or _zero(operand.type.element_type)
+    nest = copy_nest(op, "pad", operand, read, domain, pad)
     axes = tuple(AffineExpr.dimension(dim) for dim in used)
     return nest, AffineMap(len(op.extents), 0, axes)

@@ -51,7 +51,9 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.choose_tiles import (
     choose_dots,
+    choose_inner_row,
     choose_register_tile,
+    choose_tiled_row,
     register_height,
 )
 from lamina.passes.schedule.memory import Memory
@@ -85,7 +87,7 @@ def choose_products(
     """The schedule of the part, and those of its stages (in place); what is given stays."""
     forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
     products = products_of(stages)
-    columns = order_rows(stages, products)
+    columns, *_ = order_rows(stages, products, choose_tiled_row(products, target))
     panel_mode = computes_at_panels(stages, products, given)
     compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
     tasks = given.completed_by(ProductTasks(parallel=forks, compute_at=compute_at))
@@ -119,7 +121,7 @@ def choose_products(
     else:
         lay_out_panel(next(iter(products)), products, memory)
     for stage, shape in products.items():
-        product = PackedProduct.of(stage, shape, blocks)
+        product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))
         if shape.task_packed and panel_mode:
             _choose_packing(stage, shape, tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None and target.multiplies_tiles:

@@ -95,7 +95,8 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     if tasks.jam is None and not is_popped and whole and only_reduces:
         tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))
     if (tasks.jam or 1) > 1:
-        decide(sweeps[0].stages[0], unroll=STREAM_VECTORS)
+        fits = (tasks.jam or 1) * STREAM_VECTORS < target.vector_registers
+        decide(sweeps[0].stages[0], unroll=STREAM_VECTORS if fits else 1)
     choose_sweeps(sweeps, around)
     if (tasks.jam or 1) == 1:
         _choose_fetches(sweeps, rows if whole else 0, around)
@@ -268,8 +269,13 @@ def _row_streams(
     if sum(body_cost(s.op) for s in first.stages) > LIGHT_BODY:
         return None
     shared = _shared_rows(first.stages[0])
-    alike = (n for n in range(MOST_SHARED_ROWS, 1, -1) if shared % n == 0)
+    alike = [n for n in range(MOST_SHARED_ROWS, 1, -1) if shared % n == 0]
     counts = (*alike, *ROW_STREAMS)
+    if shared in alike:
+        # Tiles of all these rows at several places of what they share, far apart.
+        places = [n for n in range(max(ROW_STREAMS), 1, -1) if rows // shared % n == 0]
+        tiles = (shared * n for n in places if shared * n <= target.vector_registers)
+        counts = (*tiles, *counts)
     fitting = (n for n in counts if rows % n == 0 and rows // n >= LEAST_STREAM_TASKS)
     return next(fitting, None)
 

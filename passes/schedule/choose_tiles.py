@@ -10,11 +10,54 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.cost.cache_shares import row_copy_bytes
-from lamina.passes.cost.product_limits import MIN_PANELS, WAY_BYTES
+from lamina.passes.cost.loop_estimate import FLOAT_LATENCY
+from lamina.passes.cost.product_limits import (
+    BROADCAST_COLUMNS,
+    MIN_PANELS,
+    ROW_PADDING_BYTES,
+    WAY_BYTES,
+)
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
-from lamina.passes.schedule.row_operand import ROW_PADDING_BYTES
+from lamina.passes.schedule.product_kernel import Products, jammed_row
+from lamina.passes.schedule.stages import Stage
+
+
+def choose_tiled_row(products: Products, target: Target) -> int | None:
+    """The row of the kernel that register tiles of a product go along; None for the last.
+
+    Additions to one sum wait for each other. Where the last row is too short for as many sums side
+    by side as hide that, as a line of a window is, tiles go along the longest. So they do where
+    each block of rows has its columns packed anew.
+    """
+    if len(products) > 1:
+        return None
+    stage, shape = next(iter(products.items()))
+    if shape.pairs is not None or stage.schedule.jam is not None:
+        return jammed_row(products)
+    return _long_enough(stage, shape, [d for d in stage.rows if d in shape.rows], target)
+
+
+def choose_inner_row(stage: Stage, shape: Contraction, target: Target) -> int | None:
+    """The same of the rows that a task loops over, where the kernel has none."""
+    if shape.pairs is not None or stage.schedule.jam is not None:
+        return None
+    inner = [d for d in shape.rows if d not in stage.rows and stage.extents[d] != 1]
+    return _long_enough(stage, shape, inner, target)
+
+
+def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Target) -> int | None:
+    """The last of such rows if it is long enough for sums that need not wait; else the longest."""
+    assert shape.panel is not None
+    if not rows:
+        return None
+    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    vectors = shape.panel // min(shape.panel, target.lanes(bits))
+    sums = stage.extents[rows[-1]] * vectors
+    if sums >= FLOAT_LATENCY * target.arithmetic_ports and not shape.task_packed:
+        return rows[-1]
+    return max(reversed(rows), key=lambda d: stage.extents[d])
 
 
 def choose_register_tile(product: PackedProduct, memory: Memory, target: Target) -> None:
@@ -35,9 +78,10 @@ def choose_dots(product: PackedProduct, target: Target) -> None:
     """The register tile of a product packed in pairs, in vectors of dot products."""
     stage, shape, row = product.stage, product.shape, product.row
     if shape.pairs == shape.a:
-        # Two tiles of rows share what is broadcast, of fewer columns: all sums stay in registers.
+        # Two tiles of rows share what is broadcast. Of more columns, sums would leave registers,
+        # or lines that lie a power of two apart the nearest cache, before they are read again.
         unroll = 2 if product.most > TILE_ROWS else 1
-        vectors, columns = By(shape.inner_row, TILE_COLUMNS), TILE_COLUMNS // unroll
+        vectors, columns = By(shape.inner_row, TILE_COLUMNS), BROADCAST_COLUMNS
         decide(stage, vectorize=vectors, unroll=unroll, jam=By(shape.inner_column, columns))
         return
     across = TILE_PANEL // TILE_COLUMNS

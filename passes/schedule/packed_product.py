@@ -61,8 +61,13 @@ class PackedProduct:
     around: tuple[int, ...]
 
     @staticmethod
-    def of(stage: Stage, shape: Contraction, blocks: Blocks) -> PackedProduct:
-        """Of a kernel whose rows are divided so."""
+    def of(
+        stage: Stage, shape: Contraction, blocks: Blocks, row: int | None = None
+    ) -> PackedProduct:
+        """Of a kernel whose rows are divided so.
+
+        Where they are not, tiles go along `row`, or what the schedule says, or the last.
+        """
         free = [
             d
             for d in (*shape.batch, *shape.rows, *shape.columns[:-1])
@@ -74,7 +79,9 @@ class PackedProduct:
         inner_rows = [d for d in shape.rows if d in free]
         if not inner_rows:
             return PackedProduct(stage, shape, None, 1, 1, tuple(free))
-        row = inner_rows[-1]
+        jam = stage.schedule.jam
+        if row is None:
+            row = jam.dim if jam is not None and jam.dim in inner_rows else inner_rows[-1]
         count, free = stage.extents[row], [d for d in free if d != row]
         return PackedProduct(stage, shape, row, count, count, tuple(free))
 

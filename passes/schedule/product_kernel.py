@@ -45,7 +45,7 @@ def schedule_product_kernel(
 ) -> None:
     """Emit the whole part as its schedule says."""
     products = products_of(stages)
-    columns = order_rows(stages, products)
+    columns, batches, behind = order_rows(stages, products, jammed_row(products))
     panel_mode = computes_at_panels(stages, products, tasks)
     blocks = blocks_of(stages, products, tasks)
     extents = outer_extents(stages, products)
@@ -79,19 +79,17 @@ def schedule_product_kernel(
         even = EvenBlocks.of(emit, in_block, around, (least, block), tasks.num_threads)
         in_blocks = even.ends
     columns_first = tasks.order == "columns"
-    order = (
-        [*wide, parts, *outer, in_blocks] if columns_first else [*outer, in_blocks, *wide, parts]
-    )
+    front = len(outer) - behind
+    digits = [*outer[:front], in_blocks, *outer[front:]]
+    inside = batches if columns_first else len(digits)
+    order = [*digits[:inside], *wide, parts, *digits[inside:]]
     count = count_of(emit, [end for group in order for end in group])
 
     def task(inner: Emitter, number: Index) -> None:
-        if columns_first:
-            *at, block_number = split_digits(inner, number, order)
-            column_at, split, outer_at = at[:columns], at[columns], at[columns + 1 :]
-        else:
-            *at, split = split_digits(inner, number, order)
-            outer_at, block_number = at[: len(outer)], at[len(outer)]
-            column_at = at[len(outer) + 1 :]
+        at = split_digits(inner, number, order)
+        column_at, split = at[inside : inside + columns], at[inside + columns]
+        row_at = [*at[:inside], *at[inside + columns + 1 :]]
+        block_number, outer_at = row_at[front], [*row_at[:front], *row_at[front + 1 :]]
         if bounded is not None:
             block_number = balanced(inner, block_number, in_blocks[0].end)
         low = inner.times(block_number, block)
@@ -146,12 +144,23 @@ def products_of(stages: list[Stage]) -> Products:
     return {s: c for s in stages if (c := Contraction.of(s.op)) and c.panel is not None}
 
 
-def order_rows(stages: list[Stage], products: Products) -> int:
+def jammed_row(products: Products) -> int | None:
+    """The row of the first product that its schedule has tiles go along, if it says."""
+    stage, shape = next(iter(products.items()))
+    jam = stage.schedule.jam
+    return None if jam is None or jam.dim not in shape.rows else jam.dim
+
+
+def order_rows(
+    stages: list[Stage], products: Products, tiled: int | None = None
+) -> tuple[int, int, int]:
     """Put outer columns in front of the rows, and make the contiguous ones inner (in place).
 
     Behind them come batches, such as the groups of a convolution: the last row is what tiles go
-    along, and the panels of a batch stay near while its rows are multiplied. Gives how many rows
-    are outer columns of a product.
+    along, and the panels of a batch stay near while its rows are multiplied. That is the last one,
+    or the one that is `tiled`, a dimension of the first product. Gives how many rows are outer
+    columns of a product, how many are batches, and how many stood behind the tiled one: neighbours
+    in memory, as the places of a window are, which one thread had better write.
     """
     places = range(len(stages[0].rows))
     inner = [
@@ -165,10 +174,15 @@ def order_rows(stages: list[Stage], products: Products) -> int:
     left = [p for p in places if p not in inner and p not in outer]
     batches = [p for p in left if any(s.rows[p] in shape.batch for s, shape in products.items())]
     rest = [*batches, *(p for p in left if p not in batches)]
+    first, behind = next(iter(products)), 0
+    at = next((n for n, p in enumerate(rest) if first.rows[p] == tiled), None)
+    if at is not None:
+        behind = len(rest) - 1 - at
+        rest.append(rest.pop(at))
     for stage in stages:
         stage.inner = tuple(stage.rows[p] for p in inner) + stage.inner
         stage.rows = tuple(stage.rows[p] for p in (*outer, *rest))
-    return len(outer)
+    return len(outer), len(batches), behind
 
 
 def outer_extents(stages: list[Stage], products: Products) -> list[int]:

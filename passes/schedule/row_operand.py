@@ -12,6 +12,7 @@ from math import prod
 from xdsl.dialects import memref
 
 from lamina.dialects.loop.linear import Linear
+from lamina.passes.cost.product_limits import ROW_PADDING_BYTES
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -21,9 +22,6 @@ from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
-
-ROW_PADDING_BYTES = 64
-"""What is left free between rows of a copy, so that they share no sets of the nearest cache."""
 
 
 class RowCopy:

@@ -224,19 +224,25 @@ class Task:
     def _far_row(self, emit: Emitter, number: int, step: int) -> Envs:
         """The positions of the row that is `number` steps behind the task's own.
 
-        Where steps are multiples of inner dimensions, positions along those are the task's own:
-        what rows read alike is then seen to be the same.
+        Where steps are multiples of inner dimensions, positions along those are the task's own, and
+        where steps divide them, positions along outer ones are numbers: what rows read alike is
+        then seen to be the same.
         """
         start = self.starts[0]
         extents = [self.stages[0].extents[d] for d in self.rows[0][0]]
-        inner = next((n for n in range(1, len(extents)) if step % prod(extents[n:]) == 0), None)
-        if inner is None:
+        sizes = [prod(extents[n:]) for n in range(len(extents))]
+        inner = next((n for n in range(1, len(extents)) if step % sizes[n] == 0), None)
+        around = next((n for n in range(len(extents) - 1, 0, -1) if sizes[n] % step == 0), None)
+        if around is not None:  # the task's own row is one of the first so many
+            inner = around
+            outer_at, ahead = divmod(number * step, sizes[inner])
+            outer, within = emit.split(outer_at, extents[:inner]), emit.plus(start, ahead)
+        elif inner is not None:
+            first, within = emit.quotient(start, sizes[inner]), emit.remainder(start, sizes[inner])
+            at = emit.plus(first, number * (step // sizes[inner]))
+            outer = emit.split(at, extents[:inner])
+        else:
             return self._envs(emit, [emit.plus(start, number * step)])
-        size = prod(extents[inner:])
-        first, within = emit.quotient(start, size), emit.remainder(start, size)
-        if step == size:  # the task's own row is one of the first so many
-            first, within = 0, start
-        outer = emit.split(emit.plus(first, number * (step // size)), extents[:inner])
         position = [*outer, *emit.split(within, extents[inner:])]
         return {
             stage: dict(zip(dims, position, strict=True))

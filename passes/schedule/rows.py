@@ -85,6 +85,7 @@ class RowSegment:
         """
         first, *rest = self.sweeps
         emitter = self._emitter(SweepEmitter, first)
+        emitter.ahead = fetch_along(emit, first, self.memory, rows[0])
         for envs, totals in zip(rows, emitter.totals(emit, rows), strict=True):
             emitter.finish(emit, envs, totals)
             for sweep in rest:

@@ -39,6 +39,13 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
         nn.ConvTranspose2d(6, 10, 6, 2, 2, 1),
         (2, 6, 40, 30),
     ),
+    "windows side by side, 1-d": (nn.ConvTranspose1d(256, 33, 5, 5, bias=False), (2, 256, 131)),
+    "windows side by side": (nn.ConvTranspose2d(256, 35, 2, 2, bias=False), (1, 256, 15, 14)),
+    "windows side by side, biased": (
+        nn.Sequential(nn.ConvTranspose2d(256, 40, (3, 2), (3, 2)), nn.ReLU()),
+        (2, 256, 7, 13),
+    ),
+    "windows side by side, 3-d": (nn.ConvTranspose3d(64, 17, 2, 2, bias=False), (1, 64, 5, 8, 7)),
     "one dimension": (nn.Sequential(nn.Conv1d(20, 32, 3, 2), nn.GELU()), (2, 20, 3000)),
     "three dimensions": (nn.Sequential(nn.Conv3d(3, 5, 3), nn.LayerNorm(18)), (2, 3, 16, 20, 20)),
     "narrow images": (nn.Sequential(nn.Conv2d(64, 80, 3, padding=1), nn.ReLU()), (2, 64, 7, 7)),

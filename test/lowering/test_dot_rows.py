@@ -67,6 +67,22 @@ def test_values(shape: tuple[int, int, int]) -> None:
         _check(lamina.compile(text, target=TARGET, cache=False)(x, w), x, w)
 
 
+TILED = [(2, 64, 64), (3, 95, 128), (4, 2048, 64), (5, 130, 96), (7, 64, 64), (8, 515, 64)]
+
+
+@pytest.mark.parametrize("shape", [*TILED, (6, 70, 51), (8, 64, 50)], ids=str)
+def test_tiles_of_rows_and_places(shape: tuple[int, int, int]) -> None:
+    """A weight beyond the second-level cache is read in several places at once, for all rows."""
+    text, (x, w) = _program(*shape), _operands(*shape)
+    target = f"{TARGET};l2_bytes=4096"
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=target), Context())
+    places = 4 if shape in TILED else 3 if shape[2] % 3 == 0 else 2
+    assert f"jam = {shape[0] * places}>" in str(module)
+    if RUNS:
+        _check(lamina.compile(text, target=target, cache=False)(x, w), x, w)
+
+
 @pytest.mark.skipif(not RUNS, reason="this CPU lacks instructions of znver4")
 @pytest.mark.parametrize("special", [float("inf"), float("-inf"), float("nan"), 3e38])
 def test_special_values_stay_in_their_rows_and_columns(special: float) -> None:

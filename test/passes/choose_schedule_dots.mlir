@@ -61,3 +61,36 @@ func.func private @of_f32(%a: memref<4x768xbf16>, %b: memref<96x768xbf16>, %c: m
 }
 // CHECK-LABEL: @of_f32
 // CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = {{[0-9]+}}>
+
+// -----
+
+// Sixteen rows are one tile; columns are still eight, as lines a power of two apart share few places of a cache.
+func.func private @one_tile_of_rows(%a: memref<1x384x16x2xbf16>, %b: memref<96x768xbf16>, %c: memref<9x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [9, 96, 768] reads(%a[m floordiv 16, k floordiv 2, m mod 16, k mod 2] : memref<1x384x16x2xbf16>, %b[n, k] : memref<96x768xbf16>) writes([m, n] add into %c : memref<9x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 0>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @one_tile_of_rows
+// CHECK:         #loop.schedule<vectorize = d0 x 16, unroll = 1, jam = d1 x 8>
+
+// -----
+
+// Of a weight that no second-level cache holds, four places are multiplied by all rows at once.
+func.func private @places(%a: memref<4x2048xbf16>, %b: memref<2048x2048xbf16>, %c: memref<4x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [4, 2048, 2048] reads(%a[m, k] : memref<4x2048xbf16>, %b[n, k] : memref<2048x2048xbf16>) writes([m, n] add into %c : memref<4x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h {lamina.implicit} : bf16 to f32
+    %q = arith.extf %g {lamina.implicit} : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @places
+// CHECK-SAME:    #loop.rows<parallel, jam = 16>
+// CHECK:         #loop.schedule<vectorize = d2 x 32, unroll = 1, dot_pairs>

@@ -70,3 +70,33 @@ func.func private @groups(%a: memref<14x14x512xf32>, %b: memref<8x2x64x32xf32>, 
 // CHECK-LABEL: @groups
 // CHECK-SAME:    #loop.products<parallel, block = 14>
 // CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 14>
+
+// -----
+
+// Two places of a line of a window are too few sums side by side: tiles go along the channels, and
+// the places stay beside each other in the order of tasks.
+func.func private @window(%w: memref<128x2x2x256xf32>, %x: memref<14x1x256x16xf32>, %y: memref<128x28x28xf32>) attributes {lamina.kernel} {
+  loop.generic (c, p, q, i, j, k) in [128, 2, 2, 14, 14, 256] reads(%w[c, p, q, k] : memref<128x2x2x256xf32>, %x[i, j floordiv 16, k, j mod 16] : memref<14x1x256x16xf32>) writes([c, p + (i * 2), q + (j * 2)] add into %y : memref<128x28x28xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d3, d1, d4, d2]>, lamina.packing = #loop.packing<panel = 16, pack_at = call>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @window
+// CHECK-SAME:    #loop.products<parallel, block = 64
+// CHECK:         #loop.schedule<vectorize = d4 x 16, unroll = 1, jam = d0 x 16>
+
+// -----
+
+// Four places by two vectors are enough.
+func.func private @wide(%w: memref<3x4x4x64xf32>, %x: memref<32x1x64x32xf32>, %y: memref<3x128x128xf32>) attributes {lamina.kernel} {
+  loop.generic (c, p, q, i, j, k) in [3, 4, 4, 32, 32, 64] reads(%w[c, p, q, k] : memref<3x4x4x64xf32>, %x[i, j floordiv 32, k, j mod 32] : memref<32x1x64x32xf32>) writes([c, p + (i * 4), q + (j * 4)] add into %y : memref<3x128x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d3, d1, d4, d2]>, lamina.packing = #loop.packing<panel = 32, pack_at = call>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @wide
+// CHECK:         jam = d2 x 4>

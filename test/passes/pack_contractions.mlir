@@ -275,3 +275,35 @@ func.func @main(%x: tensor<9x9x16xf32> {lamina.kind = "input", lamina.name = "x"
 // CHECK-LABEL: @main
 // CHECK-NEXT:    [[T:%\S+]] = loop.generic (d0, d1, d2) in [3, 3, 16] reads(%w[d2, d0, d1] : tensor<16x3x3xf32>)
 // CHECK:         reads(%x[d0 + d3, d1 + d4, d2] : tensor<9x9x16xf32>, [[T]][d3, d4, d2] : tensor<3x3x16xf32>)
+
+// -----
+
+// Rows of a constant that a copy would put 4 KB apart share the sets of a cache: a line is left free
+// behind each.
+func.func @main(%w: tensor<1024x32xf32> {lamina.kind = "parameter", lamina.name = "w"}, %x: tensor<1024x48xf32>) -> tensor<32x48xf32> {
+  %r = loop.generic (m, n, k) in [32, 48, 1024] reads(%w[k, m] : tensor<1024x32xf32>, %x[k, n] : tensor<1024x48xf32>) writes([m, n] add : tensor<32x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x48xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         [[W:%\S+]] = loop.generic (d0, d1) in [32, 1040] reads(%w[d1, d0] pad 0.000000e+00 : f32 : tensor<1024x32xf32>)
+// CHECK-SAME:    "pad"
+// CHECK:         loop.generic (d0, d1, d2) in [32, 48, 1024]
+// CHECK-SAME:    reads([[W]][d0, d2] : tensor<32x1040xf32>
+
+// -----
+
+// Rows of 4,032 bytes do not.
+func.func @main(%w: tensor<1008x32xf32> {lamina.kind = "parameter", lamina.name = "w"}, %x: tensor<1008x48xf32>) -> tensor<32x48xf32> {
+  %r = loop.generic (m, n, k) in [32, 48, 1008] reads(%w[k, m] : tensor<1008x32xf32>, %x[k, n] : tensor<1008x48xf32>) writes([m, n] add : tensor<32x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x48xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.generic (d0, d1) in [32, 1008] reads(%w[d1, d0] : tensor<1008x32xf32>)

@@ -141,3 +141,31 @@ func.func @expanded(%x: tensor<6x24xf32>, %column: tensor<24xf32>, %row: tensor<
 }
 // CHECK-LABEL: @expanded
 // CHECK-NOT:     pack_at = task
+
+// -----
+
+// Rows of several dimensions are blocks of the longest one: five times as often would be too often.
+func.func @places(%x: tensor<128x5x64xf32>, %y: tensor<64x96xf32>) -> tensor<128x480xf32> {
+  %r = loop.generic (m, p, n, k) in [128, 5, 96, 64] reads(%x[m, p, k] : tensor<128x5x64xf32>, %y[k, n] : tensor<64x96xf32>) writes([m, p + (n * 5)] add : tensor<128x480xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<128x480xf32>
+}
+// CHECK-LABEL: @places
+// CHECK:         "pack"
+
+// -----
+
+func.func @two_places(%x: tensor<128x2x64xf32>, %y: tensor<64x96xf32>) -> tensor<128x192xf32> {
+  %r = loop.generic (m, p, n, k) in [128, 2, 96, 64] reads(%x[m, p, k] : tensor<128x2x64xf32>, %y[k, n] : tensor<64x96xf32>) writes([m, p + (n * 2)] add : tensor<128x192xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<128x192xf32>
+}
+// CHECK-LABEL: @two_places
+// CHECK-NOT:     "pack"
+// CHECK:         pack_at = task
