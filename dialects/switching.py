@@ -12,8 +12,8 @@ SWITCH_SECONDS = 1e-4
 
 _lock = threading.Lock()
 held_while_forking(_lock)
-_depth = 0
-_before = 0.0
+_intervals: list[float] = []
+"""What the interval was when each of the threads that ask for a short one began."""
 
 
 @contextmanager
@@ -23,16 +23,13 @@ def eager_switching() -> Iterator[None]:
     For threads that need the lock between any two calls of LLVM, for microseconds each time. The
     last of those that ask for it at once restores what was before the first.
     """
-    global _depth, _before
     with _lock:
-        if not _depth:
-            _before = sys.getswitchinterval()
-            sys.setswitchinterval(SWITCH_SECONDS)
-        _depth += 1
+        _intervals.append(sys.getswitchinterval())
+        sys.setswitchinterval(SWITCH_SECONDS)
     try:
         yield
     finally:
         with _lock:
-            _depth -= 1
-            if not _depth:
-                sys.setswitchinterval(_before)
+            restored = _intervals.pop()
+            if not _intervals:
+                sys.setswitchinterval(restored)

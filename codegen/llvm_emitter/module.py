@@ -163,6 +163,7 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
     w = FunctionWriter(writer, name, EMITTERS)
     w.allocas.append(f"  {w.status} = alloca i32")
     w.line(f"store i32 0, ptr {w.status}")
+    w.arguments = "%args"
     if writer.options.alone and writer.uses_tiles:
         tiles.ask(w)
     for number, argument in enumerate(op.body.block.args):

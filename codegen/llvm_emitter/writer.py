@@ -97,7 +97,7 @@ class FunctionWriter:
         self.values: dict[SSAValue, str] = {}
         # An entry has hundreds of them, which would all be live throughout, and spilled.
         self.places: dict[SSAValue, Place] = {}
-        self.arguments = "%args"
+        self.arguments = "null"  # those of an entry, in which `places` are
         self.depths: dict[SSAValue, int] = {}
         self.before_loop: list[Lines] = []
         self.pointers: dict[tuple[str, str, str], tuple[str, int]] = {}
