@@ -5,10 +5,10 @@
 // RUN: lamina-opt %s -t object -o %t.o && %python -c "assert open(r'%t.o', 'rb').read(4) == b'\x7fELF'"
 
 // LLVM: define {{.*}}@lamina_main
-// AVX2: lamina_main:
 // AVX2: vaddps {{.*}}%ymm
-// NEON: lamina_main:
+// AVX2: lamina_main:
 // NEON: fadd v{{[0-9]+}}.4s
+// NEON: lamina_main:
 func.func @main(%x: memref<64xf32>, %out: memref<64xf32>, %arena: memref<64xi8>) attributes {lamina.entry} {
   func.call @kernel_0(%x, %out) : (memref<64xf32>, memref<64xf32>) -> ()
   func.return
