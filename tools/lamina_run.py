@@ -15,7 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError
-from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
+from lamina.passes.contracts.entry_attributes import (
+    CONSTANT_KINDS,
+    IN_MEMORY,
+    verify_entries,
+)
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, argument_slots, as_codes, function_named
@@ -28,7 +32,7 @@ from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import judged_slots
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.source_files import FILES, add_sizes_argument, read_source
-from lamina.tools.undefined_results import refuse_undefined
+from lamina.tools.undefined_results import refuse_undefined, refuse_unwritten
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
@@ -258,6 +262,7 @@ def _check(
     An interpreter rounds after every op, code inside a kernel does not. Where that shows in results
     that are not of half floats themselves, code that rounds after every op is compared instead
     (`eager`), and the results with the interpreter of the fused program, which rounds as they do.
+    Equal results of programs in memory are accepted only where all that they read was written.
     """
 
     from lamina.runtime.interpreters import run_module
@@ -277,6 +282,8 @@ def _check(
     except InputError as error:
         refuse_undefined(module, arguments, error)
         raise
+    if layer_of(module) in IN_MEMORY:
+        refuse_unwritten(module, arguments)  # what memory held may be what was expected
     print(f"check: equal to {said}, largest difference {worst:.2e}")
 
 

@@ -30,7 +30,7 @@ def refuse_undefined(
 ) -> None:
     """InputError, because of a `difference`, if the program does not define its results."""
     _refuse_orders(module, difference)
-    _refuse_unwritten(module, arguments, difference)
+    refuse_unwritten(module, arguments, difference)
 
 
 def _refuse_orders(module: ModuleOp, difference: InputError) -> None:
@@ -62,10 +62,10 @@ def _samples(monoid: Monoid) -> list[Any]:
     return found
 
 
-def _refuse_unwritten(
-    module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError
+def refuse_unwritten(
+    module: ModuleOp, arguments: Mapping[str, np.ndarray], difference: InputError | None = None
 ) -> None:
-    """Results that depend on memory that nothing has written.
+    """InputError, because of a `difference`, if results depend on memory that nothing has written.
 
     The interpreter runs the program with other bytes in new memory each time, until results differ:
     a program that counts from such memory may not end for the next ones.
