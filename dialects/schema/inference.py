@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.extension_entries import OWN_DIALECTS
 from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
-from lamina.dialects.schema.values import RuntimeInt, UntoldError
+from lamina.dialects.schema.values import DYNAMIC, RuntimeInt, UntoldError
 
 if TYPE_CHECKING:
     from lamina.dialects.schema.op import ResultRule, SchemaOp
@@ -92,7 +92,7 @@ def as_type(value: SSAValue) -> Any:
     kind = value.type
     if isinstance(kind, TensorType):
         return kind
-    return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(-1)
+    return math.nan if isinstance(kind, AnyFloat) else kind == i1 or RuntimeInt(DYNAMIC)
 
 
 def _find_rule(cls: type[SchemaOp]) -> ResultRule | None:

@@ -86,11 +86,23 @@ def test_numbers_known_at_run_time() -> None:
     view = aten.op("view.default")(X, [N, 3])
     assert view.arg("size") == [N, 3]
     assert view.result_types == (MATRIX,)  # as X has six elements
+    empty = aten.op("full.default")([0, 3], 0.0)
+    assert str(aten.op("view.default")(empty, [N, 0]).result_types[0]) == "tensor<?x0xf32>"
     full = aten.op("full.default")([N, 3], 0.0)
     assert full.result_types == (TensorType(f32, [DYNAMIC_INDEX, 3]),)
     scaled = aten.op("mul.Scalar")(X, N)
     assert scaled.arg("other") is N
     assert scaled.result_types == (MATRIX,)
+    row = aten.op("expand.default")(X, [N, -1, -1])
+    assert row.result_types == (TensorType(f32, [DYNAMIC_INDEX, 2, 3]),)  # -1 is what N is not
+    one = aten.op("sum.dim_IntList")(X, [0], True)
+    assert aten.op("expand.default")(one, [N, 3]).result_types == (
+        TensorType(f32, [DYNAMIC_INDEX, 3]),
+    )
+    rest = aten.op("slice.Tensor")(X, 1, N)
+    assert rest.result_types == (TensorType(f32, [2, DYNAMIC_INDEX]),)
+    bins = aten.op("fft_rfft.default")(X, N)
+    assert str(bins.result_types[0]) == "tensor<2x?xcomplex<f32>>"
 
 
 def test_gaps_in_a_list_of_tensors() -> None:

@@ -84,6 +84,12 @@ def test_numbers_beside_sizes() -> None:
     check(scaled, calls, graphs=1)
 
 
+def test_a_weight_is_repeated_for_each_row() -> None:
+    weight = torch.randn(8, 5)
+    check(lambda x: weight.expand(x.shape[0], 8, 5) + x[:, :, None], rows(2, 4, 70), graphs=1)
+    check(lambda x: x[:, None].transpose(0, 1) @ weight, rows(2, 4, 70), graphs=1)
+
+
 def test_what_is_written() -> None:
     def step(x: Any, total: Any) -> Any:
         total.add_(x.sum(0))

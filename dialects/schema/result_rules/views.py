@@ -40,9 +40,11 @@ def reshaped(old: Shape, sizes: Sequence[int]) -> Shape:
         if total >= 0 and total != count(new):
             raise ValueError(f"shape {show(old)} has {total} elements, {show(new)} {count(new)}")
         return new
-    if len(unknown) > 1 or sizes[unknown[0]] == DYNAMIC or total < 0:
+    if len(unknown) > 1 or total < 0:
         return known_shape(sizes)
     rest = count([size for size in sizes if size >= 0])
+    if rest == total == 0 and sizes[unknown[0]] == DYNAMIC:
+        return known_shape(sizes)
     if rest == 0 or total % rest:
         raise ValueError(f"shape {show(old)} cannot be viewed as {list(sizes)}")
     return tuple(total // rest if size < 0 else size for size in sizes)
