@@ -30,7 +30,7 @@ from lamina.dialects.schema.grammar import ELEMENT_TYPES, Kind, SchemaType
 
 
 class RuntimeInt(int):
-    """What stands for an integer known only at run time where result types are inferred: `DYNAMIC`."""
+    """What stands for an integer known only at run time in inferred result types: `DYNAMIC`."""
 
 
 DYNAMIC = -(2**63)
