@@ -22,6 +22,7 @@ from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
+from lamina.frontends.dynamo_argument_views import argument_views
 from lamina.frontends.dynamo_call import DynamoCall
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
@@ -94,9 +95,12 @@ def lamina_backend(
         compiler = _GraphCompiler(chosen)
         if not symbols_of(graph):
             return compiler.static(graph)
+        views = argument_views(graph, compiler.regenerated(graph))
         if has_sizes_of_data(graph):
-            return compiler.open(graph, policy)
-        return SizedDynamoCall(graph, compiler.static, compiler.importing, policy)
+            call = compiler.open(graph, policy)
+        else:
+            call = SizedDynamoCall(graph, compiler.static, compiler.importing, policy)
+        return call if views is None else views.beside(call)
 
     backend: Any = aot_autograd(
         fw_compiler=_refuse_training,
@@ -157,6 +161,19 @@ class _GraphCompiler:
         self.importing = kept_scopes(self._importing)
         self.open = kept_scopes(self._open)
 
+    def regenerated(self, graph: fx.GraphModule) -> set[int]:
+        """Positions of results that AOTAutograd makes anew of the inputs that they are views of."""
+        if self._metadata is None:
+            return set()
+        results: Any = graph.graph.output_node().args[0]
+        infos = self._metadata.output_info
+        first = len(results) - len(infos) - self._metadata.num_intermediate_bases
+        return {
+            first + position
+            for position, info in enumerate(infos)
+            if info.output_type in (OutputType.alias_of_input, OutputType.is_input)
+        }
+
     def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:
         with compiling():
             imported = self._imported(graph)
@@ -196,7 +213,7 @@ class _GraphCompiler:
         self, graph: fx.GraphModule, aliases: Mapping[str, str] | None = None
     ) -> DynamoGraph:
         topic("torch").info("a graph of %d nodes", len(graph.graph.nodes))
-        regenerated = _regenerated(graph, self._metadata)
+        regenerated = self.regenerated(graph)
         return import_dynamo_graph(graph, self._bindable, regenerated, aliases or {})
 
     def _call(self, imported: DynamoGraph) -> DynamoCall:
@@ -256,16 +273,3 @@ class _ImportedOpenGraph:
         module = padded_program(module, {text: bounds[text] for text in sizes.names})
         inputs = [*places, *range(self._count, self._count + len(sizes.names))]
         return self._call(replace(self._imported, module=module, inputs=inputs)), sizes, places
-
-
-def _regenerated(graph: fx.GraphModule, metadata: Any) -> set[int]:
-    """Positions of the results that AOTAutograd makes anew of the inputs that they are views of."""
-    if metadata is None:
-        return set()
-    results: Any = graph.graph.output_node().args[0]
-    first = len(results) - len(metadata.output_info) - metadata.num_intermediate_bases
-    return {
-        first + position
-        for position, info in enumerate(metadata.output_info)
-        if info.output_type in (OutputType.alias_of_input, OutputType.is_input)
-    }

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
@@ -112,6 +113,9 @@ class _Trial:
             _bound(copy)
         except UnsupportedError as error:
             self.error = error
+            return
+        except VerifyException as error:  # sizes that go together, of which only some are padded
+            self.error = UnsupportedError(f"sizes {', '.join(padded)}", str(error).splitlines()[0])
             return
         self._bounded = _main(copy)
         self.spread = self._spread(taken)

@@ -168,8 +168,9 @@ def _verify_number(slot: Slot, value: SSAValue) -> None:
     if slot.kind is Kind.SCALAR and kind in (f64, i1):
         return
     is_scalar = slot.kind is Kind.SCALAR and isinstance(kind, AnyFloat)
-    if (is_scalar or isinstance(kind, IntegerType)) and _is_function_argument(value):
-        return  # of any width: `number-arguments` makes one of ATen's of it
+    is_number = kind in ELEMENT_TYPES and (is_scalar or isinstance(kind, IntegerType))
+    if is_number and _is_function_argument(value):
+        return  # of any width that tensors have: `number-arguments` makes one of ATen's of it
     allowed = "i64, index, f64 or i1" if slot.kind is Kind.SCALAR else "i64 or index"
     raise VerifyException(f"argument '{slot.name}' must be a number of type {allowed}, not {kind}")
 

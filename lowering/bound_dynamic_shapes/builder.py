@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import aten
@@ -58,11 +58,12 @@ class BoundBuilder(Builder):
         """A number among the operands, or a constant."""
         if not isinstance(value, SSAValue):
             return known(value) if isinstance(value, int) else Number(value)
-        return self.state.numbers[value]
+        found = self.state.numbers.get(value)
+        return Number(value) if found is None else found
 
     def as_tensor(self, number: Number, element: Attribute = i64) -> SSAValue:
         """A number as a 0-d tensor of that element type."""
-        if not isinstance(number.value, SSAValue):
+        if not isinstance(number.value, SSAValue) or not isinstance(number.value.type, TensorType):
             return self("scalar_tensor.default", number.value, dtype=element)
         return self.converted(number.value, element)
 

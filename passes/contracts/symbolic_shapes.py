@@ -8,7 +8,7 @@ another one there is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
@@ -272,9 +272,20 @@ def _zeros(apart: Extent) -> Iterable[Mapping[SizeName, int]]:
     for values in islice(product(*choices), _MOST_TRIED):
         chosen = dict(zip(others, values, strict=True))
         left = apart.at(chosen)
-        root = left.solve(0) if isinstance(left, Size) else None
-        if root is not None and root[0].range.holds(root[1]):
-            yield {**chosen, solved: root[1]}
+        for root in _roots(left, solved) if isinstance(left, Size) else ():
+            if solved.range.holds(root):
+                yield {**chosen, solved: root}
+
+
+def _roots(left: Size, name: SizeName) -> Iterator[int]:
+    """Values of the one name of a size for which it is 0: of the first few, where it has powers."""
+    try:
+        found = left.solve(0)
+    except UndecidedSizeError:
+        yield from (v for v in range(_MOST_TRIED) if left.at({name: v}) == 0)
+    else:
+        if found is not None:
+            yield found[1]
 
 
 def _at(seen: Any, values: Mapping[SizeName, int]) -> Any:

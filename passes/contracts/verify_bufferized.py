@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
@@ -64,7 +65,19 @@ def _verify_kernel(function: func.FuncOp) -> None:
             raise invalid(op, "is no nest, buffer or return of a kernel on buffers")
         if isinstance(op, GenericOp | OrderedNest):
             verify_nest_body(op)
+    _verify_written(function)
     verify_task_loops(function)
     verify_kernel_function(function)
     schedules_of(function, parts_of(function))
     apply_schedule(function.clone())
+
+
+def _verify_written(function: func.FuncOp) -> None:
+    """Buffers of a kernel are written before they are read."""
+    unwritten: set[SSAValue] = set()
+    for op in ops_around(function.body.block):
+        if isinstance(op, memref.AllocOp):
+            unwritten.add(op.memref)
+        if isinstance(op, GenericOp) and not unwritten.isdisjoint(op.inputs):
+            raise invalid(op, "it reads a buffer of the kernel that nothing has written")
+        unwritten.difference_update(op.operands)

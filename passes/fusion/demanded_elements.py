@@ -209,6 +209,8 @@ class _Touched:
         return frozenset(point for point in found if point is not None)
 
     def _point(self, limit: Limit) -> PointLimit | None:
+        if limit.stride * limit.extent == 0:  # a tensor without elements
+            return None
         form = self._digit(limit.stride, limit.extent)
         if form is not None and form.terms:
             return PointLimit(form, limit.extent, 1, limit.extent, limit.count)
@@ -238,6 +240,8 @@ class _Touched:
 
     def _digit(self, stride: int, extent: int) -> Linear | None:
         """`offset // stride % extent`, if it is linear."""
+        if stride * extent == 0:
+            return None
         above = self.offset.divide(stride, self.extents)
         if above is None:
             return None

@@ -7,13 +7,14 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import IO, Any
 
 WORKER = Path(__file__).with_name("worker.py")
 SECONDS_PER_SAMPLE = 60.0
@@ -47,6 +48,7 @@ class Worker:
     def __init__(self, script: Path, seconds: float) -> None:
         self._script, self._seconds = script, seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
         self._buffer = b""
         self._served = 0
 
@@ -60,7 +62,7 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
+            for stream in (self._process.stdin, self._process.stdout, self._errors):
                 if stream is not None:
                     stream.close()
         self._process, self._buffer, self._served = None, b"", 0
@@ -91,12 +93,13 @@ class Worker:
             emit({**base, **record, **blamed})
 
     def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         environment = {"OMP_NUM_THREADS": "1", **os.environ}
         self._process = subprocess.Popen(
             [sys.executable, str(self._script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             env=environment,
         )
         record, why = self._read(SECONDS_TO_START)
@@ -115,10 +118,17 @@ class Worker:
                 return None, f"no answer in {seconds:.0f} s"
             chunk = os.read(self._process.stdout.fileno(), 1 << 16)
             if not chunk:
-                return None, f"the process ended with {self._process.wait()}"
+                return None, f"the process ended with {self._process.wait()}{self._last_words()}"
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return json.loads(line), ""
+
+    def _last_words(self) -> str:
+        """The last line that the process wrote about its end, if it did."""
+        assert self._errors is not None
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").splitlines()
+        return f": {lines[-1]}" if lines else ""
 
 
 def run_units(

@@ -109,6 +109,15 @@ def test_neighbours_may_be_equal() -> None:
     assert oracle.complaint([torch.tensor(2.0), *kept]) is not None
 
 
+def test_arguments_grow_where_the_program_takes_it() -> None:
+    program = Program({"x": torch.arange(6.0).view(2, 3)}, _lines("{}.sum(0)"), ["v0"])
+    grown = program.grown(1)  # the second size, 3, by the second growth, 2
+    assert grown is not None
+    assert grown.arguments["x"].tolist() == [[0, 1, 2, 0, 1], [3, 4, 5, 3, 4]]
+    fixed = Program(program.arguments, _lines("{}.view(3, 2)"), ["v0"])
+    assert fixed.grown(1) is None
+
+
 def test_failures_become_small() -> None:
     lines = _lines("{} + 1", "torch.exp({})", "{}.t()", "torch.sinh({})", "{} * 3")
     program = Program({"x": torch.randn(3, 4)}, lines, ["v4", "v1"])

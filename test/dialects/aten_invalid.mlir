@@ -151,3 +151,21 @@ func.func @generic_dynamic(%x: tensor<2xf32>) {
   %0 = "aten.view.default"(%x) <{size = array<i64: -9223372036854775808>}> : (tensor<2xf32>) -> tensor<?xf32>
   func.return
 }
+// -----
+// CHECK: argument 'other' must be a number of type i64, index, f64 or i1, not i7
+func.func @width(%x: tensor<4xf32>, %a: i7) {
+  %0 = aten.mul.Scalar(%x, %a) : (tensor<4xf32>, i7) -> tensor<4xf32>
+  func.return
+}
+// -----
+// CHECK: 'self' must have rank 4 or 5, got tensor<8xf32>
+func.func @images(%x: tensor<8xf32>) {
+  %0 = aten._adaptive_avg_pool3d_backward.default(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return
+}
+// -----
+// CHECK: is no gradient of tensor<2x3x8x8xf32>'s images
+func.func @channels(%x: tensor<2x3x8x8xf32>, %g: tensor<2x4x2x2xf32>) {
+  %0 = aten._adaptive_avg_pool2d_backward.default(%g, %x) : (tensor<2x4x2x2xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  func.return
+}

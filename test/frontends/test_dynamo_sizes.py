@@ -165,3 +165,44 @@ def test_a_cache_that_grows() -> None:
             torch.testing.assert_close(keys, other[0], rtol=1e-4, atol=1e-5)
     assert counter.frame_count == 2
     assert lamina.compile_count() == before + 2  # 5; up to 256
+
+
+def test_views_of_arguments_begin_where_sizes_say() -> None:
+    def halves(x: Any) -> Any:
+        return x[x.shape[0] // 2 :], x + 1
+
+    def written(x: Any) -> Any:
+        x.mul_(2)
+        return x[x.shape[0] // 4 :].t()
+
+    for function in (halves, written, lambda x: x.tensor_split(3, 0)[2]):
+        check(function, rows(7, 31, 70), graphs=1)
+    x = torch.randn(9, 8)
+    view = torch.compile(halves, backend="lamina", dynamic=True)(x)[0]
+    assert view.data_ptr() == x[4:].data_ptr()
+
+
+def test_a_view_of_an_argument_by_its_data_is_refused() -> None:
+    compiled = torch.compile(lambda x, n: x[n.item() :], backend="lamina", dynamic=True)
+    scalars = torch._dynamo.config.patch(capture_scalar_outputs=True)
+    with scalars, pytest.raises(Exception, match=r"depends on data\n.*a clone\(\) of it"):
+        compiled(torch.randn(9), torch.tensor(4))
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, w: nn.functional.conv1d(x, w), [(3, 5, 16), (4, 5, 2)]),
+        (lambda x, w: nn.functional.conv2d(x, w, groups=x.shape[1]), [(2, 6, 9, 8), (6, 1, 3, 3)]),
+        (lambda x, w: nn.functional.bilinear(x, x, w), [(6, 6), (5, 6, 6)]),
+        (lambda x, _: x.narrow(1, 15, 22), [(10, 62), (1,)]),
+        (lambda x, _: x[..., 2::2], [(1, 1), (1,)]),
+        (lambda x, _: x >> 1, [(33, 0, 13), (1,)]),
+    ],
+)
+def test_sizes_that_go_together(function: Any, shapes: list[tuple[int, ...]]) -> None:
+    """Alone they have no other values: such sizes are numbers of a version."""
+    given = tuple(torch.randint(0, 9, shape) for shape in shapes)
+    if 0 not in shapes[0]:
+        given = tuple(value.float() for value in given)
+    check(function, [given], graphs=1)

@@ -182,3 +182,14 @@ def test_a_layer_of_torch() -> None:
     calls = [(torch.randn(*shape, 16),) for shape in ((10, 2), (33, 3), (40, 4))]
     dims = {"src": {0: Dim("length", min=2, max=64), 1: Dim("batch", min=1, max=8)}}
     assert check(layer, dims, calls).sizes.reason is None
+
+
+def test_a_number_of_the_call_fills_a_size_of_the_call() -> None:
+    compiled = lamina.compile("""
+      func.func @main(%n: i64, %a: f32) -> tensor<?xf32> {
+        %0 = aten.full.default([%n], %a) : (i64, f32) -> tensor<?xf32>
+        %1 = aten.add.Scalar(%0, %a) : (tensor<?xf32>, f32) -> tensor<?xf32>
+        func.return %1 : tensor<?xf32>
+      }""")
+    assert compiled(3, 2.5).tolist() == [5.0] * 3
+    assert compiled(0, -1.0).tolist() == []

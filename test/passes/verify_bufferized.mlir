@@ -122,3 +122,19 @@ func.func private @blocks(%x: memref<4xf32>, %y: memref<4xf32>) attributes {lami
 ^bb1:
   func.return
 }
+
+// -----
+
+func.func private @kernel(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
+  %z = memref.alloc() {alignment = 64 : i64} : memref<45xf32>
+  // expected-error@below {{it reads a buffer of the kernel that nothing has written}}
+  loop.generic (i) in [45] reads(%z[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %z : memref<45xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -34,6 +34,10 @@ def _need_fit(count: int, size: int, window: int) -> int:
     return count
 
 
+def _times(size: int, number: int) -> int:
+    return DYNAMIC if min(size, number) < 0 else size * number
+
+
 def _geometry(args: Args, *, transposed: bool = False) -> tuple[TensorType, Shape, Shape, int]:
     value = args["input"] if "input" in args else args["self"]
     weight: TensorType = args["weight"]
@@ -43,15 +47,15 @@ def _geometry(args: Args, *, transposed: bool = False) -> tuple[TensorType, Shap
         raise ValueError(f"the weight must have at least 3 dims, got {weight}")
     shape = need_rank(value, (rank + 1, rank + 2), "input")
     channels, groups = shape[-rank - 1], args.get("groups", 1)
-    if groups <= 0:
+    if groups <= 0 and groups != DYNAMIC:
         raise ValueError(f"groups must be positive, got {groups}")
-    wanted = kernel[0] if transposed else kernel[1] * groups if kernel[1] >= 0 else DYNAMIC
+    wanted = kernel[0] if transposed else _times(kernel[1], groups)
     if not same_size(channels, wanted):
         raise ValueError(
             f"input {value} has {channels} channels, weight {weight} with {groups} groups "
             f"takes {wanted}"
         )
-    if not transposed and kernel[0] >= 0 and kernel[0] % groups:
+    if not transposed and min(kernel[0], groups) >= 0 and kernel[0] % groups:
         raise ValueError(f"{kernel[0]} output channels do not make {groups} groups")
     return value, shape, kernel, groups
 
@@ -131,7 +135,7 @@ def convolve_transposed(args: Args) -> Types:
         if length < 0:
             raise ValueError(f"padding {padding} leaves nothing of {length + 2 * padding}")
         out.append(length)
-    channels = DYNAMIC if kernel[1] < 0 else kernel[1] * groups
+    channels = _times(kernel[1], groups)
     return _finish(args, value, shape, channels, out)
 
 

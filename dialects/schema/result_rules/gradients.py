@@ -16,6 +16,8 @@ from lamina.dialects.schema.result_rules.shapes import (
     Args,
     Types,
     known_shape,
+    need_rank,
+    same_shape,
     tensor,
     wrap_dim,
 )
@@ -24,6 +26,22 @@ from lamina.dialects.schema.result_rules.shapes import (
 def like_input(args: Args) -> Types:
     """Gradients for `self` or `input`."""
     return [args["self"] if "self" in args else args["input"]]
+
+
+def _like_images(dims: int) -> Callable[[Args], Types]:
+    """Gradients for images in `self`, of so many dims behind channels, and maybe batches."""
+
+    def rule(args: Args) -> Types:
+        shape = need_rank(args["self"], (dims + 1, dims + 2), "self")
+        given = need_rank(args["grad_output"], len(shape), "grad_output")
+        if not same_shape(given[:-dims], shape[:-dims]):
+            raise ValueError(f"{args['grad_output']} is no gradient of {args['self']}'s images")
+        return like_input(args)
+
+    return rule
+
+
+like_images_1d, like_images_2d, like_images_3d = map(_like_images, (1, 2, 3))
 
 
 def softmax(args: Args) -> Types:

@@ -210,19 +210,22 @@ LIBRARY: dict[str, str] = {
     "losses:ctc_forward": "_ctc_loss _ctc_loss.Tensor",
     "losses:multilabel_margin_forward": "multilabel_margin_loss_forward",
     "gradients:like_input": """
-        _fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine
-        _masked_softmax
-        _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward _pdist_backward
-        adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool2d_backward
-        avg_pool3d_backward binary_cross_entropy_backward cummaxmin_backward cumprod_backward
-        fractional_max_pool2d_backward fractional_max_pool3d_backward glu_backward
+        _fake_quantize_learnable_per_channel_affine
+        _fake_quantize_learnable_per_tensor_affine _masked_softmax _pdist_backward
+        binary_cross_entropy_backward cummaxmin_backward cumprod_backward glu_backward
         huber_loss_backward infinitely_differentiable_gelu_backward log_sigmoid_backward
-        masked_select_backward matrix_exp_backward max_pool2d_backward
-        max_pool2d_with_indices_backward max_pool3d_with_indices_backward mse_loss_backward
+        masked_select_backward matrix_exp_backward mse_loss_backward
         multi_margin_loss_backward multilabel_margin_loss_backward nll_loss2d_backward
-        nll_loss_backward reflection_pad1d_backward reflection_pad2d_backward
-        reflection_pad3d_backward replication_pad1d_backward replication_pad2d_backward
-        replication_pad3d_backward smooth_l1_loss_backward soft_margin_loss_backward""",
+        nll_loss_backward smooth_l1_loss_backward soft_margin_loss_backward""",
+    "gradients:like_images_1d": "reflection_pad1d_backward replication_pad1d_backward",
+    "gradients:like_images_2d": """
+        _adaptive_avg_pool2d_backward adaptive_max_pool2d_backward avg_pool2d_backward
+        fractional_max_pool2d_backward max_pool2d_backward max_pool2d_with_indices_backward
+        reflection_pad2d_backward replication_pad2d_backward""",
+    "gradients:like_images_3d": """
+        _adaptive_avg_pool3d_backward adaptive_max_pool3d_backward avg_pool3d_backward
+        fractional_max_pool3d_backward max_pool3d_with_indices_backward
+        reflection_pad3d_backward replication_pad3d_backward""",
     "gradients:softmax": "_log_softmax_backward_data _softmax_backward_data",
     "gradients:layer_norm": "native_layer_norm_backward",
     "gradients:group_norm": "native_group_norm_backward",

@@ -1,7 +1,7 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products (also of complex numbers), `gelu`, `ndtr` and `log_softmax` it counts only where
+norms, products (also of complex numbers), `gelu`, `ndtr`, `log_softmax` it counts only where
 eager mode's result or the definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
@@ -25,7 +25,8 @@ eager mode's result or the definition's is infinite or no number:
 - norms: where the squares overflow, eager mode has zeros or no numbers, and so may others. Of an
   element that is the mean it has the rounding of two products, which others may not have.
 - means, and losses that are means: where the sum overflows, eager mode has infinity for a number.
-- `vector_norm`: where powers overflow, eager mode has infinity for a norm that is a number.
+- `vector_norm`, `dist`: where powers overflow, eager mode has infinity for a norm that is a number;
+  its sums are those of few lanes. They are taken in f64.
 - products: eager mode adds up one column, or one row, term by term, and loses more than its
   own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
   finite. These are taken in f64.
@@ -40,10 +41,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from fuzzing.norm_definitions import Arguments, batch_norm, dist, norm, vector_norm
 from fuzzing.values import COMPLEX, FLOATS
 from torch.overrides import TorchFunctionMode
-
-Arguments = dict[str, Any]
 
 
 def defined(func: Any, args: Sequence[Any], kwargs: dict[str, Any], made: Any, variant: int) -> Any:
@@ -210,66 +210,6 @@ def _index_added(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
     return torch.complex(real, one.imag.index_add(dim, index, other.imag)).reshape(made.shape)
 
 
-def _norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """Where squares overflow in f32: norms in f64, or else no numbers, or zeros.
-
-    Sums of huge elements that cancel in f64 have either sign: means are a unit of the largest off.
-    With an odd variant, elements that are the mean but for its rounding have no distance from it.
-    """
-    x = a["input"]
-    rows = [*x.shape[: x.dim() - len(a["normalized_shape"])]] if "group" not in a else []
-    rows = rows or [a.get("N", 1), a.get("group", 1)]
-    overflow = (x.float().reshape(*rows, -1) ** 2).sum(-1, keepdim=True).isinf()
-    if made.dtype is torch.float64 or not bool(overflow.any()):
-        return _at_the_mean(a, made, rows) if variant % 2 else None
-    if variant < 2:
-        overflow = overflow.expand(*rows, made.numel() // overflow.numel()).reshape(made.shape)
-        return made.masked_fill(overflow, (torch.nan, 0.0)[variant])
-    wide = {n: v.double() if isinstance(v, torch.Tensor) else v for n, v in a.items()}
-    x, scale = wide["input"], (wide["weight"], wide["bias"])
-    if "group" in a:
-        x = x.reshape(a["N"], a["C"], -1)
-        parts = torch.nn.functional.group_norm(x, a["group"], *scale, a["eps"])
-    else:
-        parts = torch.nn.functional.layer_norm(x, a["normalized_shape"], *scale, a["eps"])
-    flat = parts.reshape(*rows, -1)
-    unit = torch.finfo(torch.float64).eps * flat.abs().amax(-1, keepdim=True)
-    parts = torch.where(overflow, flat + (unit if variant == 2 else -unit), flat)
-    return parts.reshape(made.shape).to(made.dtype)
-
-
-def _at_the_mean(a: Arguments, made: torch.Tensor, rows: Sequence[int]) -> torch.Tensor | None:
-    """The bias for elements that are the mean of their row."""
-    if made.dtype not in FLOATS:
-        return None
-    x = a["input"].double().reshape(*rows, -1)
-    near = _is_mean(x, x.mean(-1, keepdim=True), made.dtype).reshape(made.shape)
-    bias = torch.zeros((), dtype=made.dtype) if a["bias"] is None else a["bias"]
-    if "group" in a and bias.dim():
-        bias = bias.reshape(-1, *[1] * (made.dim() - 2))
-    return torch.where(near, bias.to(made.dtype), made)
-
-
-def _is_mean(x: torch.Tensor, mean: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Where rows less their means are 0, give or take a unit of the row's largest element: eager
-    mode multiplies both by the root first, and has the difference of two roundings there."""
-    sizes = torch.where(x.isfinite(), x.abs(), 0)
-    return (x - mean).abs() <= torch.finfo(dtype).eps * sizes.amax(-1, keepdim=True)
-
-
-def _batch_norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """With an odd variant, the bias for elements that are the mean of their channel."""
-    if made.dtype not in FLOATS or variant % 2 == 0:
-        return None
-    x = a["input"].double().transpose(0, 1).flatten(1)
-    mean = x.mean(-1) if a["training"] else a["running_mean"].double()
-    turned = made.transpose(0, 1)
-    near = _is_mean(x, mean[:, None], made.dtype).reshape(turned.shape)
-    bias = torch.zeros(len(x)) if a["bias"] is None else a["bias"]
-    bias = bias.to(made.dtype).reshape(-1, *[1] * (made.dim() - 1))
-    return torch.where(near, bias, turned).transpose(0, 1)
-
-
 def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     if made.dtype not in FLOATS:
         return None
@@ -335,15 +275,6 @@ def _binary_cross_entropy(a: Arguments, made: torch.Tensor, variant: int) -> tor
     return torch.ops.aten.binary_cross_entropy_with_logits(*given, a["reduction"]).to(made.dtype)
 
 
-def _vector_norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    x = a["self"]
-    wide = torch.complex128 if x.dtype in COMPLEX else torch.float64
-    if made.dtype not in FLOATS or x.dtype == wide:
-        return None
-    meant = torch.linalg.vector_norm(x.to(wide), a["ord"], a["dim"], a["keepdim"])
-    return meant.to(made.dtype)
-
-
 def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     x, dim = a["self"], a["dim"]
     if x.dtype not in FLOATS or x.dim() == 0:
@@ -359,6 +290,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "convolution": _convolution,
     "binary_cross_entropy_with_logits": _binary_cross_entropy,
     "bmm": _product,
+    "dist": dist,
     "dot": _product,
     "fmod": _fmod,
     "mean": _mean,
@@ -373,14 +305,14 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "index_add": _index_added,
     "_log_softmax": _log_softmax,
     "sinh": _widely(torch.sinh),
-    "linalg_vector_norm": _vector_norm,
+    "linalg_vector_norm": vector_norm,
     "sub": _added(-1),
-    "native_batch_norm": _batch_norm,
-    "native_group_norm": _norm,
-    "native_layer_norm": _norm,
+    "native_batch_norm": batch_norm,
+    "native_group_norm": norm,
+    "native_layer_norm": norm,
 }
 
-_EVERYWHERE = (_batch_norm, _complex_product, _gelu, _log_softmax, _norm, _product)
+_EVERYWHERE = (batch_norm, _complex_product, _gelu, _log_softmax, norm, _product, dist, vector_norm)
 """Definitions that count for all elements, not only where a result is not finite."""
 
 

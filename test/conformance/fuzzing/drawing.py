@@ -10,15 +10,13 @@ from math import prod
 from typing import Any
 
 import torch
-from fuzzing.program import GLOBALS, Line, Program, same_layout
+from fuzzing.program import GLOBALS, MOST_ELEMENTS, Line, Program, same_layout
 from fuzzing.tables import EXPRESSIONS, STATEMENTS
 from fuzzing.templates import DoesNotFitError, Filling
 from fuzzing.values import COMPLEX, FLOATS, INTEGERS, LAYOUTS, laid_out, make
 
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33)
 LARGE_EXTENTS = (63, 64, 65, 100, 128, 129, 257)
-MOST_ELEMENTS = 1 << 17
-"""Of any tensor: a case should take no longer than a second."""
 
 
 @dataclass

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 GLOBALS: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "inf": float("inf")}
 """What the lines of a program may use besides its own names."""
+
+MOST_ELEMENTS = 1 << 17
+"""Of any tensor: a case should take no longer than a second."""
+
+GROWTHS = (1, 2, 7, 60)
+"""By how much a size is larger in another call: next to it, and beyond vectors and tiles."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,39 @@ class Program:
         """Copies of the arguments that have their strides."""
         return [same_layout(value) for value in self.arguments.values()]
 
+    def grown(self, turn: int) -> Program | None:
+        """The program on arguments of which one size is larger wherever it stands, by `turn`.
+
+        What stands there is repeated, so that special values and indices stay what they were. None
+        where eager mode does not take them, as numbers in the program go with the old size.
+        """
+        sizes = sorted({size for value in self.arguments.values() for size in value.shape} - {0})
+        if not sizes:
+            return None
+        old = sizes[turn % len(sizes)]
+        new = old + GROWTHS[turn % len(GROWTHS)]
+        arguments = {name: _repeated(value, old, new) for name, value in self.arguments.items()}
+        if any(value.numel() > MOST_ELEMENTS for value in arguments.values()):
+            return None
+        grown = replace(self, arguments=arguments)
+        try:
+            with torch.no_grad():
+                grown.function()(*grown.tensors())
+        except (RuntimeError, IndexError, ValueError):
+            return None
+        return grown
+
     def repro(self) -> str:
         """Text that makes the arguments and calls the program."""
         made = "".join(f"{name} = {literal(value)}\n" for name, value in self.arguments.items())
         return f"{self.source()}\n{made}print(program({', '.join(self.arguments)}))\n"
+
+
+def _repeated(value: torch.Tensor, old: int, new: int) -> torch.Tensor:
+    for dim, size in enumerate(value.shape):
+        if size == old:
+            value = value.index_select(dim, torch.arange(new) % old)
+    return value
 
 
 class _Module(torch.nn.Module):

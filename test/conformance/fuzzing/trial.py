@@ -12,7 +12,7 @@ from fuzzing.drawing import draw
 from fuzzing.oracle import Oracle, Results
 from fuzzing.program import Program
 from fuzzing.shrinking import shrunk
-from fuzzing.ways import NoProgramError, Way
+from fuzzing.ways import NoProgramError, Run, Way
 
 from lamina.dialects.errors import ArgumentError, LaminaError, UnsupportedError
 
@@ -50,16 +50,17 @@ def judge(program: Program, way: Way) -> Verdict:
     """Runs a program one way and compares its results with eager mode's."""
     torch.manual_seed(0)
     oracle = Oracle(program)
-    first: tuple[str, Results] | None = None
+    first: Run | None = None
     try:
-        for what, results in way.results(program):
-            complaint = oracle.complaint(results)
+        for ran in way.results(program):
+            judged = oracle if ran.program is program else Oracle(ran.program)
+            complaint = judged.complaint(ran.results)
             if complaint is not None:
-                return Verdict("failed", f"{what}: {complaint}")
+                return Verdict("failed", f"{ran.what}: {complaint}")
             if first is None:
-                first = what, results
-            elif what.endswith("threads") and not _identical(first[1], results):
-                return Verdict("failed", f"{first[0]} and {what} differ")
+                first = ran
+            elif ran.what.endswith("threads") and not _identical(first.results, ran.results):
+                return Verdict("failed", f"{first.what} and {ran.what} differ")
     except NoProgramError as error:
         return Verdict("unexported", _line(error))
     except Exception as error:

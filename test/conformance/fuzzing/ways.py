@@ -1,4 +1,7 @@
-"""The ways a program is run: exported and compiled, interpreted, through torch.compile."""
+"""The ways a program is run: exported and compiled, interpreted, through torch.compile.
+
+There with sizes that are known, or open, and then on larger arguments, too.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,26 @@ class NoProgramError(Exception):
 
 
 @dataclass(frozen=True)
+class Run:
+    """What ran, on which arguments, and its results."""
+
+    what: str
+    program: Program
+    results: Results
+
+
+@dataclass(frozen=True)
 class Way:
-    """How a case is run: `front` is export or compile; `interpret` asks the layers, too."""
+    """How a case is run: `front` is export, compile or open; `interpret` asks the layers, too.
+
+    `turn` says which size is larger in another call of a program with open sizes, and by how much.
+    """
 
     front: str
     target: str
     rounding: str
     interpret: bool
+    turn: int
 
     @staticmethod
     def of(seed: int) -> Way:
@@ -49,17 +65,18 @@ class Way:
         rng = random.Random(-1 - seed)
         targets = [name for name in ("x86-64-v3", "x86-64-v4") if Target.parse(name).runs_here()]
         return Way(
-            rng.choice(["export", "export", "compile"]),
+            rng.choice(["export", "export", "compile", "open"]),
             rng.choice(["host", "host", *targets]),
             rng.choice(["kernel", "kernel", "eager"]),
             rng.random() < 0.3,
+            rng.randrange(1000),
         )
 
-    def results(self, program: Program) -> Iterator[tuple[str, Results]]:
-        """(what ran, its results), one after the other."""
+    def results(self, program: Program) -> Iterator[Run]:
+        """One run after the other."""
         yield from (self._exported if self.front == "export" else self._compiled)(program)
 
-    def _exported(self, program: Program) -> Iterator[tuple[str, Results]]:
+    def _exported(self, program: Program) -> Iterator[Run]:
         try:
             with torch.no_grad():
                 exported = torch.export.export(
@@ -70,16 +87,22 @@ class Way:
         compiled = lamina.compile(exported, cache=False, target=self.target, rounding=self.rounding)
         for threads in (2, 1):
             with of_threads(threads):
-                yield f"{threads} threads", run(program, program.tensors(), compiled)
+                results = run(program, program.tensors(), compiled)
+                yield Run(f"{threads} threads", program, results)
         if self.interpret:
             yield from self._interpreted(program, exported)
 
-    def _compiled(self, program: Program) -> Iterator[tuple[str, Results]]:
+    def _compiled(self, program: Program) -> Iterator[Run]:
         torch._dynamo.reset()
+        is_open = self.front == "open"
         options: dict[str, Any] = {"cache": False, "rounding": self.rounding}
         options["target"] = self.target
         function: Callable[..., Any] = torch.compile(
-            program.module(), backend="lamina", options=options, fullgraph=True
+            program.module(),
+            backend="lamina",
+            options=options,
+            fullgraph=True,
+            dynamic=True if is_open else None,
         )
         try:
             results = run(program, program.tensors(), function)
@@ -87,10 +110,13 @@ class Way:
             if isinstance(error.inner_exception, LaminaError) or not _fails_in_torch(program):
                 raise
             raise NoProgramError(f"AOTAutograd fails: {error.inner_exception}") from error
-        yield "torch.compile", results
-        yield "a second call", run(program, program.tensors(), function)
+        yield Run("torch.compile", program, results)
+        yield Run("a second call", program, run(program, program.tensors(), function))
+        grown = program.grown(self.turn) if is_open else None
+        if grown is not None:
+            yield Run("a larger call", grown, run(grown, grown.tensors(), function))
 
-    def _interpreted(self, program: Program, exported: Any) -> Iterator[tuple[str, Results]]:
+    def _interpreted(self, program: Program, exported: Any) -> Iterator[Run]:
         imported = import_exported_program(exported)
         module = imported.module
         main = function_named(module, "main")
@@ -108,8 +134,8 @@ class Way:
             if layer == "fused" and _points(lowered) > MOST_POINTS:
                 break
             made = run_module(lowered, {name: array.copy() for name, array in given.items()})
-            results = made[: len(program.results)]
-            yield f"the interpreter of {layer}", [_to_torch(value) for value in results]
+            results = [_to_torch(value) for value in made[: len(program.results)]]
+            yield Run(f"the interpreter of {layer}", program, results)
 
 
 def _points(module: ModuleOp) -> int:

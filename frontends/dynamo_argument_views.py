@@ -1,0 +1,84 @@
+"""Results that are views of arguments, at places that follow from sizes of the call.
+
+AOTAutograd makes such a result anew of the argument. Where the ops of the view take symbolic
+numbers it asks the compiled result for its strides and for where it begins, which a tensor in
+memory of its own cannot say: so the views themselves are made, of the arguments of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from lamina.dialects.errors import UnsupportedError
+
+Call = Callable[[list[Any]], list[Any]]
+
+_WRITE = torch.ops.aten.copy_.default
+
+
+@dataclass(frozen=True)
+class ArgumentViews:
+    """The results of a graph at `positions`, which `made` makes of its arguments."""
+
+    positions: tuple[int, ...]
+    made: fx.GraphModule
+
+    def beside(self, call: Call) -> Call:
+        """A call of the graph that gives these views."""
+
+        def boxed(args: list[Any]) -> list[Any]:
+            views = self.made(*args)
+            results = call(args)
+            for position, view in zip(self.positions, views, strict=True):
+                results[position] = view  # writes of the graph show in it
+            return results
+
+        boxed._boxed_call = True  # AOTAutograd's sign that the arguments come as one list
+        return boxed
+
+
+def argument_views(module: fx.GraphModule, regenerated: Collection[int]) -> ArgumentViews | None:
+    """Those of the results that AOTAutograd regenerates which it cannot make of others.
+
+    Raises UnsupportedError where the part of an argument that a view shows depends on data.
+    """
+    results: Any = module.graph.output_node().args[0]
+    written = {n.args[1]: n.args[0] for n in module.graph.nodes if n.target is _WRITE}
+    positions = tuple(p for p in regenerated if _takes_numbers(results[p], written))
+    if not positions:
+        return None
+    graph = fx.Graph()
+    copied = {n: graph.node_copy(n) for n in module.graph.nodes if n.op == "placeholder"}
+    copied |= {value: copied[place] for value, place in written.items() if place in copied}
+    graph.output(tuple(_copy(results[p], graph, copied) for p in positions))
+    return ArgumentViews(positions, fx.GraphModule(module, graph))
+
+
+def _takes_numbers(node: Any, written: Collection[Any]) -> bool:
+    """Whether a view of what it is of has a number among its arguments that the graph computes."""
+    while isinstance(node, fx.Node) and node.op != "placeholder" and node not in written:
+        if len(node.all_input_nodes) > 1:
+            return True
+        node = node.args[0] if node.args else None
+    return False
+
+
+def _copy(node: fx.Node, graph: fx.Graph, copied: dict[Any, fx.Node]) -> fx.Node:
+    """The node in the other graph, with all that it takes; views and numbers only."""
+    for source in node.all_input_nodes:
+        if source not in copied:
+            _copy(source, graph, copied)
+    if node not in copied:
+        if node.target is torch.ops.aten._local_scalar_dense.default:
+            raise UnsupportedError(
+                "torch.compile(backend='lamina')",
+                "a result is a view of an argument, and of which part depends on data",
+                nearest="a clone() of it",
+            )
+        copied[node] = graph.node_copy(node, lambda source: copied[source])
+    return copied[node]
