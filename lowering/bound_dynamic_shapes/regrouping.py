@@ -52,7 +52,9 @@ def _source(
     ordinal: SSAValue, sizes: Sequence[Number], shape: Sequence[int], b: BoundBuilder
 ) -> SSAValue:
     """Where an element stands among the padded ones; in bounds for positions of padding too."""
-    place: SSAValue | None = None
+    if not sizes:
+        return b("mul.Scalar", ordinal, 0)
+    place = ordinal
     for dim, size in enumerate(sizes):
         step = b.as_tensor(b.product(*sizes[dim + 1 :]))
         coordinate = b("floor_divide.default", ordinal, b("clamp.default", step, min=1))
@@ -60,6 +62,5 @@ def _source(
             count = b("clamp.default", b.as_tensor(size), min=1)
             coordinate = b("remainder.Tensor", coordinate, count)
         padded = b("mul.Scalar", coordinate, prod(shape[dim + 1 : len(sizes)]))
-        place = padded if place is None else b("add.Tensor", place, padded)
-    assert place is not None
+        place = padded if not dim else b("add.Tensor", place, padded)
     return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))

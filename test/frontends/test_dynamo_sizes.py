@@ -198,6 +198,7 @@ def test_a_view_of_an_argument_by_its_data_is_refused() -> None:
         (lambda x, _: x.narrow(1, 15, 22), [(10, 62), (1,)]),
         (lambda x, _: x[..., 2::2], [(1, 1), (1,)]),
         (lambda x, _: x >> 1, [(33, 0, 13), (1,)]),
+        (lambda x, _: x.view(-1).add_(1).sum(), [(3, 1, 0), (1,)]),
     ],
 )
 def test_sizes_that_go_together(function: Any, shapes: list[tuple[int, ...]]) -> None:
