@@ -16,6 +16,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.strided_access import Elements
+from lamina.passes.schedule.sum_blocks import SumBlock
 from lamina.passes.schedule.transpose import turn
 
 
@@ -34,7 +35,7 @@ class PanelCopy:
         self.together = together
         self.width = product.panel
         self.column = shape.inner_column
-        self.term = shape.summed[0]
+        self.term = product.summed[0]
         self.source = stage.reads[shape.b]
         self.element = stage.reads[shape.a].element
         self.first: Index = 0
@@ -46,15 +47,12 @@ class PanelCopy:
         kind = memref.AllocaOp.get(self.element, 64, [self.size * self.together])
         self.panels = emit.add(kind)
 
-    def pack(
-        self, emit: Emitter, env: Env, first: Index, low: Index = 0, count: int | None = None
-    ) -> None:
+    def pack(self, emit: Emitter, env: Env, first: Index, block: SumBlock) -> None:
         """Emit the packing of as many panels as are packed together, from panel `first` on.
 
-        Of each all terms are packed, or `count` from `low` on.
+        Of each the terms of a block of the sum are packed.
         """
-        self.first, self.low = first, low
-        terms = self.terms if count is None else count
+        self.first, self.low, terms = first, block.low, block.count
         along_columns = self.source.stride(self.column) == 1
 
         def one(inner: Emitter, number: Index) -> None:

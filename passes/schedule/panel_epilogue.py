@@ -10,7 +10,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment, first_loops
-from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
+from lamina.passes.schedule.stages import PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
@@ -49,12 +49,8 @@ class PanelEpilogue(ProductTask):
                 end = inner.plus(start, shape.panel or 1)
 
             def row(deeper: Emitter, at: Index) -> None:
-                local = deeper.minus(at, rows[0])
-                extra = {LOCAL_ROW: local, PANEL_START: env[PANEL_START]}
-                row_envs = {s: {**envs[s], **extra} for s in epilogue}
-                if self.blocks.is_blocked:
-                    for s in epilogue:
-                        row_envs[s][s.rows[-1]] = at
+                here = {s: {**envs[s], PANEL_START: env[PANEL_START]} for s in epilogue}
+                row_envs = self._at_row(deeper, here, at, rows)
                 segment.run(deeper, row_envs, first_loops(sweeps, (start, end)))
 
             inner.each(*rows, 1, row)

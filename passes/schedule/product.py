@@ -27,8 +27,10 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
-from lamina.passes.schedule.stages import LOCAL_ROW
+from lamina.passes.schedule.row_operand import RowCopy
+from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.strided_access import Elements
+from lamina.passes.schedule.sum_blocks import SumBlock
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,11 @@ class ProductEmitter:
         self.packing = packing
         self.terms = None if part is None else part.ends
         self.outside = part is not None and part.outside
+        self.copy: RowCopy | None = None
+        self.sums: SSAValue | None = None
+        """Where sums wait for the next block of terms."""
+        self.first: Index = 0
+        """The first panel of the task."""
         packed = stage.reads[shape.b]
         self.packed_start = packed.offset.constant
         if packing is not None:
@@ -129,32 +136,86 @@ class ProductEmitter:
             self.panel_stride = strides[len(outer)]
             self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
 
+    def copy_rows(self, emit: Emitter) -> None:
+        """Have the rows of a task copied for each block of the sum, and read the copy."""
+        terms = self.stage.schedule.terms
+        self.copy = RowCopy(emit, self.product, self.memory, self.tile.lanes, terms)
+        self.left = self.copy.access
+
+    def keep_sums(self, emit: Emitter, panels: int) -> None:
+        """Let the sums of so many panels wait in scratch between blocks of the sum.
+
+        Those of each tile follow one another; a last tile, moved up, has a place of its own.
+        """
+        size = -(-self.product.most // self.tile.rows) * self.tile.rows * self.tile.panel
+        self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * size]))
+
+    def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
+        """What comes in front of a range of panels."""
+        self.first = panels[0]
+
     def block(
-        self, emit: Emitter, env: Env, rows: tuple[Index, Index], panel: Index, *, masked: bool
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panel: Index,
+        terms: SumBlock,
+        *,
+        masked: bool,
     ) -> None:
         """All tiles of one panel for rows `[low, high)`, as many as a tile has at least.
 
         The last tile is moved up to end at the block's end: its overlap is computed twice. A panel
-        that is `masked` is not full, and takes no more vectors than have columns.
+        that is `masked` is not full, and takes no more vectors than have columns, unless it is of a
+        sum in blocks.
         """
-        row_dim, height = self.product.row, self.tile.rows
-        emitter = self
-        if masked:
-            emitter, rest = copied(self), self.stage.extents[self.column] % self.tile.panel
+        row_dim, height, waits = self.product.row, self.tile.rows, self.sums is not None
+        emitter = copied(self)
+        if waits:
+            emitter.terms = terms.low, emit.plus(terms.low, terms.count)
+        elif masked:
+            rest = self.stage.extents[self.column] % self.tile.panel
             emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
-        start = emitter.zero_terms(emit, env, panel)
+        start = emitter.zero_terms(emit, env, panel) * height
+        size = -(-self.product.most // height) * height * self.tile.panel
+        kept = emit.times(emit.minus(panel, self.first), size) if waits else 0
 
         def tile(inner: Emitter, number: Index) -> None:
             first = inner.least(number, inner.minus(high, height))
-            position = {**env, LOCAL_ROW: inner.minus(first, low)}
+            position = {**env, LOCAL_ROW: inner.minus(first, low), TERM_START: terms.low}
             if row_dim is not None:
                 position[row_dim] = first
             at = TilePosition(position, row_dim, height, panel)
-            totals = emitter._sum(inner, at, emitter.summed, start * height)
-            emitter._store(inner, at, totals, masked=masked)
+            if emitter.terms is None or not waits:
+                totals = emitter._sum(inner, at, emitter.summed, start)
+            else:
+                totals = emitter._terms(inner, at, emitter.summed, emitter.terms, start)
+            place = inner.times(inner.minus(number, low), self.tile.panel) if waits else 0
+            place = inner.plus(kept, place)
+            if not terms.is_first:
+                before = self._waiting(inner, place, len(totals))
+                totals = [combine(inner, "add", *both) for both in zip(before, totals, strict=True)]
+            if terms.is_last:
+                emitter._store(inner, at, totals, masked=masked)
+            else:
+                self._wait(inner, place, totals)
 
         emit.each(low, high, height, tile)
+
+    def _waiting(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
+        """So many vectors of sums of the blocks before."""
+        assert self.sums is not None
+        kind = VectorType(self.element, [self.tile.lanes])
+        places = [emit.value(emit.plus(place, n * self.tile.lanes)) for n in range(count)]
+        return [emit.add(vector.LoadOp(self.sums, [at], kind)) for at in places]
+
+    def _wait(self, emit: Emitter, place: Index, totals: Sequence[SSAValue]) -> None:
+        assert self.sums is not None
+        for n, total in enumerate(totals):
+            at = emit.value(emit.plus(place, n * self.tile.lanes))
+            emit.run(vector.StoreOp(total, self.sums, [at]))
 
     def zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
         """What the sums of each row begin with, in vectors: the products with zeros.

@@ -11,7 +11,6 @@ from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import BoundedBlock
-from lamina.passes.schedule.double_buffer import DoubleBuffer
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
@@ -19,11 +18,8 @@ from lamina.passes.schedule.packed_product import Blocks, PackedProduct, PartOfS
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile
-from lamina.passes.schedule.product_blocks import ProductBlocks
-from lamina.passes.schedule.row_operand import RowCopy
-from lamina.passes.schedule.stages import PANEL_START, Access, Stage
-from lamina.passes.schedule.sum_blocks import AfterPanel, over_panels
-from lamina.passes.schedule.tile_blocks import TileBlocks
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_panels, over_sum
 from lamina.passes.schedule.tile_product import TileProduct
 
 
@@ -86,105 +82,105 @@ class ProductTask:
         """
         product = self.packed(stage)
         limits = rows if self.blocks.is_blocked else (0, product.fewest)
-        whole, rest = divmod(product.columns, product.panel)
-        if (sums := self._in_blocks(emit, product, together)) is not None:
-            whole = product.panels if self._padded_scratch(stage) else whole
-            sums.emit_task(emit, env, limits, panels, whole, after_panel)
-            return
-        ragged = rest != 0
-        packing: TileProduct | PanelCopy | None = None
-        buffers: DoubleBuffer | None = None
-        if product.shape.pairs is None:
-            # Scratch may have room for a whole last panel; that may take fewer vectors still.
-            tile = tile_of(product)
-            is_narrow = ragged and product.panel - rest >= tile.lanes
-            ragged = ragged and (is_narrow or not self._padded_scratch(stage))
-            packing = self._panel_copy(emit, product, together)
-            tiles = ProductEmitter(product, self.memory, tile, part, packing)
-            if stage.schedule.cache_read:
-                tiles.left = self._copy_rows(emit, product, tile, env, limits)
-        else:
-            tiles = TileProduct(product, self.memory, emit, together, part)
-            buffers = tiles.buffers
-            packing = tiles if tiles.packs and buffers is None else None
+        tiles = self._tiles(emit, product, together, part)
+        packing, copy, extent = tiles.packing, tiles.copy, stage.extents[product.summed[0]]
+        size = extent
+        if copy is not None or product.shape.pairs is None:
+            size = stage.schedule.terms or extent
+        whole = self._whole_panels(product, tiles)
 
         def at_point(inner: Emitter, point: list[Index]) -> None:
             bound = {**env, **dict(zip(product.around, point, strict=True))}
 
-            def panel(deeper: Emitter, at: Index, masked: bool = False) -> None:
-                start = deeper.times(at, product.panel)
-                panel_env = {**bound, PANEL_START: start}
-                if packing is not None and packing.together == 1:
-                    packing.pack(deeper, panel_env, at)
-                tiles.block(deeper, panel_env, limits, at, masked=masked)
-                if after_panel is not None:
-                    after_panel(deeper, panel_env, start)
+            def block(outer: Emitter, terms: SumBlock) -> None:
+                if copy is not None:
+                    copy.copy(outer, bound, limits, terms)
 
-            def tiled(deeper: Emitter, first: Index, last: Index) -> None:
-                over_panels(deeper, (first, last), whole if ragged else None, panel)
+                def panel(deeper: Emitter, at: Index, masked: bool = False) -> None:
+                    start = deeper.times(at, product.panel)
+                    panel_env = {**bound, PANEL_START: start}
+                    if packing is not None and packing.together == 1:
+                        packing.pack(deeper, panel_env, at, terms)
+                    tiles.block(deeper, panel_env, limits, at, terms, masked=masked)
+                    if after_panel is not None and terms.is_last:
+                        after_panel(deeper, panel_env, start)
 
-            def group(deeper: Emitter, at: Index) -> None:
-                assert packing is not None
-                packing.pack(deeper, bound, at)
-                tiled(deeper, at, deeper.plus(at, packing.together))
+                def tiled(deeper: Emitter, first: Index, last: Index) -> None:
+                    over_panels(deeper, (first, last), whole if terms.is_last else None, panel)
 
-            if buffers is not None:
-                buffers.begin(inner, bound, panels)
-            if packing is None or packing.together == 1:
-                tiled(inner, *panels)
-            else:
-                inner.each(*panels, packing.together, group)
+                def group(deeper: Emitter, at: Index) -> None:
+                    assert packing is not None
+                    packing.pack(deeper, bound, at, terms)
+                    tiled(deeper, at, deeper.plus(at, packing.together))
+
+                if packing is None or packing.together == 1:
+                    tiled(outer, *panels)
+                else:
+                    outer.each(*panels, packing.together, group)
+
+            tiles.begin(inner, bound, panels)
+            over_sum(inner, extent, size, block)
 
         over_points(emit, [(0, stage.extents[d]) for d in product.around], at_point)
 
-    def _copy_rows(
-        self,
-        emit: Emitter,
-        product: PackedProduct,
-        tile: Tile,
-        env: Env,
-        rows: tuple[Index, Index],
-    ) -> Access:
-        """Emit a copy of the rows of a product in register tiles, to be read instead."""
-        a = product.shape.a
-        if product.around or product.row is None or product.stage.schedule.cache_read != (a,):
-            reason = f"cache_read: of a product whose rows are one dimension, read {a} may be"
-            raise illegal(product.stage.op, reason)
-        copy = RowCopy(emit, product, self.memory, tile.lanes)
-        copy.copy(emit, env, rows)
-        return copy.access
+    def _whole_panels(
+        self, product: PackedProduct, tiles: ProductEmitter | TileProduct
+    ) -> int | None:
+        """How many panels come in front of one that is not full, if that is stored in part.
 
-    def _in_blocks(
-        self, emit: Emitter, product: PackedProduct, panels: int
-    ) -> TileBlocks | ProductBlocks | None:
-        """What emits a product of so many panels whose sum is taken in blocks, if it is."""
+        Scratch may have room for a whole last panel; that may take fewer vectors still.
+        """
+        whole, rest = divmod(product.columns, product.panel)
+        if rest == 0:
+            return None
+        if isinstance(tiles, ProductEmitter) and self._padded_scratch(product.stage):
+            is_narrow = product.panel - rest >= tiles.tile.lanes and tiles.sums is None
+            return whole if is_narrow else None
+        return whole
+
+    def _tiles(
+        self, emit: Emitter, product: PackedProduct, together: int, part: PartOfSum | None
+    ) -> ProductEmitter | TileProduct:
+        """What emits a product of so many panels `together`, or so many that are packed here."""
         stage, shape, schedule = product.stage, product.shape, product.stage.schedule
-        is_alone = product.row is not None and not product.around and self.blocks.is_blocked
-        terms = schedule.terms
-        if shape.pairs is not None and schedule.cache_read:
-            copies = schedule.cache_read == (shape.a,) and is_packed_in_tasks(shape)
-            if not is_alone or not copies or terms is None or terms % TILE_TERMS:
+        is_alone = product.row is not None and not product.around
+        copies, terms = schedule.cache_read == (shape.a,), schedule.terms
+        if shape.pairs is not None:
+            is_alone = is_alone and self.blocks.is_blocked and is_packed_in_tasks(shape)
+            legal = copies and is_alone and terms is not None and terms % TILE_TERMS == 0
+            if schedule.cache_read and not legal:
                 raise illegal(
                     stage.op,
                     f"cache_read: of read {shape.a}, beside terms that are a multiple of "
                     f"{TILE_TERMS}, where tasks pack pairs, and rows are one dimension",
                 )
-            return TileBlocks(product, self.memory, emit, panels, terms)
-        if shape.pairs is not None or terms is None:
-            return None
+            return TileProduct(product, self.memory, emit, together, part)
         tile = tile_of(product)
-        if (
-            (not is_alone or self.scratch is not None or len(product.summed) != 1)
-            or tile.lanes == 1
-            or schedule.cache_read not in (None, (), (shape.a,))
-        ):
-            raise illegal(
-                stage.op,
-                "terms: of the only summed dimension, where rows are one dimension, tasks "
-                "take ranges of panels, and tiles are of vectors",
-            )
-        packing = self._panel_copy(emit, product, panels)
-        return ProductBlocks(product, self.memory, emit, tile, panels, packing)
+        packing = self._panel_copy(emit, product, together)
+        tiles = ProductEmitter(product, self.memory, tile, part, packing)
+        if terms is not None:
+            whole = self.scratch is not None or not self.blocks.is_blocked
+            if not is_alone or whole or len(product.summed) != 1 or tile.lanes == 1:
+                raise illegal(
+                    stage.op,
+                    "terms: of the only summed dimension, where rows are one dimension, tasks "
+                    "take ranges of panels, and tiles are of vectors",
+                )
+            tiles.keep_sums(emit, together)
+        if schedule.cache_read:
+            if not is_alone or not copies:
+                reason = f"cache_read: of a product whose rows are one dimension, read {shape.a}"
+                raise illegal(stage.op, f"{reason} may be")
+            tiles.copy_rows(emit)
+        return tiles
+
+    def _at_row(self, emit: Emitter, envs: Envs, at: Index, rows: tuple[Index, Index]) -> Envs:
+        """The positions of stages in one of the rows of the block."""
+        local, divided = emit.minus(at, rows[0]), self.blocks.is_blocked
+        return {
+            stage: {**env, LOCAL_ROW: local, **({stage.rows[-1]: at} if divided else {})}
+            for stage, env in envs.items()
+        }
 
     def _panel_copy(self, emit: Emitter, product: PackedProduct, panels: int) -> PanelCopy | None:
         """What packs the columns of a task of so many panels, as many at a time as is asked for.

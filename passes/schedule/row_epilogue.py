@@ -16,7 +16,7 @@ from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment, first_loops
-from lamina.passes.schedule.stages import LOCAL_ROW, Stage
+from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 
@@ -113,11 +113,7 @@ class RowEpilogue(ProductTask):
         narrowed = None if bounds is None else first_loops(sweeps, bounds)
 
         def row(inner: Emitter, at: Index) -> None:
-            local = inner.minus(at, rows[0])
-            row_envs = {s: {**envs[s], LOCAL_ROW: local} for s in segment}
-            if self.blocks.is_blocked:
-                for stage in segment:
-                    row_envs[stage][stage.rows[-1]] = at
+            row_envs = self._at_row(inner, {s: envs[s] for s in segment}, at, rows)
             emitter.run(inner, row_envs, narrowed)
 
         emit.each(*rows, 1, row)

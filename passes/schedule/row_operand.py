@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import bf16
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.product_limits import ROW_PADDING_BYTES
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
@@ -22,6 +25,7 @@ from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
+from lamina.passes.schedule.sum_blocks import SumBlock
 
 
 class RowCopy:
@@ -60,20 +64,13 @@ class RowCopy:
         self.access = Access(scratch, self._form.add(start), access.element)
         """The copy, which is read instead."""
 
-    def copy(
-        self,
-        emit: Emitter,
-        env: Env,
-        rows: tuple[Index, Index],
-        first: Index = 0,
-        terms: int | None = None,
-    ) -> None:
-        """Copy rows `[low, high)`, of each all or so many terms from the `first` on."""
-        extents = self._extents if terms is None else [terms]
+    def copy(self, emit: Emitter, env: Env, rows: tuple[Index, Index], terms: SumBlock) -> None:
+        """Copy rows `[low, high)`, of each the terms of a block of the sum."""
+        extents = [terms.count] if len(self.summed) == 1 else self._extents
 
         def row(inner: Emitter, at: Index) -> None:
             position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0])}
-            self._line(inner, position, first, extents)
+            self._line(inner, position, terms.low, extents)
 
         emit.each(*rows, 1, row)
 
@@ -98,3 +95,54 @@ class RowCopy:
         value = load(emit, Elements(self._flat, at, stride, lanes, term.mask)).value
         place = emit.linear(self._form, {**position, dim: term.at})
         store(emit, value, Elements(scratch, place, 1, lanes, term.mask))
+
+
+class TileCopy:
+    """Scratch for `terms` terms of the rows of a task, tile by tile, and what copies them.
+
+    What one step multiplies then stands together, and rows that are far apart do not fight for
+    places in the nearest cache.
+    """
+
+    def __init__(self, emit: Emitter, product: PackedProduct, memory: Memory, terms: int) -> None:
+        """So many terms: a multiple of those of a tile."""
+        assert product.row is not None
+        self.row, self.term, self.terms = product.row, product.shape.summed[0], terms
+        self.source = product.stage.reads[product.shape.a]
+        self._form, self._flat = memory.layout(self.source), memory.flat[self.source.memory]
+        size = -(-product.most // TILE_ROWS) * TILE_ROWS * terms
+        scratch = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+        memory.flat[scratch] = scratch
+        starts = Linear.of({LOCAL_ROW: terms, self.term: TILE_ROWS, TERM_START: -TILE_ROWS})
+        self.access = Access(scratch, starts, bf16)
+        """Where tiles begin; their rows follow one another."""
+
+    def copy(self, emit: Emitter, env: Env, rows: tuple[Index, Index], terms: SumBlock) -> None:
+        """Copy the terms of a block; the last row again instead of rows behind it.
+
+        Terms behind the last one are zeros.
+        """
+        whole = terms.count - terms.count % TILE_TERMS
+
+        def line(inner: Emitter, number: Index) -> None:
+            at = inner.least(inner.plus(rows[0], number), inner.minus(rows[1], 1))
+            local = inner.minus(at, rows[0])
+            position = {**env, self.row: at, LOCAL_ROW: local, self.term: terms.low}
+            start = inner.linear(self._form, position)
+            tile, within = inner.quotient(number, TILE_ROWS), inner.remainder(number, TILE_ROWS)
+            to = inner.plus(
+                inner.times(tile, TILE_ROWS * self.terms), inner.times(within, TILE_TERMS)
+            )
+
+            def some(deeper: Emitter, term: Index, mask: SSAValue | None = None) -> None:
+                source = Elements(self._flat, deeper.plus(start, term), 1, TILE_TERMS, mask)
+                found = load(deeper, source).value
+                place = deeper.value(deeper.plus(to, deeper.times(term, TILE_ROWS)))
+                deeper.run(vector.StoreOp(found, self.access.memory, [place]))
+
+            inner.each(0, whole, TILE_TERMS, some)
+            if whole != terms.count:
+                some(inner, whole, inner.first_lanes(terms.count - whole, TILE_TERMS))
+
+        count = emit.quotient(emit.plus(emit.minus(rows[1], rows[0]), TILE_ROWS - 1), TILE_ROWS)
+        emit.each(0, emit.times(count, TILE_ROWS), 1, line)

@@ -182,11 +182,10 @@ class StreamedProduct(RowEpilogue):
         numbers = [(s, w, c) for s, w, c in self._totals() if s not in self.products]
 
         def row(inner: Emitter, at: Index) -> None:
+            own = self._at_row(inner, envs, at, rows)
             for stage, write, combiner in numbers:
                 identity = inner.constant(identity_value(combiner, write.element))
-                self._store(
-                    inner, write, self._row_env(inner, envs[stage], stage, at, rows), identity
-                )
+                self._store(inner, write, own[stage], identity)
 
         emit.each(*rows, 1, row)
         for stage in self.plan.joins:
@@ -217,7 +216,7 @@ class StreamedProduct(RowEpilogue):
                 first: int = number * panel,
             ) -> None:
                 # The columns may be some of a row's: heads stand side by side.
-                own = self._row_env(inner, env, stage, at, rows)
+                own = self._at_row(inner, {stage: env}, at, rows)[stage]
                 for column in range(first, min(first + panel, columns), tile.lanes):
                     value = start[(column - first) // tile.lanes]
                     place = inner.linear(form, {**own, shape.inner_column: column})
@@ -245,20 +244,18 @@ class StreamedProduct(RowEpilogue):
         scaled = [t for t in self._totals() if self.plan.joins[t[0]] == "rescale"]
 
         def row(inner: Emitter, at: Index) -> None:
-            env = self._row_env(inner, envs[top], top, at, rows)
-            largest = self._load(inner, top.writes[0], env)
+            own = self._at_row(inner, envs, at, rows)
+            largest = self._load(inner, top.writes[0], own[top])
             least = inner.number(-inf, top.writes[0].element)
             nothing = inner.add(arith.CmpfOp(largest, least, "oeq"))
             then = Block()
             deeper = inner.inside(then)
             for stage, write, _ in scaled:
                 value = deeper.number(nan, write.element)
-                local = deeper.minus(at, rows[0])
                 if stage in self.products:
-                    self._fill(deeper, write, local, value)
+                    self._fill(deeper, write, own[stage][LOCAL_ROW], value)
                 else:
-                    own = self._row_env(deeper, envs[stage], stage, at, rows)
-                    self._store(deeper, write, own, value)
+                    self._store(deeper, write, own[stage], value)
             then.add_op(scf.YieldOp())
             inner.block.add_op(scf.IfOp(nothing, [], [then]))
 
@@ -281,11 +278,6 @@ class StreamedProduct(RowEpilogue):
             for stage in self.plan.joins
             for write, combiner in zip(stage.writes, stage.combiners, strict=True)
         ]
-
-    def _row_env(
-        self, emit: Emitter, env: Env, stage: Stage, at: Index, rows: tuple[Index, Index]
-    ) -> Env:
-        return {**env, LOCAL_ROW: emit.minus(at, rows[0]), stage.rows[-1]: at}
 
     def _load(self, emit: Emitter, write: Access, env: Env) -> SSAValue:
         at = self.memory.offset(emit, write, env, None)

@@ -28,15 +28,12 @@ def over_sum(
     extent: int,
     size: int,
     block: Callable[[Emitter, SumBlock], None],
-    *,
-    last_apart: bool,
 ) -> None:
     """Emit `block` for blocks of `size` of all `extent` terms.
 
-    The first one stands in front of a loop over the others, and so does, behind it, the last one if
-    it is shorter, or if it is to stand apart.
+    The first one stands in front of a loop over the others, and the last one behind it.
     """
-    looped = (extent - 1) // size if last_apart else extent // size
+    looped = (extent - 1) // size
 
     def body(inner: Emitter, number: Index) -> None:
         low = inner.times(number, size)

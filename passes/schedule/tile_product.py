@@ -6,6 +6,7 @@ rows, and is turned in registers before it is stored.
 
 A sum may be taken in blocks: what a block reads of a panel stays in the nearest cache for all rows,
 whose sums wait in scratch. A pair of tiles has a place of its own there, by the number of the pair.
+Rows are copied for the block that all panels of a task take then, whose columns are packed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.pair_panels import PairPanels
-from lamina.passes.schedule.stages import LOCAL_ROW
+from lamina.passes.schedule.row_operand import TileCopy
+from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.sum_blocks import SumBlock, over_sum
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
@@ -71,6 +73,11 @@ class TileProduct(TileResults):
         self.most = product.most
         self.unit = tile_unit(product)
         self.block_terms = self._block_terms()
+        self.copy: TileCopy | None = None
+        if stage.schedule.cache_read:
+            terms = -(-self.block_terms // TILE_TERMS) * TILE_TERMS
+            self.copy = TileCopy(emit, product, memory, terms)
+            self.direct = self.copy.access
         self.first: Index = 0
         self.panels: PairPanels | None = None
         self.buffers = self._double_buffer(emit, part)
@@ -80,8 +87,8 @@ class TileProduct(TileResults):
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         elif self.packs:
             self.outer = {}
-            extent = stage.extents[self.term]
-            self.panels = PairPanels(product, memory, emit, together, extent)
+            terms = stage.extents[self.term] if self.copy is None else self.block_terms
+            self.panels = PairPanels(product, memory, emit, together, terms)
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
@@ -96,10 +103,10 @@ class TileProduct(TileResults):
             self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
         self.waiting = self.sums
         if self.block_terms < stage.extents[self.term]:
-            pairs = -(-(self.most + TILE_ROWS) // self.span)
-            self.waiting = emit.add(memref.AllocaOp.get(f32, 64, [pairs * PAIR_SUMS]))
+            size = self._pairs * PAIR_SUMS * (1 if self.copy is None else together)
+            self.waiting = emit.add(memref.AllocaOp.get(f32, 64, [size]))
         self.tail = self.paired
-        if stage.extents[self.term] % TILE_TERMS:
+        if stage.extents[self.term] % TILE_TERMS and self.copy is None:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
         self.terms: tuple[Index, Index] = part.ends if part else (0, stage.extents[self.term])
@@ -117,6 +124,8 @@ class TileProduct(TileResults):
             raise illegal(self.stage.op, "double_buffer: of a product whose tasks pack its columns")
         if not isinstance(self.unit, MatrixTiles):
             raise illegal(self.stage.op, "double_buffer: of matrix tiles, not of vectors")
+        if self.copy is not None:
+            raise illegal(self.stage.op, "double_buffer: of rows that are not copied")
         extent, block = self.stage.extents[self.term], self.block_terms
         if part is not None or not self.is_tiled or extent % TILE_TERMS:
             raise illegal(
@@ -136,6 +145,11 @@ class TileProduct(TileResults):
         two = self.most > height and self.unit.most >= least
         return 2 * height if two else height
 
+    @property
+    def _pairs(self) -> int:
+        """Pairs of tiles of a panel, at most; those of packed rows begin at a tile in front."""
+        return -(-(self.most + TILE_ROWS) // self.span)
+
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
         extent, terms = self.stage.extents[self.term], self.stage.schedule.terms
@@ -145,13 +159,31 @@ class TileProduct(TileResults):
             raise illegal(self.stage.op, f"terms = {terms}: a multiple of {TILE_TERMS}")
         return min(terms, extent)
 
-    def block(
-        self, emit: Emitter, env: Env, rows: tuple[Index, Index], panel: Index, *, masked: bool
-    ) -> None:
-        """All tiles of one panel for rows `[low, high)`.
+    @property
+    def packing(self) -> TileProduct | None:
+        """What packs panels in front of their products, if they are not packed."""
+        return self if self.packs and self.buffers is None else None
 
-        Rows packed in pairs begin at a tile, and a last tile is filled with zeros. Otherwise the
-        last tile is moved up to end at the block's end: its overlap is computed twice.
+    def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
+        """What comes in front of a range of panels."""
+        if self.buffers is not None:
+            self.buffers.begin(emit, env, panels)
+
+    def block(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        panel: Index,
+        block: SumBlock,
+        *,
+        masked: bool,
+    ) -> None:
+        """All tiles of one panel for rows `[low, high)`, and the terms of a block.
+
+        Rows packed in pairs begin at a tile, and a last tile is filled with zeros; one of copied
+        rows, with the last of them. Otherwise the last tile is moved up to end at the block's end:
+        its overlap is computed twice.
         """
         low, high = rows
         width = self.stage.extents[self.column] % TILE_PANEL if masked else TILE_PANEL
@@ -163,6 +195,9 @@ class TileProduct(TileResults):
         if self.turned:
             low = emit.times(emit.quotient(low, TILE_ROWS), TILE_ROWS)
         count, span = self.span // height, self.span
+        first_pair: Index = 0
+        if self.copy is not None:
+            first_pair = emit.times(emit.minus(panel, self.first), self._pairs)
         if self.zeros is not None:
             self._add_zero_terms(emit, env, panel, -(-width // TILE_COLUMNS))
 
@@ -172,31 +207,37 @@ class TileProduct(TileResults):
 
             def tiles(inner: Emitter, at: Index) -> None:
                 last = inner.minus(high, height)
-                if self.turned:
-                    last = inner.times(inner.quotient(inner.minus(high, 1), TILE_ROWS), TILE_ROWS)
+                if self.turned or self.copy is not None:
+                    begin = 0 if self.turned else low
+                    last = inner.quotient(inner.minus(inner.minus(high, 1), begin), TILE_ROWS)
+                    last = inner.plus(inner.times(last, TILE_ROWS), begin)
                 starts = [inner.least(inner.plus(at, n * height), last) for n in range(count)]
                 if count == 1 and self.turned:
                     starts = [at]
-                pair = inner.quotient(inner.minus(at, low), span)
+                pair = inner.plus(first_pair, inner.quotient(inner.minus(at, low), span))
                 place = Place((first, high), pair, starts, panel, width)
-                self._tiles(inner, env, place, terms, here)
+                self._tiles(inner, {**env, TERM_START: block.low}, place, terms, here)
 
             outer.each(low, high, span, tiles)
             if buffers is not None and here is not None:
                 done = outer.quotient(outer.plus(outer.minus(high, low), span - 1), span)
                 buffers.pack_rest(outer, env, here, done)
 
-        over_sum(emit, self.stage.extents[self.term], self.block_terms, sums, last_apart=True)
+        if self.copy is not None:
+            sums(emit, block)
+        else:
+            over_sum(emit, block.count, self.block_terms, sums)
 
     def _tiles(
         self, emit: Emitter, env: Env, place: Place, terms: SumBlock, here: Position | None
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
-        first = emit.times(place.pair, PAIR_SUMS)
+        first, across = emit.times(place.pair, PAIR_SUMS), -(-place.width // TILE_COLUMNS)
         for numbers, part in self._side_by_side(place):
             slots = {
-                n: TilePlace(self.waiting, emit.plus(first, self._offset(n, part)), TILE_COLUMNS)
+                n: TilePlace(self.waiting, emit.plus(first, self._offset(slot, part)), TILE_COLUMNS)
                 for n in numbers
+                for slot in [n // across * PANEL_TILES + n % across]
             }
             self._sums(emit, env, place, terms, here, slots, part)
         if terms.is_last:
@@ -320,6 +361,8 @@ class TileProduct(TileResults):
         across = self.column if self.turned else self.row
         stride = form.coefficient(across)
         stride += 0 if self.turned else form.coefficient(LOCAL_ROW)
+        if self.copy is not None:
+            stride, partly = TILE_TERMS, False  # it has zeros behind the sum
         flat = self.memory.flat[self.direct.memory]
         at: Index = emit.linear(form, position)
         if partly:
@@ -341,13 +384,15 @@ class TileProduct(TileResults):
 
     def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> TilePlace:
         """A tile of the operand that is packed in pairs."""
+        if self.copy is not None:
+            term = emit.minus(term, env[TERM_START])
         at = emit.plus(emit.times(tile, self.tile_stride), emit.times(term, TILE_COLUMNS))
         for dim, stride in self.outer.items():
             at = emit.plus(at, emit.times(env.get(dim, 0), stride))
         return TilePlace(self.paired, at, PAIR_ROW)
 
-    def pack(self, emit: Emitter, env: Env, first: Index) -> None:
+    def pack(self, emit: Emitter, env: Env, first: Index, block: SumBlock) -> None:
         """Pack the columns of as many panels as are packed together, from panel `first` on."""
         assert self.panels is not None
         self.first = first
-        self.panels.pack(emit, env, first, 0, self.stage.extents[self.term])
+        self.panels.pack(emit, env, first, block.low, block.count)

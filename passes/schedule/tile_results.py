@@ -14,6 +14,7 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.row_operand import TileCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
@@ -42,6 +43,10 @@ class TileResults:
     memory: Memory
     row: int
     column: int
+    most: int
+    """Rows of a task, at most."""
+    copy: TileCopy | None
+    """What copies the rows first, if they are."""
     turned: bool
     """Whether tiles hold columns by rows."""
     is_tiled: bool
@@ -78,7 +83,7 @@ class TileResults:
     ) -> None:
         """Put whole sums of a part of tiles, by number, where `_write` finds them."""
         across, size = -(-place.width // TILE_COLUMNS), self.unit.values
-        in_scratch = not self.turned and self._has_panel_scratch()
+        in_scratch = self._has_panel_scratch()
         for n, number in enumerate(numbers):
             tile = sums[n * size : (n + 1) * size]
             row, column = divmod(number, across)
@@ -93,7 +98,7 @@ class TileResults:
 
     def _write(self, emit: Emitter, env: Env, place: Place) -> None:
         """Write the sums of all tiles where they belong."""
-        if not self.turned and self._has_panel_scratch():
+        if self._has_panel_scratch():
             return  # they are there
         if self.turned:
             self._turn(emit, place)
@@ -101,8 +106,10 @@ class TileResults:
             self._store(emit, env, start, number * TILE_ROWS, place)
 
     def _has_panel_scratch(self) -> bool:
-        """Whether the sums go to scratch of the block of rows, a panel wide, in f32."""
+        """Whether tiles go to scratch of the block of rows, a panel wide, in f32."""
         write = self.stage.writes[0]
+        if self.turned or (self.copy is not None and self.most % TILE_ROWS):
+            return False  # they end behind the rows, or are to be turned
         if write.memory not in self.memory.local_row or write.element != f32:
             return False
         form = self.memory.layout(write)

@@ -199,7 +199,10 @@ def tile_unit(product: PackedProduct) -> TileUnit:
     if lanes is None:
         if schedule.jam is not None or schedule.unroll is not None:
             raise illegal(stage.op, "jam, unroll: of matrix tiles, which have sixteen rows")
-        return MatrixTiles(TILE_ROWS if turned else min(TILE_ROWS, fewest))
+        whole = turned or schedule.cache_read
+        return MatrixTiles(TILE_ROWS if whole else min(TILE_ROWS, fewest))
+    if schedule.cache_read:
+        raise illegal(stage.op, "cache_read: of matrix tiles, not of vectors")
     packed = shape.inner_row if turned else across
     if lanes.dim != packed or lanes.count != TILE_COLUMNS:
         raise illegal(stage.op, f"vectorize: of d{packed} by {TILE_COLUMNS}, packed in pairs")

@@ -184,6 +184,10 @@ def test_targets_without_tiles_refuse_them() -> None:
             "terms = 64, double_buffer",
             "double_buffer: of tiles of rows, by a sum of a multiple",
         ),
+        (
+            "terms = 64, cache_read = [0], double_buffer",
+            "double_buffer: of rows that are not copied",
+        ),
     ],
 )
 def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
@@ -202,6 +206,7 @@ def test_blocks_of_a_sum_are_whole_tiles(clauses: str, reason: str) -> None:
         ("vectorize = d1 x 16, unroll = 2, jam = d0 x 17", "jam: tiles of this product go along"),
         ("jam = d0 x 8", "jam, unroll: of matrix tiles"),
         ("vectorize = d1 x 16, terms = 64, double_buffer", "double_buffer: of matrix tiles"),
+        ("vectorize = d1 x 16, terms = 64, cache_read = [0]", "cache_read: of matrix tiles"),
     ],
 )
 def test_register_tiles_of_dot_products(clauses: str, reason: str) -> None:
@@ -263,6 +268,33 @@ def test_two_buffers_are_for_what_tasks_pack() -> None:
     chosen = "terms = 224"
     with pytest.raises(InputError, match="double_buffer: of a product whose tasks pack"):
         _rescheduled(text, TARGET, chosen, f"{chosen}, double_buffer")
+
+
+@pytest.mark.parametrize("rows", [40, 64, 530])
+@pytest.mark.parametrize("wide", [False, True])
+def test_epilogues_of_copied_rows(rows: int, wide: bool) -> None:
+    """What follows a panel, whose scratch has room for whole tiles or not."""
+    a, b = _numbers((rows, 1100), 1), _numbers((1100, 70), 2)
+    text = f"""
+func.func @main(%a: {_tensor(a.shape)}, %b: {_tensor(b.shape)}) -> {_tensor((rows, 70))} {{
+  %0 = aten.mm.default(%a, %b)
+      : ({_tensor(a.shape)}, {_tensor(b.shape)}) -> {_tensor((rows, 70))}
+  %1 = aten.relu.default(%0) : ({_tensor((rows, 70))}) -> {_tensor((rows, 70))}
+  func.return %1 : {_tensor((rows, 70))}
+}}"""
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="bufferized", target=TARGET), Context())
+    assert "cache_read = [0]" in str(module)
+    if wide:
+        given = str(module).replace("terms = 224, cache_read", "terms = 2048, cache_read")
+        assert given != str(module)
+        module = lamina.parse(given)
+    run_pipeline(module, pipeline(start="bufferized", target=TARGET), Context())
+    found = run_module(module, [a.copy(), b.copy()])[0]
+    exact = np.maximum(a.astype(np.float64) @ b.astype(np.float64), 0)
+    sizes = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    apart = np.abs(found.astype(np.float64) - exact)
+    assert (apart <= exact * 2.0**-7 + sizes * 1e-6).all()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 40])
