@@ -68,7 +68,9 @@ def _streamed(nests: list[GenericOp]) -> frozenset[SSAValue]:
     for nest in nests:
         for number in schedule_of(nest).nontemporal or ():
             if is_temporary(nest.outs[number]):
-                raise illegal(nest, f"nontemporal: result {number} stays in the kernel")
+                leave = [n for n, out in enumerate(nest.outs) if not is_temporary(out)]
+                legal = f"those that leave it: {leave or 'none'}"
+                raise illegal(nest, f"nontemporal: result {number} stays in the kernel; {legal}")
             found.add(nest.outs[number])
     return frozenset(found)
 

@@ -66,6 +66,8 @@ def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Cont
         if name not in kernels:
             near = ", ".join(nearest(name, kernels) or list(kernels)[:8]) or "there are none"
             raise InputError(f"schedules: no kernel is called '{name}'; nearest: {near}")
+        if not isinstance(text, str):
+            raise InputError(f"schedules: '{name}': a schedule is a text, not {text!r}")
         give_schedule(kernels[name], text, context)
 
 

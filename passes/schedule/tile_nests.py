@@ -58,6 +58,9 @@ def tile_nests(function: func.FuncOp) -> None:
 
 def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
     stages = stages_of(list(nests))
+    if any(stage.totals for stage in stages):
+        legal = "tiles are of nests that store or reduce within a row"
+        raise illegal(nests[0], f"tile = d{tile.dim}: it sums over rows; {legal}")
     for stage in stages:
         take_slices(stage)
         inner_slices(stage)
