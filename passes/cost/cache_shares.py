@@ -17,6 +17,12 @@ BLOCK_SHARE = 2
 """Part of the second-level cache for a block of rows of a product."""
 PAIRS_SHARE = 2
 """Part of the nearest cache for pairs that a task packs: larger pieces leave fewer tasks."""
+SLICE_SHARE = 2
+"""Part of the nearest cache for what nests read and make of a slice of a row: of the differences of
+neighbouring exponentials, three eighths take 0.97, three quarters 1.12 and all of it 1.6 ms."""
+
+MOST_SLICE = 0.75
+"""The same, of the least slice that a jam allows."""
 
 
 def columns_kept(target: Target, bits: int) -> int:
@@ -37,6 +43,11 @@ def row_copy_bytes(target: Target) -> int:
 def block_bytes(target: Target) -> int:
     """What a task may keep of, or read for, a block of rows of a product."""
     return min(target.l2_bytes // BLOCK_SHARE, BLOCK_BYTES)
+
+
+def slice_bytes(target: Target) -> int:
+    """What nests of a task may touch for a slice that they hand on."""
+    return target.l1d_bytes // SLICE_SHARE
 
 
 def pairs_packed(target: Target, bytes_each: int) -> int:

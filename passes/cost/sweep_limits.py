@@ -46,3 +46,7 @@ STRIDE_SCORES = {0: 1, 1: 3, 2: 0}
 LEAST_FOLD = 16
 """Elements of a reduced dimension worth a vector that is folded in the end: lanes are idle, or the
 folding takes as long as the additions."""
+LEAST_SLICE = 4
+"""Vectors, or lines, of a slice that is computed where it is read: shorter ones begin too often."""
+CACHE_BYTES_A_CYCLE = 32
+"""Bytes that a core reads from its second-level cache in a cycle, beside arithmetic."""

@@ -30,6 +30,7 @@ from lamina.passes.cost.row_limits import (
 )
 from lamina.passes.cost.sweep_limits import BLOCK_TILES, COLUMN_UNROLL, LIGHT_BODY
 from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.choose_compute_at import choose_compute_at
 from lamina.passes.schedule.choose_sweeps import (
     SweepSurroundings,
     choose_fetch_along,
@@ -98,6 +99,8 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
         fits = (tasks.jam or 1) * STREAM_VECTORS < target.vector_registers
         decide(sweeps[0].stages[0], unroll=STREAM_VECTORS if fits else 1)
     choose_sweeps(sweeps, around)
+    if whole and not tasks.inner and (tasks.jam or 1) == 1:
+        choose_compute_at(sweeps, target)
     if (tasks.jam or 1) == 1:
         _choose_fetches(sweeps, rows if whole else 0, around)
     return tasks

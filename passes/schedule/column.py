@@ -27,6 +27,9 @@ from lamina.passes.schedule.sweep import SweepEmitter
 class ColumnEmitter(SweepEmitter):
     """Emits a single stage's reduction over the sweep's other dims, vectorized along `place`."""
 
+    jammed: tuple[Index, Index] | None = None
+    """Positions of the jammed dimension that are run; None for all."""
+
     def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
         if (jam := self.sweep.schedule.jam) is not None:
             self._jammed(emit, envs, ranges, jam)
@@ -48,8 +51,11 @@ class ColumnEmitter(SweepEmitter):
         last = max(0, wide - self.lanes)
         steps = [min(number * self.lanes, last) for number in range(self.unroll)]
 
+        low, high = self.jammed or (0, extent)
+        whole = extent % jam.count == 0 and emit.divisor(low) % jam.count == 0
+
         def lines(inner: Emitter, at: Index) -> None:
-            first = _moved_up(inner, at, extent, jam.count)
+            first = at if whole else inner.least(at, inner.minus(high, jam.count))
             bound = [
                 {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
             ]
@@ -62,7 +68,7 @@ class ColumnEmitter(SweepEmitter):
 
             inner.each(0, columns, wide, block)
 
-        emit.each(0, extent, jam.count, lines)
+        emit.each(low, high, jam.count, lines)
 
     def tile(
         self,

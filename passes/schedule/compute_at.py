@@ -8,7 +8,7 @@ again. A task keeps no more of the buffer than one slice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -55,7 +55,7 @@ class _Consumers:
 
 
 @dataclass(frozen=True)
-class _Span:
+class Span:
     """Positions `factor * start + low` to `factor * start + high`, both included."""
 
     factor: int
@@ -80,7 +80,7 @@ def compute_at(function: func.FuncOp) -> None:
         behind = nests[nests.index(nest) + 1 :]
         _verify(nest, behind, clause)
         consumers = _consumers(nest, behind, clause)
-        spans = _spans(nest, consumers, clause)
+        spans = spans_of(nest, consumers.nests, clause)
         if not spans:
             raise illegal(nest, f"{clause}: each slice reads all that the nest makes")
         set_schedule(nest, replace(schedule_of(nest), compute_at=None))
@@ -111,6 +111,11 @@ def _consumers(nest: GenericOp, others: Sequence[GenericOp], clause: str) -> _Co
                 starts[entry.dims[-1]] = symbol
     if dim is None or (start := starts.get(dim)) is None:
         where = f"the nest that reads it is in a loop over slices of {dim_names(starts)}"
+        around = nest.parent_op()
+        if isinstance(around, scf.ForOp) and not around.is_ancestor(readers[0]):
+            where = "it stands in a loop of its own; `tile` is of the nest that reads it"
+        elif not starts:
+            where += "; `tile` puts it into one"
         raise illegal(nest, f"{clause}: {where}")
     found: dict[GenericOp, tuple[int, int]] = {}
     for reader in readers:
@@ -121,10 +126,16 @@ def _consumers(nest: GenericOp, others: Sequence[GenericOp], clause: str) -> _Co
     return _Consumers(found, start)
 
 
-def _spans(nest: GenericOp, consumers: _Consumers, clause: str) -> dict[int, _Span]:
-    """Of each dimension of the nest of which a slice reads a part only, that part."""
-    found: dict[int, _Span | None] = {}
-    for reader, (dim, size) in consumers.nests.items():
+def spans_of(
+    nest: GenericOp, readers: Mapping[GenericOp, tuple[int, int]], clause: str
+) -> dict[int, Span]:
+    """Of each dimension of the nest of which a slice reads a part only, that part.
+
+    Of each nest that reads it, so many positions of a dimension are a slice. Raises InputError,
+    naming the clause, for reads whose places are not known.
+    """
+    found: dict[int, Span | None] = {}
+    for reader, (dim, size) in readers.items():
         if set(nest.outs) & set(reader.sources):
             raise illegal(nest, f"{clause}: it is read at places that are computed")
         for value, index_map, pad in reader.reads:
@@ -145,23 +156,23 @@ def _spans(nest: GenericOp, consumers: _Consumers, clause: str) -> dict[int, _Sp
     }
 
 
-def _span(form: Linear, dim: int, size: int, extents: Sequence[int]) -> _Span | None:
+def _span(form: Linear, dim: int, size: int, extents: Sequence[int]) -> Span | None:
     """What an index is for so many positions of a dimension, all of the others; None for all."""
     factor = form.coefficient(dim)
     if factor < 1:
         return None
     low, high = form.add(Linear.of({dim: -factor})).range(extents)
-    return _Span(factor, low, high + factor * (size - 1))
+    return Span(factor, low, high + factor * (size - 1))
 
 
-def _joined(one: _Span | None, other: _Span | None) -> _Span | None:
+def _joined(one: Span | None, other: Span | None) -> Span | None:
     if one is None or other is None or one.factor != other.factor:
         return None
-    return _Span(one.factor, min(one.low, other.low), max(one.high, other.high))
+    return Span(one.factor, min(one.low, other.low), max(one.high, other.high))
 
 
 def _move(
-    emit: Emitter, nest: GenericOp, consumers: _Consumers, spans: dict[int, _Span], clause: str
+    emit: Emitter, nest: GenericOp, consumers: _Consumers, spans: dict[int, Span], clause: str
 ) -> None:
     """Put a nest in front of its first consumer, for what a slice of that reads."""
     first = next(iter(consumers.nests))

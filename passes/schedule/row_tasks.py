@@ -13,10 +13,11 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
-from lamina.passes.contracts.task_loops import LOOPS
+from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kept_slices import verify_kept, windows_of
@@ -325,8 +326,21 @@ class Task:
                     size = self.inner[stage][dim][1].size
                     if size % sweep.lanes:
                         raise illegal(stage.op, f"tile = {size}: not in tiles of {sweep.lanes}")
-            if sweep.schedule.jam is not None or sweep.schedule.online:
+            jam = sweep.schedule.jam
+            if sweep.schedule.online or (jam is not None and parts != [jam.dim]):
                 raise illegal(stage.op, "jam, online: tasks divide the row")
+            if jam is not None:
+                self._verify_jam(stage, jam)
+
+    def _verify_jam(self, stage: Stage, jam: By) -> None:
+        """Raises InputError for slices that have fewer positions than are jammed."""
+        symbol, entry = self.inner[stage][jam.dim]
+        ends = index_range(symbol)
+        assert ends is not None  # as the contract of loops around nests says
+        least = min(entry.size, stage.extents[jam.dim] - ends[1])
+        if jam.count > least:
+            said = f"jam = d{jam.dim} x {jam.count}"
+            raise illegal(stage.op, f"{said}: the shortest slice has {least} positions")
 
     def _parts(self, stage: Stage) -> list[int]:
         return [dim for dim in self.inner[stage] if not self._is_whole(stage, dim)]

@@ -161,6 +161,8 @@ class RowSegment:
             outer = [p for p in outer if order[p] != schedule.jam.dim]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
         emitter = self._emitter(kind, inner_sweep)
+        if schedule.jam is not None and isinstance(emitter, ColumnEmitter):
+            emitter.jammed = ranges[order.index(schedule.jam.dim)]
 
         def at_point(inner: Emitter, at: list[Index]) -> None:
             bound = {**env, **{order[p]: index for p, index in zip(outer, at, strict=True)}}

@@ -231,3 +231,47 @@ func.func private @all_live(%a: memref<128x32xf32>, %b: memref<2x32x32xf32>, %c:
   }
   func.return
 }
+
+// -----
+
+// A tile of the producer is a loop of its own, in which no other nest stands.
+func.func private @tiled_producer(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  %e = memref.alloc() : memref<8x45xf32>
+  // expected-error@below {{compute_at = d1: it stands in a loop of its own; `tile` is of the nest that reads it}}
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %e : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_at = d1, tile = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8, 45] reads(%e[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<tile = d1 x 16>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @tiled_sum_over_rows(%x: memref<8x45xf32>, %y: memref<45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  // expected-error@below {{tile = d1: it sums over rows; tiles are of nests that store or reduce within a row}}
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([j] add into %y : memref<45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<tile = d1 x 16>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @kept_result_past_the_caches(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  %e = memref.alloc() : memref<8x45xf32>
+  // expected-error@below {{nontemporal: result 0 stays in the kernel; those that leave it: none}}
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %e : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<nontemporal = [0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8, 45] reads(%e[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

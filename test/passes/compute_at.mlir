@@ -91,7 +91,7 @@ func.func private @chain(%x: memref<8x47xf32>, %y: memref<8x43xf32>) attributes 
 
 func.func private @no_loop(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
   %e = memref.alloc() : memref<8x45xf32>
-  // expected-error@below {{compute_at = d1: the nest that reads it is in a loop over slices of none}}
+  // expected-error@below {{compute_at = d1: the nest that reads it is in a loop over slices of none; `tile` puts it into one}}
   loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %e : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_at = d1>} {
   ^bb0(%v: f32):
     loop.yield %v : f32

@@ -214,6 +214,7 @@ CHAIN = "[#loop.rows<>, #loop.schedule<>]"
 @pytest.mark.parametrize(
     ("schedules", "message"),
     [
+        ({"kernel_0": 3}, "schedules: 'kernel_0': a schedule is a text, not 3"),
         ({"kernel_7": CHAIN}, "no kernel is called 'kernel_7'; nearest: kernel_0"),
         ({"kernel_0": "[#loop.rows<>]"}, r"its schedule is \[#loop.rows<...>, #loop.schedule<"),
         (
