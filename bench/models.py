@@ -1,14 +1,18 @@
-"""Whole models, batch 1 in f32: Lamina beside eager mode, Inductor, ONNX Runtime and OpenVINO.
+"""Whole models: Lamina beside eager mode, Inductor, ONNX Runtime and OpenVINO.
 
     python -m bench.models                              # or: make bench-models
     python -m bench.models --models resnet-50 --engines eager lamina --rounds 5
+    python -m bench.models --threads 1 --clock cpu      # for cores that have other work
 
-Public configurations with random weights; batch norms scale by 1, their statistics come from one
-forward pass in training mode, so that activations are as large as those of a trained network. Each
-engine runs in a process of its own, the engines of a model in turn, with two threads. Printed are
-the best and the median time of all rounds, time to the first result, and the norm of the difference
-from the model in f64 as a part of the result's. Deep networks with random weights make an error of
-rounding a hundred times as large: eager mode's own error is what others are to be judged by.
+Rows are those of `bench/model_table.py`. Each engine runs in a process of its own, the engines of a
+model in turn, with two threads. Printed are the best and the median time of all rounds, time to the
+first result, and the norm of the difference from the model in f64 as a part of the result's. Deep
+networks with random weights make an error of rounding a hundred times as large: eager mode's own
+error is what others are to be judged by. For decoding there is a rate, and its share of what the
+bandwidth allows that is measured in the same process.
+
+In bf16 eager mode, Inductor and Lamina take weights of bf16; OpenVINO takes those of f32 and the
+hint to compute in bf16. ONNX Runtime has no such kernels for CPUs.
 """
 
 from __future__ import annotations
@@ -30,135 +34,71 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.densenet import densenet_121
+from bench.model_table import MODELS, Inputs, Made, Model, build, rounded
+from bench.read_bandwidth import read_bandwidth
 from bench.timing import format_seconds
-from bench.unet import unet_block
 
 Call = Callable[[], Any]
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+"""Seconds that pass, or that all threads of the process work: the latter for one thread on cores
+with other work."""
 
 
-class _Logits(torch.nn.Module):
-    """A model of transformers that gives its first tensor alone."""
-
-    def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The logits, or the last hidden state."""
-        return self.model(x, return_dict=False)[0]
+def _eager(model: torch.nn.Module, inputs: Inputs) -> Call:
+    return lambda: model(*inputs)
 
 
-class _Steps(torch.nn.Module):
-    """A recurrent network that gives what its last layer makes of all steps."""
-
-    def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One vector a step."""
-        return self.model(x)[0]
-
-
-_IMAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "resnet-50": ("ResNet", {}),
-    "mobilenet-v2": ("MobileNetV2", {"tf_padding": False}),
-    "convnext-tiny": ("ConvNext", {}),
-    "regnet-y-040": ("RegNet", {}),
-    "efficientnet-b0": (
-        "EfficientNet",
-        {"width_coefficient": 1.0, "depth_coefficient": 1.0, "hidden_dim": 1280, "image_size": 224},
-    ),
-    "vit-base": ("ViT", {}),
-}
-"""Names of models of images: class prefix in transformers, and what differs from its defaults."""
-
-MODELS = (*_IMAGES, "densenet-121", "bert-base", "unet-block", "lstm")
-
-
-def build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
-    """A model in eval mode and an input: 1x3x224x224 f32, 1x128 token ids, a 1x320x64x64 image of
-    a UNet, or 1x100x512 steps for two layers of an LSTM, 512 wide."""
-    import transformers
-
-    torch.manual_seed(0)
-    if name == "unet-block":
-        return unet_block()
-    if name == "lstm":
-        return _Steps(torch.nn.LSTM(512, 512, 2, batch_first=True)).eval(), torch.randn(1, 100, 512)
-    if name == "bert-base":
-        model: torch.nn.Module = transformers.BertModel(transformers.BertConfig())
-        ids = torch.randint(1000, 30000, (1, 128))
-        return _Logits(model).eval(), ids
-    if name == "densenet-121":
-        model = densenet_121()
-    else:
-        prefix, changed = _IMAGES[name]
-        config = getattr(transformers, f"{prefix}Config")(num_labels=1000, **changed)
-        model = _Logits(getattr(transformers, f"{prefix}ForImageClassification")(config))
-    norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
-    for norm in norms:
-        norm.reset_parameters()  # EfficientNet begins with weights near 0: subnormal activations
-        norm.momentum = 1.0
-    if norms:
-        with torch.no_grad():
-            model.train()(torch.randn(4, 3, 224, 224))
-    return model.eval(), torch.randn(1, 3, 224, 224)
-
-
-def _eager(model: torch.nn.Module, x: torch.Tensor) -> Call:
-    return lambda: model(x)
-
-
-def _inductor(model: torch.nn.Module, x: torch.Tensor) -> Call:
+def _inductor(model: torch.nn.Module, inputs: Inputs) -> Call:
     optimized = torch.compile(model)
-    return lambda: optimized(x)
+    return lambda: optimized(*inputs)
 
 
-def _inductor_frozen(model: torch.nn.Module, x: torch.Tensor) -> Call:
+def _inductor_frozen(model: torch.nn.Module, inputs: Inputs) -> Call:
     import torch._inductor.config as settings
 
     settings.freezing = True
-    return _inductor(model, x)
+    return _inductor(model, inputs)
 
 
-def _lamina(model: torch.nn.Module, x: torch.Tensor) -> Call:
+def _lamina(model: torch.nn.Module, inputs: Inputs) -> Call:
     import lamina
 
-    compiled = lamina.compile(torch.export.export(model, (x,)), cache=False)
-    return lambda: compiled(x)
+    compiled = lamina.compile(torch.export.export(model, inputs), cache=False)
+    return lambda: compiled(*inputs)
 
 
-def _onnx(model: torch.nn.Module, x: torch.Tensor, folder: Path) -> Path:
+def _onnx(made: Made, folder: Path) -> Path:
     path = folder / "model.onnx"
     if not path.exists():
-        torch.onnx.export(model, (x,), str(path), dynamo=True, verbose=False)
+        model, inputs = made
+        torch.onnx.export(model, inputs, str(path), dynamo=True, verbose=False)
     return path
 
 
-def _onnxruntime(model: torch.nn.Module, x: torch.Tensor, folder: Path) -> Call:
+def _onnxruntime(path: Path, inputs: Inputs, dtype: torch.dtype) -> Call:
     import onnxruntime
 
+    if dtype != torch.float32:
+        raise SystemExit(f"no kernels of {dtype} for CPUs")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
-    session = onnxruntime.InferenceSession(_onnx(model, x, folder), options)
-    feeds = {session.get_inputs()[0].name: x.numpy()}
+    session = onnxruntime.InferenceSession(path, options)
+    feeds = {given.name: x.numpy() for given, x in zip(session.get_inputs(), inputs, strict=True)}
     return lambda: session.run(None, feeds)[0]
 
 
-def _openvino(model: torch.nn.Module, x: torch.Tensor, folder: Path) -> Call:
+def _openvino(path: Path, inputs: Inputs, dtype: torch.dtype) -> Call:
     import openvino
 
     core = openvino.Core()
     settings = {
         "INFERENCE_NUM_THREADS": torch.get_num_threads(),
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": "bf16" if dtype == torch.bfloat16 else "f32",
     }
-    compiled = core.compile_model(core.read_model(_onnx(model, x, folder)), "CPU", settings)
-    request, value = compiled.create_infer_request(), x.numpy()
-    return lambda: request.infer([value])[0]
+    compiled = core.compile_model(core.read_model(path), "CPU", settings)
+    request, values = compiled.create_infer_request(), [x.numpy() for x in inputs]
+    return lambda: request.infer(values)[0]
 
 
 _IN_TORCH = {
@@ -171,32 +111,47 @@ _BY_ONNX = {"onnxruntime": _onnxruntime, "openvino": _openvino}
 ENGINES = (*_IN_TORCH, *_BY_ONNX)
 
 
-def _run(name: str, engine: str, folder: Path, seconds: float) -> dict[str, Any]:
+def _exact(made: Made, folder: Path) -> Any:
+    """The result in f64, of weights and inputs of f32."""
+    kept = folder / "exact.npy"
+    if not kept.exists():
+        wide, inputs = rounded(copy.deepcopy(made), torch.float64)
+        np.save(kept, wide(*inputs).numpy())
+    return np.load(kept)
+
+
+def _run(model: Model, engine: str, folder: Path, seconds: float, clock: str) -> dict[str, Any]:
     """What one process measures; the folder keeps what others share."""
-    model, x = build(name)
+    now = CLOCKS[clock]
+    made = build(model)
     with torch.no_grad():
+        exact = _exact(made, folder)
         if engine in _BY_ONNX:
-            _onnx(model, x, folder)  # no part of the time to the first result
-        start = time.perf_counter()
-        if engine in _BY_ONNX:
-            call = _BY_ONNX[engine](model, x, folder)
+            path = _onnx(made, folder)  # no part of the time to the first result
+            start = now()
+            call = _BY_ONNX[engine](path, made[1], model.dtype)
         else:
-            call = _IN_TORCH[engine](model, x)
-        result = np.asarray(call())
-        first = time.perf_counter() - start
-        kept = folder / "exact.npy"
-        if not kept.exists():
-            wide = x.double() if x.is_floating_point() else x
-            np.save(kept, copy.deepcopy(model).double()(wide).numpy())
-        exact = np.load(kept)
+            network, inputs = rounded(made, model.dtype)
+            start = now()
+            call = _IN_TORCH[engine](network, inputs)
+        result = _array(call())
+        first = now() - start
         error = float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
         samples: list[float] = []
         end = time.perf_counter() + seconds
         while len(samples) < 5 or time.perf_counter() < end:
-            start = time.perf_counter()
+            start = now()
             call()
-            samples.append(time.perf_counter() - start)
-    return {"samples": samples, "first": first, "error": error}
+            samples.append(now() - start)
+    found: dict[str, Any] = {"samples": samples, "first": first, "error": error}
+    if model.decodes:
+        weights = sum(p.nbytes for p in made[0].parameters())
+        found["bound"] = weights / read_bandwidth(now)
+    return found
+
+
+def _array(result: Any) -> Any:
+    return result.float().numpy() if isinstance(result, torch.Tensor) else np.asarray(result)
 
 
 def _in_process(arguments: list[str], threads: int) -> dict[str, Any] | str:
@@ -210,43 +165,53 @@ def _in_process(arguments: list[str], threads: int) -> dict[str, Any] | str:
 
 
 def compare(
-    names: list[str], engines: list[str], rounds: int, seconds: float, threads: int
+    names: list[str], engines: list[str], rounds: int, seconds: float, threads: int, clock: str
 ) -> None:
     """Prints a table for each model."""
     for name in names:
-        samples: dict[str, list[float]] = {engine: [] for engine in engines}
-        last: dict[str, dict[str, Any]] = {}
+        said: dict[str, list[dict[str, Any]]] = {engine: [] for engine in engines}
         failed: dict[str, str] = {}
         with tempfile.TemporaryDirectory() as folder:
+            words = ["--seconds", str(seconds), "--threads", str(threads), "--clock", clock]
             for _ in range(rounds):
                 for engine in engines:
                     if engine in failed:
                         continue
-                    words = ["--process", name, engine, folder]
-                    words += ["--seconds", str(seconds), "--threads", str(threads)]
-                    said = _in_process(words, threads)
-                    if isinstance(said, str):
-                        failed[engine] = said
+                    answer = _in_process(["--process", name, engine, folder, *words], threads)
+                    if isinstance(answer, str):
+                        failed[engine] = answer
                     else:
-                        last[engine] = said
-                        samples[engine] += said["samples"]
-        print(f"{name}, batch 1, f32, {threads} threads", flush=True)
+                        said[engine].append(answer)
+        print(f"{MODELS[name].title}, {threads} threads, {clock} time", flush=True)
         for engine in engines:
             if engine in failed:
-                print(f"  {engine:18} {failed[engine]}")
-                continue
-            best, middle = min(samples[engine]), median(samples[engine])
-            print(
-                f"  {engine:18} best {format_seconds(best):>8}  median "
-                f"{format_seconds(middle):>8}  first {format_seconds(last[engine]['first']):>7}"
-                f"  error {last[engine]['error']:.1e}",
-                flush=True,
-            )
-        peers = [e for e in ("onnxruntime", "openvino") if e in last]
-        if "lamina" in last and peers:
-            fastest = min(peers, key=lambda e: min(samples[e]))
-            ratio = min(samples[fastest]) / min(samples["lamina"])
+                print(f"  {engine:18} {failed[engine]}", flush=True)
+            else:
+                print(f"  {engine:18} {_described(said[engine])}", flush=True)
+        best = {engine: min(_samples(said[engine])) for engine in engines if said[engine]}
+        peers = [engine for engine in best if engine != "lamina"]
+        if "lamina" in best and peers:
+            fastest = min(peers, key=best.__getitem__)
+            ratio = best[fastest] / best["lamina"]
             print(f"  lamina is {ratio:.2f} times as fast as {fastest}", flush=True)
+
+
+def _samples(runs: list[dict[str, Any]]) -> list[float]:
+    return [sample for run in runs for sample in run["samples"]]
+
+
+def _described(runs: list[dict[str, Any]]) -> str:
+    """A line of figures: seconds of a call, of the first one, error, and the rate of a decoder."""
+    samples = _samples(runs)
+    line = (
+        f"best {format_seconds(min(samples)):>8}  median {format_seconds(median(samples)):>8}"
+        f"  first {format_seconds(min(run['first'] for run in runs)):>7}"
+        f"  error {runs[-1]['error']:.1e}"
+    )
+    if "bound" in runs[-1]:
+        bound = min(run["bound"] for run in runs)
+        line += f"  {1 / min(samples):.1f} tokens/s, {bound / min(samples):.0%} of {1 / bound:.1f}"
+    return line
 
 
 def main() -> None:
@@ -257,16 +222,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each engine in each round")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--process", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     if given.process:
         name, engine, folder = given.process
-        print(json.dumps(_run(name, engine, Path(folder), given.seconds)))
+        found = _run(MODELS[name], engine, Path(folder), given.seconds, given.clock)
+        print(json.dumps(found))
         return
     no_compiler = shutil.which("g++") is None and shutil.which("clang++") is None
     engines = given.engines or [e for e in ENGINES if not (no_compiler and "inductor" in e)]
-    compare(given.models, engines, given.rounds, given.seconds, given.threads)
+    compare(given.models, engines, given.rounds, given.seconds, given.threads, given.clock)
 
 
 if __name__ == "__main__":
