@@ -1,10 +1,11 @@
 """f32 matrix products of many shapes, both operands changing from call to call, beside peers.
 
-    python -m bench.matmul [MxKxN ...] [--seconds S] [--threads N]
+    python -m bench.matmul [MxKxN ...] [--seconds S] [--threads N] [--clock cpu]
 
 One process, two threads unless told otherwise, interleaved calls, the best of each. Prints GF/s,
 the share of the peak of multiply-adds measured before, the fastest peer (torch, XLA through jax
 where it is installed) over ours (above 1: Lamina is faster), the error against f64, and the losses.
+Of one row, also the share of the bandwidth at which memory is read, measured before.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from typing import Any
 import torch
 
 import lamina
-from bench.timing import Comparison, format_seconds, interleave
+from bench.read_bandwidth import read_bandwidth
+from bench.timing import CLOCKS, Comparison, format_seconds, interleave
 
 SQUARES = (64, 128, 256, 512, 1024, 2048)
 LONG = (4096, 16384, 65536)
@@ -55,6 +57,11 @@ class Row(Comparison):
         """As on the command line."""
         return "x".join(map(str, self.shape))
 
+    def bytes_a_second(self) -> float:
+        """At which ours reads the second operand."""
+        _, summed, columns = self.shape
+        return 4 * summed * columns / self.ours.best
+
     def rate(self) -> float:
         """Of ours, in GF/s."""
         rows, summed, columns = self.shape
@@ -74,7 +81,7 @@ func.func @main(%a: {a} {{lamina.name = "a", lamina.kind = "input"}},
 }}"""
 
 
-def measure(shape: tuple[int, int, int], seconds: float) -> Row:
+def measure(shape: tuple[int, int, int], seconds: float, clock: str = "wall") -> Row:
     """Times one shape beside the peers."""
     rows, summed, columns = shape
     generator = torch.Generator().manual_seed(0)
@@ -92,7 +99,7 @@ def measure(shape: tuple[int, int, int], seconds: float) -> Row:
     functions = {"lamina": _rotating(compiled, pairs), "torch": _rotating(torch.mm, pairs)}
     if find_spec("jax") is not None:
         functions["xla"] = _by_xla(pairs)
-    timings = interleave(functions, seconds=seconds)
+    timings = interleave(functions, seconds=seconds, clock=CLOCKS[clock])
     return Row(timings.pop("lamina"), timings, shape, error)
 
 
@@ -111,17 +118,24 @@ def _rotating(product: _Product, pairs: Sequence[tuple[Any, Any]]) -> Callable[[
 
 
 def compare(
-    shapes: Sequence[tuple[int, int, int]] = SHAPES, seconds: float = 2.0, threads: int = 2
+    shapes: Sequence[tuple[int, int, int]] = SHAPES,
+    seconds: float = 2.0,
+    threads: int = 2,
+    clock: str = "wall",
 ) -> list[Row]:
     """Prints a line for each shape, and the losses."""
     from bench.fma_peak import fma_peak
 
     torch.set_num_threads(threads)
     peak = fma_peak(threads)
-    print(f"peak of multiply-adds on {threads} threads: {peak:.0f} GF/s")
+    read = read_bandwidth(CLOCKS[clock])
+    print(
+        f"on {threads} threads, {clock} time: {peak:.0f} GF/s of multiply-adds at peak, "
+        f"{read / 1e9:.1f} GB/s are read"
+    )
     found: list[Row] = []
     for shape in shapes:
-        row = measure(shape, seconds)
+        row = measure(shape, seconds, clock)
         found.append(row)
         peers = "  ".join(f"{n} {format_seconds(t.best):>7}" for n, t in row.peers.items())
         print(
@@ -130,6 +144,10 @@ def compare(
             f"  error {row.error:.0e}",
             flush=True,
         )
+        if shape[0] == 1:
+            bandwidth = row.bytes_a_second()
+            share = bandwidth / read
+            print(f"{'':18} {bandwidth / 1e9:.1f} GB/s, {share:.0%} of what is read", flush=True)
     losses = [row for row in found if row.ratio < NEAR]
     print(f"behind the fastest peer by more than {1 - NEAR:.0%}: {len(losses)} of {len(found)}")
     for row in losses:
@@ -152,9 +170,10 @@ def main() -> None:
     parser.add_argument("shapes", nargs="*", type=_shape, help="MxKxN, or N for a square")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each shape")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     arguments = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-    compare(arguments.shapes or SHAPES, arguments.seconds, arguments.threads)
+    compare(arguments.shapes or SHAPES, arguments.seconds, arguments.threads, arguments.clock)
 
 
 if __name__ == "__main__":

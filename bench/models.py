@@ -36,12 +36,9 @@ import torch
 
 from bench.model_table import MODELS, Inputs, Made, Model, build, rounded
 from bench.read_bandwidth import read_bandwidth
-from bench.timing import format_seconds
+from bench.timing import CLOCKS, format_seconds
 
 Call = Callable[[], Any]
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-"""Seconds that pass, or that all threads of the process work: the latter for one thread on cores
-with other work."""
 
 
 def _eager(model: torch.nn.Module, inputs: Inputs) -> Call:

@@ -5,6 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+Clock = Callable[[], float]
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
+"""Seconds that pass, or that all threads of the process work: the latter for one thread on cores
+with other work."""
+
 _SHORTEST_SAMPLE = 1e-3
 """Faster functions are called several times for one sample, so that the clock can see them, and so
 that most calls find the caches as their own calls leave them, not as another function's do."""
@@ -41,34 +46,38 @@ class Comparison:
 
 
 def interleave(
-    functions: Mapping[str, Callable[[], object]], *, seconds: float = 3.0, least: int = 5
+    functions: Mapping[str, Callable[[], object]],
+    *,
+    seconds: float = 3.0,
+    least: int = 5,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, Timing]:
     """Calls the functions in turn for about `seconds` in all, at least `least` rounds.
 
     Each function is called twice before the clock starts.
     """
-    repeats = {name: _repeats(function) for name, function in functions.items()}
+    repeats = {name: _repeats(function, clock) for name, function in functions.items()}
     samples: dict[str, list[float]] = {name: [] for name in functions}
     end = time.perf_counter() + seconds
     rounds = 0
     while rounds < least or time.perf_counter() < end:
         for name, function in functions.items():
-            samples[name].append(_sample(function, repeats[name]))
+            samples[name].append(_sample(function, repeats[name], clock))
         rounds += 1
     return {name: Timing(min(taken), median(taken), len(taken)) for name, taken in samples.items()}
 
 
-def _repeats(function: Callable[[], object]) -> int:
+def _repeats(function: Callable[[], object], clock: Clock) -> int:
     function()
-    once = _sample(function, 1)
+    once = _sample(function, 1, clock)
     return max(1, round(_SHORTEST_SAMPLE / max(once, 1e-9)))
 
 
-def _sample(function: Callable[[], object], repeats: int) -> float:
-    start = time.perf_counter()
+def _sample(function: Callable[[], object], repeats: int, clock: Clock) -> float:
+    start = clock()
     for _ in range(repeats):
         function()
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats
 
 
 def format_seconds(seconds: float) -> str:

@@ -44,9 +44,10 @@ f32 in four panels. There, 8 rows by 4096x4096 take 0.43 of the time so, 64 rows
 TURNED_TERMS = 256
 """The same where neighbours follow one another in the sum, so that longer runs of each column are
 read: 512 rows and columns of 16,384 terms take 0.95 of what they take with 128."""
-COLUMN_TASKS_A_CORE = 2
+COLUMN_TASKS_A_CORE = 1
 """Tasks for each core where columns are reduced and read once: runs of memory are longer then. A
-row by 4096x4096 takes 2.7 ms with runs of 4 KB, 3.7 with those of 1 KB."""
+row by 4096x4096 takes 1.9 ms with runs of 8 KB, 2.4 with those of 4 KB, each fetched while the row
+before is added up, and 2.6 and 3.5 where nothing is (one thread of a loaded Zen 4)."""
 TERMS_AHEAD = 16
 """Terms ahead of those that are packed beside a product whose lines are fetched: on a Sapphire
 Rapids 512x768x3072 of bf16 takes 0.91 of the time of none, with 8 and 32 terms 0.93."""

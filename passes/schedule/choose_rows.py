@@ -91,7 +91,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     lay_out_scratch(
         sweeps, memory, outputs, column_windows(stages, tasks.tile or 1) if divided else {}
     )
-    around = SweepSurroundings(memory, target, whole)
+    around = SweepSurroundings(memory, target, whole, None if whole else tasks.tile)
     only_reduces = not any(stage.schedule.cache_read for stage in stages)  # else rows are copied
     if tasks.jam is None and not is_popped and whole and only_reduces:
         tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))

@@ -42,6 +42,7 @@ from lamina.passes.schedule.online_softmax import online_softmax
 from lamina.passes.schedule.prefetch import (
     Stream,
     is_plain,
+    rows_ahead,
     streams_alike,
 )
 from lamina.passes.schedule.stages import Stage
@@ -55,11 +56,15 @@ HALF_BITS = 16
 
 @dataclass(frozen=True)
 class SweepSurroundings:
-    """What the sweeps of a row stand in: buffers, target, and whether tasks walk all columns."""
+    """What the sweeps of a row stand in: buffers, target, and whether tasks walk all columns.
+
+    `columns`: how many a task walks, where it is not all of them.
+    """
 
     memory: Memory
     target: Target
     whole: bool = True
+    columns: int | None = None
 
 
 def decide(stage: Stage, **clauses: object) -> None:
@@ -204,6 +209,10 @@ def _columns(sweep: Sweep, around: SweepSurroundings) -> None:
     if not tiled and (streams := _rfactor(sweep, around.target)) is not None:
         kept = columns_kept(around.target, widest_bits(sweep.stages))
         decide(stage, rfactor=streams, tile=By(column, kept))
+        if around.columns is not None and _is_far(stage, around.target):
+            widest = max(element_bytes(r.element) for r in stage.reads)
+            row = min(around.columns, kept) * widest * streams.count
+            decide(stage, prefetch_rows=-(-AHEAD_BYTES // row))
         return
     if around.whole and not tiled:
         outer = [order[p] for p in sweep.kept if p != place]
@@ -227,10 +236,14 @@ def _rfactor(sweep: Sweep, target: Target) -> By | None:
     fits = sweep.extents[place] <= COLUMN_UNROLL * lanes
     if lanes == 1 or fits or length < STREAMS * LEAST_LENGTH:
         return None
-    read = dict.fromkeys(r.memory for r in stage.reads)
-    far = sum(map(_bytes, read)) > target.l3_bytes
+    far = _is_far(stage, target)
     streams = FAR_STREAMS if far and length >= FAR_STREAMS * LEAST_LENGTH else STREAMS
     return By(order[longest], streams)
+
+
+def _is_far(stage: Stage, target: Target) -> bool:
+    """Whether what the nest reads exceeds the last-level cache."""
+    return sum(map(_bytes, {r.memory for r in stage.reads})) > target.l3_bytes
 
 
 def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundings) -> None:
@@ -286,7 +299,7 @@ def choose_prefetch(sweeps: Sequence[Sweep], rows: int, around: SweepSurrounding
     Nothing is fetched if the tensors fit the last-level cache, from which the hardware's own
     prefetching is faster, or if the rows ahead would not fit the second-level cache.
     """
-    if any(s.schedule.prefetch_rows for s in sweeps):
+    if any(map(rows_ahead, sweeps)):
         return
     plain, memory, target = [s for s in sweeps if is_plain(s)], around.memory, around.target
     for host in plain[1:]:

@@ -2,23 +2,28 @@
 
 A few rows far apart are added up together. So memory is read in a few long streams, which the
 hardware prefetches, instead of a short piece of each row; and no chain of additions is longer
-than a stream.
+than a stream. Where tasks walk a part of each row, a stream jumps at the part's end, which no
+hardware foresees: `prefetch_rows` has its lines asked for while an earlier row is added up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
+from lamina.passes.schedule.prefetch import INTO_L2
+from lamina.passes.schedule.stages import Access, Stage
 
 Ranges = Sequence[tuple[Index, Index]]
 
@@ -96,7 +101,12 @@ class ColumnRfactorEmitter(ColumnEmitter):
 
         def rows(inner: Emitter, at: Index, count: int = self.streams) -> None:
             together = [self._bind(envs, place, inner.plus(at, k * length)) for k in range(count)]
-            self._add_together(inner, together, columns, totals)
+            later: list[Envs] = []
+            if count > 1 and (ahead := self.sweep.schedule.prefetch_rows) is not None:
+                next_rows = inner.least(inner.plus(at, ahead), length - 1)
+                starts = [inner.plus(next_rows, k * length) for k in range(count)]
+                later = [self._bind(envs, place, start) for start in starts]
+            self._add_together(inner, together, later, columns, totals)
 
         emit.each(0, length, 1, rows)
         emit.each(length * self.streams, extent, 1, partial(rows, count=1))
@@ -105,18 +115,24 @@ class ColumnRfactorEmitter(ColumnEmitter):
         self,
         emit: Emitter,
         rows: list[Envs],
+        later: list[Envs],
         columns: tuple[Index, Index],
         totals: list[SSAValue],
     ) -> None:
-        """Add one row of each stream to the totals."""
+        """Add one row of each stream to the totals, and fetch `later` rows of the streams."""
         prepared = [
             {s: self._prepare(emit, s, envs[s]) for s in self.sweep.stages} for envs in rows
         ]
+        fetched = self._fetched()
 
         def add(inner: Emitter, at: Vectors) -> None:
             place, sums = inner.minus(at.at, columns[0]), self._start(inner)
             for envs, known in zip(rows, prepared, strict=True):
                 sums = self._step(inner, envs, known, at, sums)
+            for envs, (stage, read) in product(later, fetched):
+                env = {**envs[stage], self.sweep.order[stage][self.place]: at.at}
+                index = inner.value(self.memory.offset(inner, read, env, None))
+                inner.run(PrefetchOp(self.memory.flat[read.memory], [index], INTO_L2))
             kept = inner.value(place)
             before = self._totals(inner, totals, kept)
             after = self.accumulators.combined(inner, sums, before)
@@ -124,6 +140,16 @@ class ColumnRfactorEmitter(ColumnEmitter):
                 inner.run(vector.StoreOp(value, total, [kept]))
 
         each_vector(emit, columns, self.lanes, add)
+
+    def _fetched(self) -> list[tuple[Stage, Access]]:
+        """Reads whose rows lie along the vectors, and are others in each row of a stream."""
+        (stage,) = self.sweep.stages
+        column = self.sweep.order[stage][self.place]
+        return [
+            (stage, read)
+            for read in stage.reads
+            if read.pad is None and read.stride(column) == 1 and read.stride(self.split)
+        ]
 
     def _totals(self, emit: Emitter, totals: list[SSAValue], at: SSAValue) -> list[SSAValue]:
         """A vector of each of the totals."""

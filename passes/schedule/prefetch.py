@@ -165,9 +165,14 @@ class RowPrefetch:
 def fetch_rows(sweeps: Sequence[Sweep], memory: Memory) -> RowPrefetch | None:
     """What the sweep with `prefetch_rows` fetches in a kernel whose rows run through these."""
     for host in sweeps:
-        if (rows := host.schedule.prefetch_rows) is not None:
+        if (rows := rows_ahead(host)) is not None:
             return RowPrefetch(host, streams_alike(host, sweeps, memory), rows)
     return None
+
+
+def rows_ahead(sweep: Sweep) -> int | None:
+    """How many rows of a task ahead a sweep fetches: with `rfactor` it is rows of its streams."""
+    return None if sweep.schedule.rfactor is not None else sweep.schedule.prefetch_rows
 
 
 def streams_alike(host: Sweep, sweeps: Sequence[Sweep], memory: Memory) -> tuple[Stream, ...]:

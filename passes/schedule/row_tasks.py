@@ -24,6 +24,7 @@ from lamina.passes.schedule.kept_slices import verify_kept, windows_of
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal, tile_refusal
+from lamina.passes.schedule.prefetch import rows_ahead
 from lamina.passes.schedule.row_sums import emit_sums, turns_in
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Stage, collapse, stages_of
@@ -262,7 +263,7 @@ class Task:
 
     def _later(self, emit: Emitter, sweeps: list[Sweep]) -> Envs | None:
         """The positions of the row that is fetched ahead, if some sweep does that."""
-        fetch = next((f for s in sweeps if (f := s.schedule.prefetch_rows) is not None), None)
+        fetch = next((f for s in sweeps if (f := rows_ahead(s)) is not None), None)
         parts = any(not self._is_whole(s, d) for s in self.stages for d in self.inner[s])
         if fetch is None or parts:
             return None

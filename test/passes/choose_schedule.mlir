@@ -59,6 +59,31 @@ func.func private @columns(%x: memref<4096x640xf32>, %y: memref<640xf32>) attrib
 
 // -----
 
+// Those of a tensor beyond the caches jump from run to run: the next one is asked for. Narrow ones are further ahead.
+func.func private @far_columns(%x: memref<65536x4096xf32>, %y: memref<4096xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [4096, 65536] reads(%x[j, i] : memref<65536x4096xf32>) writes([i] add into %y : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @far_columns
+// CHECK:         rfactor = d1 x 8, prefetch_rows = 2>
+
+// -----
+
+func.func private @narrow_far_columns(%x: memref<1048576x256xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [256, 1048576] reads(%x[j, i] : memref<1048576x256xf32>) writes([i] add into %y : memref<256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @narrow_far_columns
+// CHECK:         rfactor = d1 x 8, prefetch_rows = 16>
+
+// -----
+
 // A transpose goes in square tiles.
 func.func private @turned(%x: memref<300x200xf32>, %y: memref<200x300xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [200, 300] reads(%x[j, i] : memref<300x200xf32>) writes([i, j] store into %y : memref<200x300xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {

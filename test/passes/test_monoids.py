@@ -143,6 +143,7 @@ def test_as_chosen(extents: tuple[int, ...], kept: tuple[int, ...], kind: str) -
         ((3, 37), (0,), "vectorize = d1 x 8, unroll = 2"),
         ((37, 21), (1,), "vectorize = d1 x 4, unroll = 2"),
         ((37, 21), (1,), "vectorize = d1 x 4, tile = d1 x 8, rfactor = d0 x 5"),
+        ((37, 21), (1,), "vectorize = d1 x 4, tile = d1 x 8, rfactor = d0 x 5, prefetch_rows = 3"),
         ((37, 9, 21), (1,), "vectorize = d2 x 4, unroll = 4"),
     ],
 )
