@@ -30,14 +30,15 @@ def verify_pairs(op: GenericOp, number: int) -> None:
         raise VerifyException(
             f"{op.name}: {PACKING}: pairs stand, beside panel = {TILE_PANEL}, on a matrix product "
             f"of bf16 with rows (in one dimension, if they are packed), {TILE_COLUMNS} columns, "
-            f"and one dimension of {TILE_TERMS} or more that is summed"
+            f"and {TILE_TERMS} or more neighbours along a dimension that is summed (the only one, "
+            "if rows are packed)"
         )
     if op.pad_values != (None, None) or not sums_neighbours(shape, 1 - number):
         raise VerifyException(
             f"{op.name}: {PACKING}: pairs = {number} needs reads without pads, and neighbours "
             f"along the sum in read {1 - number}"
         )
-    extents, wanted = paired_layout(shape, number)
+    extents, wanted = paired_layout(shape, number, paired_term(shape, number))
     found = op.read_maps[number].results
     if not is_packed_in_tasks(shape) and (
         shape_of(op.inputs[number]) != extents
@@ -49,11 +50,29 @@ def verify_pairs(op: GenericOp, number: int) -> None:
         )
 
 
+def paired_term(shape: Contraction, number: int) -> int:
+    """The summed dimension whose elements stand in pairs in read `number`, as the channels of a
+    convolution: of several, one whose elements are neighbours in the other read, or the last.
+
+    Tiles of it are multiplied for each position of the others, a window's.
+    """
+    if len(shape.summed) == 1:
+        return shape.summed[0]
+    op = shape.op
+    forms = forms_of(op.read_maps[1 - number], op.extents)
+    if forms is None:
+        return shape.summed[-1]
+    offset = flatten(forms, shape_of(op.inputs[1 - number]))
+    return next((d for d in shape.summed if offset.coefficient(d) == 1), shape.summed[-1])
+
+
 def is_packed_in_tasks(shape: Contraction) -> bool:
     """Whether the columns of a product in matrix tiles are neighbours in memory: each task packs
     those that it multiplies."""
     op = shape.op
-    if shape.pairs != shape.b or (forms := forms_of(op.read_maps[shape.b], op.extents)) is None:
+    if shape.pairs != shape.b or len(shape.summed) != 1:
+        return False
+    if (forms := forms_of(op.read_maps[shape.b], op.extents)) is None:
         return False
     offset = flatten(forms, shape_of(op.inputs[shape.b]))
     return offset.coefficient(shape.inner_column) == 1
@@ -61,7 +80,9 @@ def is_packed_in_tasks(shape: Contraction) -> bool:
 
 def has_pieces(shape: Contraction) -> bool:
     """Whether a packed product can add up pieces of its sum: panels of terms."""
-    return shape.pairs is None or (shape.pairs == shape.b and not is_packed_in_tasks(shape))
+    if shape.pairs is None:
+        return True
+    return shape.pairs == shape.b and len(shape.summed) == 1 and not is_packed_in_tasks(shape)
 
 
 def is_tiled(shape: Contraction, number: int) -> bool:
@@ -75,8 +96,8 @@ def is_tiled(shape: Contraction, number: int) -> bool:
     return (
         all(isinstance(kind.element_type, BFloat16Type) for kind in kinds)  # pyright: ignore
         and (len(shape.rows) == 1 if number == shape.a else bool(shape.rows))
-        and len(shape.summed) == 1
-        and op.extents[shape.summed[0]] >= TILE_TERMS
+        and (len(shape.summed) == 1 if number == shape.a else bool(shape.summed))
+        and op.extents[paired_term(shape, number)] >= TILE_TERMS
         and op.extents[shape.inner_column] >= TILE_COLUMNS
         and 0 not in op.extents
     )
@@ -88,32 +109,42 @@ def sums_neighbours(shape: Contraction, number: int) -> bool:
     forms = forms_of(op.read_maps[number], op.extents)
     if forms is None:
         return False
-    return flatten(forms, shape_of(op.inputs[number])).coefficient(shape.summed[0]) == 1
+    term = paired_term(shape, 1 - number)
+    return flatten(forms, shape_of(op.inputs[number])).coefficient(term) == 1
 
 
 def paired_layout(
-    shape: Contraction, number: int
+    shape: Contraction, number: int, term: int
 ) -> tuple[tuple[int, ...], tuple[AffineExpr, ...]]:
-    """Shape of an operand of matrix tiles packed in pairs, and the contraction's indices into it.
+    """Shape of an operand of matrix tiles packed in pairs along `term`, and the contraction's
+    indices into it.
 
-    Its axes: batch, outer columns (of the column operand), tile, pair of the sum, row or column
-    within the tile, element of the pair. What fills the last tiles is zero.
+    Its axes: `paired_outer`, tile, pair of the sum, row or column within the tile, element of the
+    pair. What fills the last tiles is zero.
     """
     extents = shape.op.extents
-    outer = shape.batch if number == shape.a else (*shape.batch, *shape.columns[:-1])
+    outer = paired_outer(shape, number, term)
     across = shape.rows[0] if number == shape.a else shape.inner_column
     size = TILE_COLUMNS
-    place, term = AffineExpr.dimension(across), AffineExpr.dimension(shape.summed[0])
+    place, along = AffineExpr.dimension(across), AffineExpr.dimension(term)
     exprs = [AffineExpr.dimension(d) for d in outer]
-    exprs += [place // size, term // 2, place % size, term % 2]
+    exprs += [place // size, along // 2, place % size, along % 2]
     sizes = [extents[d] for d in outer]
     sizes += [
         -(-extents[across] // size),
-        -(-extents[shape.summed[0]] // TILE_TERMS) * TILE_TERMS // 2,
+        -(-extents[term] // TILE_TERMS) * TILE_TERMS // 2,
         size,
         2,
     ]
     return tuple(sizes), tuple(exprs)
+
+
+def paired_outer(shape: Contraction, number: int, term: int) -> tuple[int, ...]:
+    """Dimensions of which each position has tiles of its own in an operand packed in pairs: batch,
+    and of the column operand outer columns and all that is summed but `term`."""
+    if number == shape.a:
+        return shape.batch
+    return (*shape.batch, *shape.columns[:-1], *(d for d in shape.summed if d != term))
 
 
 def copies_in_pairs(op: GenericOp) -> bool:

@@ -22,9 +22,14 @@ GROWTH = 4
 """Elements of tiles for each element of the image, and of products for each result."""
 
 
-def direct_seconds(shape: Windows, target: Target) -> float:
-    """By windows: its multiply-adds at peak."""
-    return prod(shape.nest.extents) / _peak(shape, target)
+PAIR_RATE = 2
+"""Products of bf16 in pairs for one of f32, at least, by instructions that multiply pairs."""
+
+
+def direct_seconds(shape: Windows, target: Target, *, in_pairs: bool) -> float:
+    """By windows: its multiply-adds at peak, of numbers that were bf16 `in_pairs`."""
+    rate = PAIR_RATE if in_pairs else 1
+    return prod(shape.nest.extents) / _peak(shape, target) / rate
 
 
 def winograd_seconds(shape: Windows, target: Target) -> float:

@@ -19,6 +19,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import (
+    forms_of,
     map_of,
     shape_of,
     substitute,
@@ -26,11 +27,12 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import Packing, set_packing
-from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout
+from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout, paired_outer
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
+from lamina.passes.loop.pad_windows import are_windows, pad_reads, reads_often
 from lamina.passes.loop.widened_operands import Operand, widened_operand
 
 LEAST_TERMS = TILE_TERMS
@@ -47,38 +49,62 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     operands = [half for number in (0, 1) if (half := widened_operand(op, number)) is not None]
     if len(operands) != 2 or not _fits(shape):
         return False
-    number = _packed_read(shape, operands, invariants)
+    term = _term(shape, operands)
+    if op.extents[term] < LEAST_TERMS:
+        return False
+    number = _packed_read(shape, operands, term, invariants)
     if number is None or (number == shape.a and op.extents[shape.inner_row] < least_rows):
         return False
     fixed = is_constant(operands[number].value, invariants)
+    is_window = len(shape.summed) > 1
+    if is_window and (number == shape.a or not fixed or operands[shape.a].step(term) != 1):
+        return False
+    if any(op.pad_values) and not (is_window and _has_border(shape)):
+        return False
     in_tasks = number == shape.b and operands[shape.b].step(shape.inner_column) == 1 and not fixed
     in_tasks = in_tasks and not _shares_rows_with_product(operands[shape.a].value)
-    if operands[1 - number].step(shape.summed[0]) != 1:
-        operands[1 - number] = _turned_copy(shape, operands[1 - number])
+    if operands[1 - number].step(term) != 1:
+        operands[1 - number] = _turned_copy(shape, operands[1 - number], term)
     maps = [map_of(operand.forms, len(op.extents)) for operand in operands]
     inputs = [operand.value for operand in operands]
     if not in_tasks:
-        if not _ends_with_sum(shape, operands[number]):
-            operands[number] = _turned_copy(shape, operands[number])
-        inputs[number], maps[number] = _paired_copy(shape, number, operands[number])
+        if not _ends_with_sum(shape, operands[number], term):
+            operands[number] = _turned_copy(shape, operands[number], term)
+        inputs[number], maps[number] = _paired_copy(shape, number, operands[number], term)
     op.detach_region(op.body)
     op.add_region(Region(_body()))
-    new = rebuild(op, inputs=inputs, input_maps=maps)
+    pads: list[FloatAttr | None] = [None, None]
+    if op.pad_values[shape.a] is not None:
+        pads[shape.a] = FloatAttr(0.0, bf16)
+    new = rebuild(op, inputs=inputs, input_maps=maps, pads=pads)
     in_call = number == shape.b and not (fixed or in_tasks)
     set_packing(new, Packing(TILE_PANEL, pack_at="call" if in_call else None, pairs=number))
+    if pads[shape.a] is not None:
+        pad_reads(new)
     return True
 
 
 def _fits(shape: Contraction) -> bool:
     """Whether a product has the dimensions of one in matrix tiles, and enough to do."""
     op = shape.op
-    if op.pad_values != (None, None) or 0 in op.extents:
+    if 0 in op.extents or not shape.rows or op.extents[shape.inner_row] < 2:
         return False
-    if not shape.rows or len(shape.summed) != 1 or op.extents[shape.inner_row] < 2:
+    return op.extents[shape.inner_column] >= TILE_COLUMNS and prod(op.extents) >= LEAST_PRODUCT
+
+
+def _term(shape: Contraction, operands: list[Operand]) -> int:
+    """The summed dimension to be in pairs: of several, neighbours in the rows as they stand."""
+    along = (d for d in shape.summed if operands[shape.a].step(d) == 1)
+    return shape.summed[0] if len(shape.summed) == 1 else next(along, shape.summed[-1])
+
+
+def _has_border(shape: Contraction) -> bool:
+    """Whether only rows have a pad, of zeros, around an image that several windows share."""
+    op, number = shape.op, shape.a
+    pad, forms = op.pad_values[number], forms_of(op.read_maps[number], op.extents)
+    if op.pad_values[shape.b] is not None or not isinstance(pad, FloatAttr) or forms is None:
         return False
-    if op.extents[shape.summed[0]] < LEAST_TERMS or op.extents[shape.inner_column] < TILE_COLUMNS:
-        return False
-    return prod(op.extents) >= LEAST_PRODUCT
+    return pad.value.data == 0 and are_windows(op, forms) and reads_often(op, forms)
 
 
 def _body() -> Block:
@@ -91,7 +117,7 @@ def _body() -> Block:
 
 
 def _packed_read(
-    shape: Contraction, operands: list[Operand], invariants: Collection[SSAValue]
+    shape: Contraction, operands: list[Operand], term: int, invariants: Collection[SSAValue]
 ) -> int | None:
     """Which read to pack: a constant one, else one that is not read as it stands.
 
@@ -103,7 +129,7 @@ def _packed_read(
         return None if fixed[shape.a] and not fixed[shape.b] else shape.b
     if fixed[shape.a] != fixed[shape.b]:
         return shape.a if fixed[shape.a] else shape.b
-    ready = [operand.step(shape.summed[0]) == 1 for operand in operands]
+    ready = [operand.step(term) == 1 for operand in operands]
     if ready[shape.a] != ready[shape.b]:
         return shape.a if ready[shape.b] else shape.b
     sizes = [prod(shape_of(operand.value)) for operand in operands]
@@ -133,19 +159,19 @@ def _shares_rows_with_product(value: SSAValue) -> bool:
     return False
 
 
-def _ends_with_sum(shape: Contraction, operand: Operand) -> bool:
+def _ends_with_sum(shape: Contraction, operand: Operand, term: int) -> bool:
     """Whether what stands after the end of a sum is outside of an operand, and is read as zero."""
-    terms = shape.op.extents[shape.summed[0]]
-    along = Linear.dim(shape.summed[0])
+    terms = shape.op.extents[term]
+    along = Linear.dim(term)
     axes = zip(operand.forms, shape_of(operand.value), strict=True)
     return terms % TILE_TERMS == 0 or any(f == along and e == terms for f, e in axes)
 
 
-def _turned_copy(shape: Contraction, operand: Operand) -> Operand:
+def _turned_copy(shape: Contraction, operand: Operand, term: int) -> Operand:
     """A copy in front of the product with the elements of a sum side by side."""
     op = shape.op
     used = {dim for form in operand.forms for dim, _ in form.terms}
-    dims = [*sorted(used - {shape.summed[0]}), shape.summed[0]]
+    dims = [*sorted(used - {term}), term]
     position = [Linear(())] * len(op.extents)
     for place, dim in enumerate(dims):
         position[dim] = Linear.dim(place)
@@ -155,18 +181,20 @@ def _turned_copy(shape: Contraction, operand: Operand) -> Operand:
     return Operand(nest.res[0], tuple(Linear.dim(dim) for dim in dims))
 
 
-def _paired_copy(shape: Contraction, number: int, operand: Operand) -> tuple[SSAValue, AffineMap]:
+def _paired_copy(
+    shape: Contraction, number: int, operand: Operand, term: int
+) -> tuple[SSAValue, AffineMap]:
     """A copy in front of the product in pairs, zeros after its end, and the map that reads it."""
     op = shape.op
-    extents, indices = paired_layout(shape, number)
-    outer = shape.batch if number == shape.a else (*shape.batch, *shape.columns[:-1])
+    extents, indices = paired_layout(shape, number, term)
+    outer = paired_outer(shape, number, term)
     across = shape.rows[0] if number == shape.a else shape.inner_column
     position = [Linear(())] * len(op.extents)
     for place, dim in enumerate(outer):
         position[dim] = Linear.dim(place)
     tile = len(outer)
     position[across] = Linear.of({tile: TILE_COLUMNS, tile + 2: 1})
-    position[shape.summed[0]] = Linear.of({tile + 1: 2, tile + 3: 1})
+    position[term] = Linear.of({tile + 1: 2, tile + 3: 1})
     reads = [substitute(form, position) for form in operand.forms]
     ends = [form.range(extents)[1] for form in reads]
     inside = all(end < extent for end, extent in zip(ends, shape_of(operand.value), strict=True))

@@ -176,7 +176,7 @@ def _choose_sum_blocks(product: PackedProduct, blocks: Blocks) -> None:
     """
     stage, shape = product.stage, product.shape
     terms, copies = stage.extents[shape.summed[0]], not product.around and _is_long(shape)
-    if terms <= SUM_BLOCK or not blocks.is_blocked:
+    if len(shape.summed) != 1 or terms <= SUM_BLOCK or not blocks.is_blocked:
         return
     if not copies and blocks.size < LEAST_BLOCKED_ROWS:
         return

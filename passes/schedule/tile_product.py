@@ -11,14 +11,20 @@ Rows are copied for the block that all panels of a task take then, whose columns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
-from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
+from lamina.dialects.loop.pairs import (
+    TILE_PANEL,
+    is_packed_in_tasks,
+    paired_outer,
+    paired_term,
+)
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.double_buffer import DoubleBuffer, Position
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -64,7 +70,8 @@ class TileProduct(TileResults):
         self.column = shape.inner_column
         self.is_tiled = product.row is not None
         self.row = shape.inner_row if product.row is None else product.row
-        self.term = shape.summed[0]
+        self.term = paired_term(shape, shape.pairs)
+        self.outer_terms = tuple(d for d in shape.summed if d != self.term)
         self.turned = shape.pairs == shape.a
         self.direct = stage.reads[1 - shape.pairs]
         self.source = stage.reads[shape.pairs]
@@ -93,7 +100,7 @@ class TileProduct(TileResults):
         else:
             self.paired = memory.flat[self.source.memory]
             strides = row_major_strides(self.source.shape)
-            outer = shape.batch if self.turned else (*shape.batch, *shape.columns[:-1])
+            outer = paired_outer(shape, shape.pairs, self.term)
             self.outer = dict(zip(outer, strides, strict=False))
             self.tile_stride = strides[len(outer)]
         # The first lanes of a vector that is stored in part may be the last ones of a panel.
@@ -109,6 +116,8 @@ class TileProduct(TileResults):
         if stage.extents[self.term] % TILE_TERMS and self.copy is None:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+        if self.outer_terms and (part is not None or stage.schedule.terms is not None):
+            raise illegal(stage.op, "terms: of a sum over one dimension")
         self.terms: tuple[Index, Index] = part.ends if part else (0, stage.extents[self.term])
         if part is not None and self.block_terms < stage.extents[self.term]:
             raise illegal(stage.op, "terms: not of a sum of which a part is added up at a time")
@@ -296,13 +305,19 @@ class TileProduct(TileResults):
                 for start in (place.starts[row] for row in rows)
             ]
 
-        def dots(inner: Emitter, at: Index, sums: list[SSAValue], partly: bool) -> list[SSAValue]:
+        def dots(
+            inner: Emitter,
+            at: Index,
+            sums: list[SSAValue],
+            partly: bool,
+            around: Env = env,
+        ) -> list[SSAValue]:
             if buffers is not None and here is not None:
                 rights = [buffers.tile(inner, here, column, at) for column in columns]
             else:
-                rights = [self._paired(inner, env, tile, at) for tile in tiles]
+                rights = [self._paired(inner, around, tile, at) for tile in tiles]
             lefts = [
-                self._direct(inner, {**env, **place, self.term: at}, number, partly)
+                self._direct(inner, {**around, **place, self.term: at}, number, partly)
                 for number, place in enumerate(places)
             ]
             return unit.multiply(inner, TileProducts(lefts, rights, products), sums)
@@ -313,8 +328,7 @@ class TileProduct(TileResults):
             return dots(inner, at, sums, False)
 
         if terms.is_first and terms.is_last and buffers is None:
-            extent = self.stage.extents[self.term]
-            sums = over_terms(emit, self.terms, extent, begun, dots)
+            sums = self._whole_sums(emit, env, begun, dots)
             self._finish(emit, env, place, list(slots), part, sums)
             return
         end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
@@ -326,6 +340,19 @@ class TileProduct(TileResults):
             return
         for number, slot in enumerate(slots.values()):
             unit.store(emit, sums[number * unit.values : (number + 1) * unit.values], slot)
+
+    def _whole_sums(
+        self, emit: Emitter, env: Env, begun: list[SSAValue], dots: Callable[..., list[SSAValue]]
+    ) -> list[SSAValue]:
+        """The sums of some tiles over all terms, for each position of those that are outer ones."""
+        extents = self.stage.extents
+
+        def point(inner: Emitter, at: list[Index], sums: list[SSAValue]) -> list[SSAValue]:
+            around = {**env, **dict(zip(self.outer_terms, at, strict=True))}
+            step = partial(dots, around=around)
+            return over_terms(inner, self.terms, extents[self.term], sums, step)
+
+        return emit.nest([(0, extents[d]) for d in self.outer_terms], begun, point)
 
     def _start(self, emit: Emitter, column: int) -> list[SSAValue]:
         """What the sums of a tile begin with: 0, or the products with zeros."""

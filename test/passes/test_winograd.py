@@ -81,7 +81,7 @@ def test_each_pass_keeps_the_meaning(case: tuple) -> None:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All convolutions that can be are computed so."""
-    monkeypatch.setattr(choose_winograd, "direct_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(choose_winograd, "direct_seconds", lambda *_, **__: 1.0)
     yield
 
 
