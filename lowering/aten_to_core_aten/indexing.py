@@ -138,7 +138,7 @@ def _line(b: CoreBuilder, x: SSAValue) -> SSAValue:
 
 @lowers("index_add", "index_copy")
 def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """index_put along one dimension, which is moved to the front; accumulating for index_add."""
+    """index_put along one dimension, all of the others; accumulating for index_add."""
     x, source = op.arg("self"), op.arg("source")
     shape = shape_of(x)
     if not shape:
@@ -147,12 +147,10 @@ def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     adding = op.overload_name.startswith("index_add")
     if adding and op.arg("alpha") != 1:
         source = b.cast(b("mul.Scalar", source, op.arg("alpha")), element_of(x))
-    order = [dim, *(d for d in range(rank_of(x)) if d != dim)]
-    back = [order.index(d) for d in range(rank_of(x))]
     index = b.view(op.arg("index"), [_count(op.arg("index"))])
     source = source if rank_of(source) == rank_of(x) else b.view(source, [1] * rank_of(x))
-    result = b("index_put", b.permute(x, order), [index], b.permute(source, order), adding)
-    return b.view(b.permute(result, back), shape)
+    result = b("index_put", x, [*[None] * dim, index], source, adding)
+    return b.view(result, shape)
 
 
 @lowers("index_fill.int_Scalar", "index_fill.int_Tensor")
