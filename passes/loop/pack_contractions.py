@@ -28,7 +28,6 @@ from xdsl.passes import ModulePass
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import (
-    Forms,
     flatten,
     forms_of,
     map_of,
@@ -58,7 +57,7 @@ from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
-from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_often
+from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again, reads_often
 from lamina.passes.loop.turn_constants import turn_constants
 from lamina.passes.loop.widened_operands import dots_in_place
 from lamina.passes.regions.region_functions import invariant_values
@@ -129,7 +128,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         block.insert_op_before(packed, op)
         inputs[shape.b], pads[shape.b] = packed.res[0], None
     pad, forms = pads[shape.a], forms_of(maps[shape.a], op.extents)
-    if pad is not None and forms and are_windows(op, forms) and _is_smaller(op, forms):
+    if pad is not None and forms and are_windows(op, forms) and reads_again(op, forms):
         # Of elements that several windows share, one copy; the border stands around them.
         image, maps[shape.a] = padded_copy(op, shape.a, forms, pad)
         block.insert_op_before(image, op)
@@ -188,13 +187,6 @@ def _least_rows(shape: Contraction) -> int:
     along = [d for d in shape.summed if offset.coefficient(d) == 1]
     longest = max((shape.op.extents[d] for d in along), default=0)
     return MIN_TURNED_ROWS if longest >= LONG_DOT else MIN_ROWS
-
-
-def _is_smaller(op: GenericOp, forms: Forms) -> bool:
-    """Whether what stands between the bounds of a read is less than an element for each place."""
-    between = prod(high - low + 1 for low, high in (f.range(op.extents) for f in forms))
-    used = {d for form in forms for d, _ in form.terms}
-    return between < prod(op.extents[d] for d in used)
 
 
 def _strays(shape: Contraction, invariants: Collection[SSAValue]) -> bool:

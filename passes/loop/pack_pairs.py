@@ -32,7 +32,7 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
-from lamina.passes.loop.pad_windows import are_windows, pad_reads, reads_often
+from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again
 from lamina.passes.loop.widened_operands import Operand, widened_operand
 
 LEAST_TERMS = TILE_TERMS
@@ -80,7 +80,7 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     in_call = number == shape.b and not (fixed or in_tasks)
     set_packing(new, Packing(TILE_PANEL, pack_at="call" if in_call else None, pairs=number))
     if pads[shape.a] is not None:
-        pad_reads(new)
+        _give_border(new, shape.a)
     return True
 
 
@@ -90,6 +90,17 @@ def _fits(shape: Contraction) -> bool:
     if 0 in op.extents or not shape.rows or op.extents[shape.inner_row] < 2:
         return False
     return op.extents[shape.inner_column] >= TILE_COLUMNS and prod(op.extents) >= LEAST_PRODUCT
+
+
+def _give_border(op: GenericOp, number: int) -> None:
+    """Have an operand read from a copy with its border, which windows share, in front of `op`."""
+    reads, forms = op.reads, forms_of(op.read_maps[number], op.extents)
+    pad = op.pad_values[number]
+    assert forms is not None and pad is not None
+    image, read = padded_copy(op, number, forms, pad)
+    _insert(image, op)
+    reads[number] = image.res[0], read, None
+    rebuild(op, reads=reads)
 
 
 def _term(shape: Contraction, operands: list[Operand]) -> int:
@@ -104,7 +115,7 @@ def _has_border(shape: Contraction) -> bool:
     pad, forms = op.pad_values[number], forms_of(op.read_maps[number], op.extents)
     if op.pad_values[shape.b] is not None or not isinstance(pad, FloatAttr) or forms is None:
         return False
-    return pad.value.data == 0 and are_windows(op, forms) and reads_often(op, forms)
+    return pad.value.data == 0 and are_windows(op, forms) and reads_again(op, forms)
 
 
 def _body() -> Block:

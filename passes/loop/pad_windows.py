@@ -72,9 +72,21 @@ def are_windows(nest: GenericOp, forms: Forms) -> bool:
 
 def reads_often(nest: GenericOp, forms: Forms) -> bool:
     """Whether the read meets each element between its bounds often enough for a copy."""
-    between = prod(high - low + 1 for low, high in (f.range(nest.extents) for f in forms))
+    places, between = _places_and_elements(nest, forms)
+    return places >= LEAST_READS * between
+
+
+def reads_again(nest: GenericOp, forms: Forms) -> bool:
+    """Whether what stands between the bounds of a read is less than an element for each place."""
+    places, between = _places_and_elements(nest, forms)
+    return between < places
+
+
+def _places_and_elements(nest: GenericOp, forms: Forms) -> tuple[int, int]:
+    """Points that read another element or place, and elements between the bounds of the read."""
     used = {d for form in forms for d, _ in form.terms}
-    return prod(nest.extents[d] for d in used) >= LEAST_READS * between
+    between = prod(high - low + 1 for low, high in (f.range(nest.extents) for f in forms))
+    return prod(nest.extents[d] for d in used), between
 
 
 def padded_copy(

@@ -14,6 +14,8 @@ import torch
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import Contraction
 from lamina.frontends.exported_program import import_exported_program
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
@@ -37,14 +39,18 @@ class Case:
 
 
 CASES = {
-    "whole tiles": Case(32, 32, (9, 18)),
-    "tails of terms and columns": Case(40, 50, (7, 9)),
-    "steps of two": Case(64, 64, (9, 11), stride=2, images=2),
-    "dilated": Case(32, 48, (8, 9), dilation=2, padding=2),
-    "5x1, no border": Case(32, 32, (9, 16), window=(5, 1), padding=0),
+    "whole tiles": Case(32, 32, (3, 17)),
+    "tails of terms and columns": Case(40, 50, (4, 5)),
+    "steps of two": Case(32, 32, (5, 7), stride=2, images=2),
+    "dilated": Case(32, 48, (4, 5), dilation=2, padding=2),
+    "5x1, no border": Case(32, 32, (6, 6), window=(5, 1), padding=0),
     "1-d": Case(32, 32, (40,), window=5, padding=2),
-    "3-d": Case(32, 32, (3, 4, 16)),
+    "3-d": Case(32, 32, (2, 3, 6)),
 }
+
+
+DOTS_INTERPRETED = ("tails of terms and columns", "steps of two")
+"""Cases that the interpreter runs with dot products, of which there are many."""
 
 
 class Network(torch.nn.Module):
@@ -85,12 +91,13 @@ def test_values(name: str, target: str) -> None:
     module, given = imported.module, {"x": x, **imported.constants}
     arrays = {name: _array(value) for name, value in given.items()}
     run_pipeline(module, pipeline(start="aten", stop="fused", target=target), Context())
-    lines = [line for line in str(module).splitlines() if "pairs = 1" in line]
-    assert sum("prims.convolution" in line for line in lines) == 1
-    results = run_module(module, arrays)
+    shapes = [s for op in module.walk() if isinstance(op, GenericOp) and (s := Contraction.of(op))]
+    assert any(shape.pairs is not None and len(shape.summed) > 1 for shape in shapes)
     run_pipeline(module, pipeline(start="fused", target=target), Context())
     assert MULTIPLIERS[target] in str(module)
-    results += run_module(module, arrays)
+    results: list[np.ndarray] = []
+    if target != "znver4" or name in DOTS_INTERPRETED:
+        results += run_module(module, arrays)
     if Target.parse(target).runs_here():
         results.append(lamina.compile(program, target=target, cache=False)(x).float().numpy())
     wrong = (eager - exact).norm() / exact.norm()

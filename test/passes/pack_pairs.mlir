@@ -110,3 +110,55 @@ func.func @wide(%a: tensor<20x64xbf16>, %b: tensor<48x64xf32>, %c: tensor<8x20xb
 // CHECK-LABEL: @wide
 // CHECK-NOT:     pairs = 
 // CHECK:         func.return
+
+// -----
+
+// Windows by constants: channels stand in pairs, places of a window in front of them; the image has its border in bf16.
+func.func @main(%a: tensor<1x9x9x32xbf16>, %b: tensor<48x32x3x3xbf16> {lamina.kind = "parameter", lamina.name = "b"}) -> tensor<1x5x5x48xf32> {
+  %x = loop.generic (i, j, k, l) in [1, 9, 9, 32] reads(%a[i, j, k, l] : tensor<1x9x9x32xbf16>) writes([i, j, k, l] store : tensor<1x9x9x32xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j, k, l) in [48, 32, 3, 3] reads(%b[i, j, k, l] : tensor<48x32x3x3xbf16>) writes([i, j, k, l] store : tensor<48x32x3x3xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (y, x, o, c, i, j) in [5, 5, 48, 32, 3, 3] reads(%x[0, y * 2 + i - 1, x * 2 + j - 1, c] pad 0.0 : f32 : tensor<1x9x9x32xf32>, %y[o, c, i, j] : tensor<48x32x3x3xf32>) writes([0, y, x, o] add : tensor<1x5x5x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x5x5x48xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3, d4, d5) in [3, 3, 3, 16, 16, 2]
+// CHECK:         [[I:%\S+]] = loop.generic (d0, d1, d2) in [11, 11, 32] {{.*}}pad 0.000000e+00 : bf16
+// CHECK:         reads([[I]][0, (d0 * 2) + d4, (d1 * 2) + d5, d3] : tensor<1x11x11x32xbf16>, [[P]][d4, d5, d2 floordiv 16, d3 floordiv 2, d2 mod 16, d3 mod 2] : tensor<3x3x3x16x16x2xbf16>)
+// CHECK-SAME:    pairs = 1
+
+// -----
+
+// Of weights that come with the call they are not.
+func.func @main(%a: tensor<1x9x9x32xbf16>, %b: tensor<48x32x3x3xbf16>) -> tensor<1x5x5x48xf32> {
+  %x = loop.generic (i, j, k, l) in [1, 9, 9, 32] reads(%a[i, j, k, l] : tensor<1x9x9x32xbf16>) writes([i, j, k, l] store : tensor<1x9x9x32xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j, k, l) in [48, 32, 3, 3] reads(%b[i, j, k, l] : tensor<48x32x3x3xbf16>) writes([i, j, k, l] store : tensor<48x32x3x3xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (y, x, o, c, i, j) in [5, 5, 48, 32, 3, 3] reads(%x[0, y * 2 + i - 1, x * 2 + j - 1, c] pad 0.0 : f32 : tensor<1x9x9x32xf32>, %y[o, c, i, j] : tensor<48x32x3x3xf32>) writes([0, y, x, o] add : tensor<1x5x5x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x5x5x48xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NOT:     pairs = 
+// CHECK:         func.return
