@@ -43,7 +43,7 @@ CASES = {
     "tails of terms and columns": Case(40, 50, (4, 5)),
     "steps of two": Case(32, 32, (5, 7), stride=2, images=2),
     "dilated": Case(32, 48, (4, 5), dilation=2, padding=2),
-    "5x1, no border": Case(32, 32, (6, 6), window=(5, 1), padding=0),
+    "5x1, no border": Case(32, 32, (9, 16), window=(5, 1), padding=0),
     "1-d": Case(32, 32, (40,), window=5, padding=2),
     "3-d": Case(32, 32, (2, 3, 6)),
 }
