@@ -23,7 +23,7 @@ from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
 from lamina.frontends.dynamo_argument_views import argument_views
-from lamina.frontends.dynamo_call import DynamoCall
+from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
 from lamina.frontends.dynamo_graph import DynamoGraph, import_dynamo_graph
@@ -34,6 +34,7 @@ from lamina.frontends.dynamo_sizes import (
     OpenGraph,
     SizedDynamoCall,
     has_sizes_of_data,
+    open_arguments,
     refuse_other_sizes,
     symbols_of,
 )
@@ -216,7 +217,7 @@ class _GraphCompiler:
         regenerated = self.regenerated(graph)
         return import_dynamo_graph(graph, self._bindable, regenerated, aliases or {})
 
-    def _call(self, imported: DynamoGraph) -> DynamoCall:
+    def _call(self, imported: DynamoGraph, opened: OpenArguments | None = None) -> DynamoCall:
         program = self._program(imported.module)
         if program.code is None:
             name = self._options.target.name
@@ -232,7 +233,9 @@ class _GraphCompiler:
                 return self._program(opened)
 
         frozen = self._options.weights == "frozen"
-        return DynamoCall(imported, program, frozen=frozen, reading=kept_scopes(reading))
+        return DynamoCall(
+            imported, program, frozen=frozen, reading=kept_scopes(reading), opened=opened
+        )
 
     def _program(self, module: ModuleOp) -> Program:
         chosen = self._options
@@ -243,7 +246,10 @@ class _ImportedOpenGraph:
     """A graph with open sizes, and how it is compiled for sizes up to bounds."""
 
     def __init__(
-        self, graph: fx.GraphModule, imported: DynamoGraph, call: Callable[[DynamoGraph], Call]
+        self,
+        graph: fx.GraphModule,
+        imported: DynamoGraph,
+        call: Callable[[DynamoGraph, OpenArguments], Call],
     ) -> None:
         self._count = sum(node.op == "placeholder" for node in graph.graph.nodes)
         self._imported, self._call = imported, call
@@ -254,15 +260,11 @@ class _ImportedOpenGraph:
         with compiling():
             return padding_of_program(self._imported.module)
 
-    def padded(
-        self, bounds: Mapping[str, int], numbers: Collection[str]
-    ) -> tuple[Call, CallSizes, list[int]]:
+    def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
         with compiling():
             return self._compile(bounds, numbers)
 
-    def _compile_here(
-        self, bounds: Mapping[str, int], numbers: Collection[str]
-    ) -> tuple[Call, CallSizes, list[int]]:
+    def _compile_here(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
         module, places = self._imported.module.clone(), list(self._imported.inputs)
         main = function_named(module, "main")
         assert main is not None
@@ -272,4 +274,5 @@ class _ImportedOpenGraph:
         refuse_other_sizes(sizes, bounds)
         module = padded_program(module, {text: bounds[text] for text in sizes.names})
         inputs = [*places, *range(self._count, self._count + len(sizes.names))]
-        return self._call(replace(self._imported, module=module, inputs=inputs)), sizes, places
+        graph = replace(self._imported, module=module, inputs=inputs)
+        return self._call(graph, open_arguments(sizes, places, bounds))

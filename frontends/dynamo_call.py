@@ -1,7 +1,7 @@
 """Calls of a graph that Dynamo captured: which arguments are passed on, and which are bound."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from lamina.runtime.bind import bind
 from lamina.runtime.checked_call import CheckedCall, provide
 from lamina.runtime.compiled import drawn_state
 from lamina.runtime.dispatch.layout import Layout
+from lamina.runtime.dispatch.open_inputs import OpenExtent, OpenInputs, OpenSize
 from lamina.runtime.dispatch.watched import WatchTable
 from lamina.runtime.entry import Entry
 from lamina.runtime.program import Program
@@ -23,12 +24,36 @@ WEIGHT_MODES = ("checked", "passed", "frozen")
 """How parameters and buffers reach a program, the default first: see `lamina_backend`."""
 
 
+@dataclass(frozen=True)
+class OpenArguments:
+    """Arguments of a graph that tell sizes, which its program takes behind its other inputs.
+
+    `extents` are as those of `OpenInputs`, by places among the arguments; at `numbers` are Python
+    integers. `padded` makes all inputs of a call that is not native.
+    """
+
+    sizes: Sequence[OpenSize]
+    extents: Mapping[int, Mapping[int, OpenExtent]]
+    numbers: Collection[int]
+    padded: Callable[[list[Any]], list[Any]]
+
+    def inputs(self, places: Sequence[int]) -> OpenInputs:
+        """The same of a program that has these arguments, and its sizes, as inputs."""
+        return OpenInputs(
+            len(places) - len(self.sizes),
+            self.sizes,
+            {places.index(place): dims for place, dims in self.extents.items()},
+            {places.index(place) for place in self.numbers},
+        )
+
+
 class DynamoCall:
     """One compiled graph, called with the list of its arguments; it empties the list.
 
     Tensors are taken as Dynamo's guards left them: gradients and lazy bits need no check here.
     Weights that the program packs are bound, once for each module; see `WeightPreparations`.
-    `reading` compiles the program that reads all weights in each call.
+    `reading` compiles the program that reads all weights in each call. `opened` says which sizes
+    calls tell.
     """
 
     _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
@@ -40,6 +65,7 @@ class DynamoCall:
         *,
         frozen: bool = False,
         reading: Callable[[], Program] | None = None,
+        opened: OpenArguments | None = None,
     ) -> None:
         self._graph = graph
         self._native: Call | None = None
@@ -49,7 +75,7 @@ class DynamoCall:
         self._program, self._inputs, self._bound = (
             (program, graph.inputs, graph.bound) if frozen else _pass_unprepared(graph, program)
         )
-        self._frozen, self._reading = frozen, reading
+        self._frozen, self._reading, self._opened = frozen, reading, opened
         # Modules that share the graph are bound when they are first called.
         self._bind = kept_scopes(self._bind_here)
         self._drawn = drawn_state(program, TORCH_SEEDS)
@@ -141,9 +167,15 @@ class DynamoCall:
             native_kind="torch",
             watched=watch,
         )
-        checked = _Unboxed(CheckedCall(bound, layout), inputs)
+        checked: Call = _Unboxed(CheckedCall(bound, layout), inputs)
+        told = self._opened and self._opened.inputs(inputs)
+        if self._opened is not None and told is not None:
+            checked = _Padding(checked, self._opened.padded)
+            layout = replace(layout, boxed=tuple(inputs[: told.count]))
         slow = checked if watch is None or self.weights is None else self.weights.miss
-        return bound.function(layout, slow), checked
+        if told is not None and not told.fits([s for s in bound.slots if s.kind == "input"]):
+            return checked, checked
+        return bound.function(layout, slow, told), checked
 
 
 def _pass_unprepared(
@@ -179,6 +211,18 @@ class _Unboxed:
 
     def __call__(self, args: list[Any]) -> list[Any]:
         results = self._call(*(args[place].detach() for place in self._places))
+        args.clear()
+        return results
+
+
+class _Padding:
+    """Calls that native code does not take, whose arguments are padded, and their sizes added."""
+
+    def __init__(self, call: Call, padded: Callable[[list[Any]], list[Any]]) -> None:
+        self._call, self._padded = call, padded
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        results = self._call(self._padded(args))
         args.clear()
         return results
 

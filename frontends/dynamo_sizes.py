@@ -15,10 +15,13 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, guardin
 
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
+from lamina.frontends.dynamo_call import OpenArguments
 from lamina.frontends.open_sizes import range_of, sized_symbols
 from lamina.lowering.choose_padding import Padding
 from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
+from lamina.runtime.dispatch.open_inputs import OpenSize
+from lamina.runtime.native_choice import open_extents
 from lamina.runtime.size_versions import Sizes, Versions
 
 Call = Callable[[list[Any]], list[Any]]
@@ -35,11 +38,11 @@ class OpenGraph(Protocol):
         """How its sizes can be padded. Raises InputError where symbols need to be equal."""
         ...
 
-    def padded(
-        self, bounds: Mapping[str, int], numbers: Collection[str]
-    ) -> tuple[Call, CallSizes, list[int]]:
-        """A call for sizes up to bounds, and for single `numbers`: with it what tells the sizes of
-        the arguments, and the positions of these."""
+    def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+        """A call for sizes up to bounds, and for single `numbers`.
+
+        It raises OtherSizesError for arguments whose sizes are others.
+        """
         ...
 
 
@@ -74,6 +77,8 @@ class SizedDynamoCall:
             str(size.node.expr): int(guarding_hint_or_throw(size))
             for size in self._symbols.values()
         }
+        places = {str(size.node.expr): place for place, size in self._symbols.items()}
+        self._places = tuple(places.values())
         self._versions.find(self._hints)
 
     @property
@@ -83,15 +88,18 @@ class SizedDynamoCall:
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the version for the symbols among the arguments."""
-        found = {str(s.node.expr): int(args[place]) for place, s in self._symbols.items()}
-        version = self._versions.find(found)
+        given = tuple([args[place] for place in self._places])
+        version = self._versions.known(given) or self._versions.find(self._named(given))
         try:
             results = version.compiled(args)
-        except _OtherSizesError:
-            version = self._versions.exact(found)
+        except OtherSizesError:
+            version = self._versions.exact(self._named(given))
             results = version.compiled(args)
-        version.calls += 1
+        version.count()
         return results
+
+    def _named(self, given: Sequence[Any]) -> dict[str, int]:
+        return dict(zip(self._hints, map(int, given), strict=True))
 
     def _elements(self, sizes: Mapping[str, int]) -> int:
         """How many elements the arguments with symbolic sizes have together."""
@@ -121,8 +129,7 @@ class SizedDynamoCall:
 
     def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
         assert self._imported is not None
-        made = self._imported.padded(bounds, numbers)
-        return _with_numbers(_padding(*made, bounds), self._graph)
+        return _with_numbers(self._imported.padded(bounds, numbers), self._graph)
 
     def _copied(self) -> fx.GraphModule:
         copied = fx.Graph()
@@ -130,7 +137,7 @@ class SizedDynamoCall:
         return fx.GraphModule(self._graph, copied)
 
 
-class _OtherSizesError(Exception):
+class OtherSizesError(Exception):
     """The arguments have sizes that a version is not for."""
 
 
@@ -210,10 +217,10 @@ def _with_numbers(call: Call, graph: fx.GraphModule) -> Call:
     return with_numbers
 
 
-def _padding(
-    call: Call, sizes: CallSizes, places: Sequence[int], bounds: Mapping[str, int]
-) -> Call:
-    """A call that pads its arguments, and passes their sizes behind them."""
+def open_arguments(
+    sizes: CallSizes, places: Sequence[int], bounds: Mapping[str, int]
+) -> OpenArguments:
+    """How the arguments at these places tell the sizes of a version for sizes up to bounds."""
     kind = array_kind("torch")
 
     def padded(args: list[Any]) -> list[Any]:
@@ -222,7 +229,7 @@ def _padding(
         try:
             found = sizes.of(shapes)
         except ArgumentError as error:
-            raise _OtherSizesError from error
+            raise OtherSizesError from error
         wanted = dict(sizes.padded(shapes, found, bounds))
         made = [*args, *map(torch.tensor, found.values())]
         for number, (place, value) in enumerate(zip(places, given, strict=True)):
@@ -230,10 +237,20 @@ def _padding(
                 made[place] = torch.tensor(value)
             elif number in wanted:
                 made[place] = kind.padded(value, wanted[number])
-        args.clear()
-        return call(made)
+        return made
 
-    return padded
+    names = list(sizes.names.values())
+    told = [
+        OpenSize(name.range.least, bounds[name.text], name.range.least, name.range.step)
+        for name in names
+    ]
+    extents = open_extents(sizes, names)
+    return OpenArguments(
+        told,
+        {places[position]: dims for position, dims in extents.items()},
+        {places[position] for position in sizes.numbers},
+        padded,
+    )
 
 
 def refuse_other_sizes(sizes: CallSizes, bounds: Mapping[str, int]) -> None:

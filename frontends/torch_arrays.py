@@ -131,7 +131,8 @@ class TorchArrays:
         """Detached, with lazy conjugation and negation carried out."""
         made = torch.empty(*shape, dtype=array.dtype)
         made[tuple(map(slice, array.shape))] = array.detach()
-        return made
+        # whoever reads it refuses what would need a gradient
+        return made.requires_grad_(array.requires_grad and torch.is_grad_enabled())
 
 
 def _check_tensor(tensor: Any, slot: Slot, position: int) -> None:

@@ -80,6 +80,12 @@ class CallSizes:
                 wanted.setdefault(position, list(shape))[dim] = extent
         yield from wanted.items()
 
+    def extents(self) -> Iterator[tuple[int, int, Size]]:
+        """The open dimensions of arguments: position, dimension, and size. An argument that is a
+        size itself has dimension 0."""
+        for position, dim, _, size in self._open:
+            yield position, dim, size
+
     def elements(self, sizes: Mapping[str, int]) -> int:
         """How many elements arguments with open dimensions have together."""
         values = {name: sizes[text] for text, name in self.names.items()}

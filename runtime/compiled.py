@@ -176,6 +176,11 @@ class Compiled:
         """
         self.take_state(make_state(number))
 
+    @property
+    def is_one_native_call(self) -> bool:
+        """Whether calls are that of its code: on this machine, without random numbers."""
+        return self.runs_here and self._drawn is None
+
     def take_state(self, state: Any) -> None:
         """Draws random numbers from a state, which other programs may share; see `seed`."""
         if self.program.code is None:

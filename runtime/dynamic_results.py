@@ -8,7 +8,7 @@ ExecutionError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 
 from lamina.dialects.errors import ExecutionError
 from lamina.runtime.dispatch.layout import Layout
+from lamina.runtime.dispatch.records import VIEW_SHARE
 from lamina.runtime.entry import Slot
 
 _HIDDEN = ("size", "check")
 
-VIEW_SHARE = 2
-"""A result is a view of its padded memory if it takes at least one part in so many; a smaller one
-is copied, so that it does not hold the rest."""
+_NATIVE_NUMBERS = ("i64", "f64", "i1")
 
 
 @dataclass(frozen=True)
@@ -81,40 +80,47 @@ def _of_size(slot: Slot, value: Any, sizes: Sequence[int]) -> Any:
     return part.copy() if isinstance(part, np.ndarray) else part.clone().contiguous()
 
 
-def cutting(layout: Layout, slots: Sequence[Slot]) -> Layout:
-    """The layout of a call whose results are cut; the same if none has to be.
+def forms_of(slots: Sequence[Slot]) -> list[str]:
+    """What native code makes of each of the native outputs of a program, in order: one of
+    `FORMS_OF_OUTPUTS`."""
+    return [_form(slot) for slot in slots]
+
+
+def _form(slot: Slot) -> str:
+    if slot.kind in _HIDDEN:
+        return slot.kind
+    if slot.is_number:
+        return slot.dtype if slot.dtype in _NATIVE_NUMBERS else "array"
+    if slot.sizes is not None and any(number >= 0 for number in slot.sizes):
+        return "cut"
+    return "array"
+
+
+def cuts_of(slot: Slot, slots: Sequence[Slot]) -> list[int]:
+    """For each dimension of a native output the output that is its size, or -1 for all of it."""
+    places = [place for place, other in enumerate(slots) if other.kind == "size"]
+    return [places[number] if number >= 0 else -1 for number in slot.sizes or ()]
+
+
+def with_numbers(layout: Layout, slots: Sequence[Slot]) -> Layout:
+    """The layout of a call some results of which are numbers of types that native code does not
+    make; the same if none is.
 
     `slots` are those of the native outputs, in order.
     """
-    cutter = Cutter(tuple(slots))
-    if not cutter.is_needed:
+    places = [
+        n is not None and slots[n].is_number and _form(slots[n]) == "array" for n in layout.entries
+    ]
+    if not any(places):
         return layout
-    count = len(layout.entries)
-    entries = (*layout.entries, *(n for n, s in enumerate(slots) if s.kind in _HIDDEN))
-    hidden = tuple(slot for slot in slots if slot.kind in _HIDDEN)
-    places = tuple(None if n is None else slots[n] for n in layout.entries)
-    return replace(
-        layout,
-        form="list" if layout.form == "list" else "tuple",
-        entries=entries,
-        finish=_finish(layout, count, hidden, places),
-    )
-
-
-def _finish(
-    layout: Layout, count: int, hidden: tuple[Slot, ...], places: tuple[Slot | None, ...]
-) -> Callable[[Sequence[Any]], Any]:
-    rest = Cutter(hidden)
 
     def finish(packed: Sequence[Any]) -> Any:
-        sizes = rest.sizes(packed[count:])
         results = [
-            value if slot is None else _of_size(slot, value, sizes)
-            for slot, value in zip(places, packed, strict=False)
+            value.item() if place else value for place, value in zip(places, packed, strict=True)
         ]
         if layout.form == "single":
             return results[0]
         made: Any = results if layout.form == "list" else tuple(results)
         return made if layout.finish is None else layout.finish(made)
 
-    return finish
+    return replace(layout, form="list" if layout.form == "list" else "tuple", finish=finish)

@@ -52,6 +52,11 @@ class SeveralPrograms(Compiled):
         return self._runs_here
 
     @property
+    def is_one_native_call(self) -> bool:
+        """False: there are several."""
+        return False
+
+    @property
     def native(self) -> NoReturn:
         """UnsupportedError: a C function is for one program."""
         raise self._refuse("native")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from ctypes import c_int64
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -36,23 +37,43 @@ MOST_SETS = 4096
 
 def bound_of(value: int, name: SizeName, least: int = 1) -> int:
     """How many elements a padded version has for a size: the next power of four, in its range."""
-    bits = -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
-    bound = 1 << bits
+    bound = _next_power(value, least)
     return min(bound, MOST_SIZE if name.range.most is None else name.range.most)
+
+
+def first_of(value: int, least: int) -> int:
+    """The smallest size that has the same bound."""
+    power = _next_power(value, least)
+    return 0 if power == _next_power(0, least) else (power >> GROWTH_BITS) + 1
+
+
+def _next_power(value: int, least: int) -> int:
+    return 1 << -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
 
 
 @dataclass
 class Version:
-    """Code for some sizes: for exactly these, or for all up to them but those of `numbers`.
+    """Code for some sizes: for exactly these, or for all from `least` up to them but those of
+    `numbers`.
 
-    `compiled` runs it, `calls` counts its calls.
+    `compiled` runs it. Native code counts its calls in `native_calls`.
     """
 
     compiled: Any
     sizes: Mapping[str, int]
     is_exact: bool
-    calls: int = 0
     numbers: Collection[str] = ()
+    least: Mapping[str, int] = field(default_factory=dict[str, int])
+    native_calls: c_int64 = field(default_factory=c_int64)
+
+    @property
+    def calls(self) -> int:
+        """How many calls there were."""
+        return self.native_calls.value
+
+    def count(self) -> None:
+        """Counts a call that was not native."""
+        self.native_calls.value += 1
 
     def __str__(self) -> str:
         return f"{self.of}: {self.calls} calls"
@@ -137,6 +158,10 @@ class Versions:
         self._padded: dict[tuple[int, ...], Version] = {}
         self._lock = RLock()
 
+    def known(self, sizes: tuple[int, ...]) -> Version | None:
+        """What `find` has given for these sizes, in the order of names."""
+        return self._found.get(sizes)
+
     def find(self, sizes: Mapping[str, int]) -> Version:
         """The version for a call; the order of names is the same in all calls."""
         key = tuple(sizes.values())
@@ -178,11 +203,12 @@ class Versions:
         exact = [name for name in self.names if padding.ways.get(name) == EXACT]
         if self._is_each_exact:
             return self.exact(sizes)
-        bounds = self._bounds(sizes, padding)
+        bounds, from_ = self._bounds(sizes, padding)
         key = tuple(bounds.values())
         if key not in self._padded:
             made = self._make_padded(bounds, exact)
-            self._padded[key] = self._add(Version(made, bounds, is_exact=False, numbers=exact))
+            version = Version(made, bounds, is_exact=False, numbers=exact, least=from_)
+            self._padded[key] = self._add(version)
             self._forget()
         return self._padded[key]
 
@@ -201,22 +227,29 @@ class Versions:
         self.sizes.exact, self.sizes.reason = tuple(names), reason
         topic("sizes").info("each set of %s is compiled: %s", ", ".join(names), reason)
 
-    def _bounds(self, sizes: Mapping[str, int], padding: Padding) -> dict[str, int]:
+    def _bounds(
+        self, sizes: Mapping[str, int], padding: Padding
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Room for more than these sizes: for many more where only rows are more, and for few more
-        of what takes much memory."""
-        ways = [padding.ways.get(text, MASKED) for text in self.names]
-        most = ROOMY_ROW_ELEMENTS if ROWS in ways else ROOMY_ELEMENTS
+        of what takes much memory. Also from what sizes on calls get this room: for what is
+        between, the same is chosen, since it follows from powers of four."""
+        ways = {text: padding.ways.get(text, MASKED) for text in self.names}
+        most = ROOMY_ROW_ELEMENTS if ROWS in ways.values() else ROOMY_ELEMENTS
         bounds: dict[str, int] = {}
+        least: dict[str, int] = {}
         for bits in range(LEAST_ROWS.bit_length() - 1, -1, -GROWTH_BITS):
-            least = {ROWS: 1 << bits, MASKED: min(1 << bits, LEAST_MASKED)}
+            least = {ROWS: 1 << bits, MASKED: min(1 << bits, LEAST_MASKED), EXACT: 1}
             bounds = {
-                text: sizes[text] if way == EXACT else bound_of(sizes[text], name, least[way])
-                for (text, name), way in zip(self.names.items(), ways, strict=True)
+                text: sizes[text]
+                if way == EXACT
+                else bound_of(sizes[text], self.names[text], least[way])
+                for text, way in ways.items()
             }
             given = self._elements({**sizes, **bounds})
             if given <= most and given * padding.spread <= MOST_ELEMENTS:
                 break
-        return bounds
+        from_ = {text: first_of(sizes[text], least[way]) for text, way in ways.items()}
+        return bounds, from_
 
     def _add(self, version: Version) -> Version:
         self.sizes.versions.append(version)

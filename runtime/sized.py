@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -33,6 +34,7 @@ from lamina.runtime.entry import Slot, function_named
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of, lower
 from lamina.runtime.memory_use import MemoryUse
+from lamina.runtime.native_choice import native_call
 from lamina.runtime.several_programs import SeveralPrograms
 from lamina.runtime.size_versions import Sizes, Version, Versions
 
@@ -78,6 +80,9 @@ class SizedCompiled(SeveralPrograms):
             self._call_sizes.elements,
         )
         self._state: Any = None
+        # A builtin function as `__call__` of the object's own type is what Python calls fastest.
+        self._own_type: Any = type("SizedCompiled", (SizedCompiled,), {})
+        self.__class__ = self._own_type
         layer = layer_of(module)
         if layer in SOURCE_LAYERS:
             reason = f"arguments have dynamic dimensions, which are not compiled at {layer}"
@@ -90,15 +95,28 @@ class SizedCompiled(SeveralPrograms):
 
         Raises ArgumentError for sizes out of their ranges, or that contradict each other.
         """
+        return self._called(args, kwargs)
+
+    def __del__(self) -> None:
+        # As `Compiled` does, where the type of this object is its own.
+        own = self.__class__
+        if own is self.__dict__.get("_own_type"):
+            own.__call__ = SizedCompiled.__call__
+
+    def _called(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call that native code does not take."""
         if not kwargs and (run := self._runs.find(args)) is not None:
             return run(args)
         values = self.structure.flatten(args, kwargs)
         shapes = self._shapes(values)
         sizes = self._call_sizes.of(shapes)
+        known = len(self.sizes)
         version = self._versions.find({name.text: value for name, value in sizes.items()})
+        if len(self.sizes) != known:
+            self._bind_native()
         if self.structure.is_flat and not kwargs and not self._says_more:
             self._runs.keep(args, self._run(version, values, shapes, sizes))
-        version.calls += 1
+        version.count()
         if version.is_exact:
             made = version.compiled(*args, **kwargs)
         else:
@@ -180,6 +198,20 @@ class SizedCompiled(SeveralPrograms):
             made.take_state(self._state)
         return made
 
+    def _bind_native(self) -> None:
+        """Has native code choose among the versions that there are."""
+        found = native_call(self._versions.sizes, self._call_sizes, self._inputs, self.structure)
+        if found is None or self._says_more:
+            return
+        own = weakref.ref(self)
+
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            program = own()
+            assert program is not None  # who calls it holds it
+            return program._called(args, kwargs)
+
+        self._own_type.__call__ = staticmethod(found(slow))
+
     # Arguments
 
     def _sizes_of(self, values: Sequence[Any]) -> dict[str, int]:
@@ -202,7 +234,7 @@ class SizedCompiled(SeveralPrograms):
         if version.is_exact:
 
             def exact(args: Sequence[Any]) -> Any:
-                version.calls += 1
+                version.count()
                 return compiled(*args)
 
             return exact
@@ -210,7 +242,7 @@ class SizedCompiled(SeveralPrograms):
         is_full = not list(self._call_sizes.padded(shapes, sizes, version.sizes))
 
         def padded(args: Sequence[Any]) -> Any:
-            version.calls += 1
+            version.count()
             if is_full:
                 return compiled(*args, *added)
             return compiled(*self._pad(_Given(args, shapes, sizes), version))

@@ -14,8 +14,9 @@ from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.layout import FORMS, Layout
 from lamina.runtime.dispatch.locks import Lock
 from lamina.runtime.dispatch.native import bucket, native_calls
-from lamina.runtime.dispatch.records import structure
-from lamina.runtime.dynamic_results import cutting
+from lamina.runtime.dispatch.open_inputs import OpenInputs
+from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, structure
+from lamina.runtime.dynamic_results import cuts_of, forms_of, with_numbers
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 from lamina.runtime.overlap import Range, watched_ranges
 
@@ -63,6 +64,15 @@ class BoundProgram:
             kind: (structure("Value") * max(len(values), 1))(*values)
             for kind, values in self._values.items()
         }
+        self._outputs = [slot for slot in self.slots if slot.kind in OUTPUT_KINDS]
+        for value, slot, form in zip(
+            self._tables["output"], self._outputs, forms_of(self._outputs), strict=False
+        ):
+            value.form = FORMS_OF_OUTPUTS[form]
+            if form == "cut":
+                cuts = (ctypes.c_int32 * len(slot.shape))(*cuts_of(slot, self._outputs))
+                value.cuts = ctypes.addressof(cuts)
+                self.kept.append(cuts)
         self.kept += [
             self.template,
             self._copies,
@@ -72,23 +82,38 @@ class BoundProgram:
             self.failed,
         ]
 
-    def function(self, layout: Layout, slow: Callable[..., Any]) -> Any:
+    def function(
+        self, layout: Layout, slow: Callable[..., Any], opened: OpenInputs | None = None
+    ) -> Any:
         """The builtin function that calls the program, and `slow` for calls that do not fit."""
-        record, kept = self.record(layout, slow)
+        record, kept = self.record(layout, slow, opened)
         owner = (record, kept)
-        return native_calls().function(owner, boxed=layout.boxed is not None)
+        entry = "lamina_call_boxed" if layout.boxed is not None else "lamina_call"
+        return native_calls().function(owner, entry)
 
-    def record(self, layout: Layout, slow: Callable[..., Any]) -> tuple[bytes, list[object]]:
-        """The `Program` record, and what has to live as long as it."""
-        outputs = [slot for slot in self.slots if slot.kind in OUTPUT_KINDS]
-        layout = cutting(layout, outputs)
+    def record(
+        self, layout: Layout, slow: Callable[..., Any], opened: OpenInputs | None = None
+    ) -> tuple[bytes, list[object]]:
+        """The `Program` record, and what has to live as long as it.
+
+        With `opened`, its last inputs are sizes that arrays of a call tell.
+        """
+        layout = with_numbers(layout, self._outputs)
+        given = list(self._values["input"])
+        sizes: Any = (structure("OpenSize") * 1)()
+        inputs, tables = self._tables["input"], []
+        if opened is not None:
+            inputs, sizes, tables = opened.tables(
+                given, [s for s in self.slots if s.kind == "input"]
+            )
+            given = given[: opened.count]
         entries = [-1 if number is None else number for number in layout.entries]
         table = (ctypes.c_int32 * max(len(entries), 1))(*entries)
         boxed = None
         if layout.boxed is not None:
             boxed = (ctypes.c_int32 * max(len(layout.boxed), 1))(*layout.boxed)
         nested = NestedCalls(self, layout)
-        watched = layout.watched
+        watched, broken = layout.watched, self._broken
         record = structure("Program")(
             main=self.main,
             slow=id(slow),
@@ -97,8 +122,11 @@ class BoundProgram:
             lock=self._lock.address if self._lock is not None else None,
             owner=self._lock.owner_address if self._lock is not None else None,
             nested=id(nested),
+            broken=id(broken),
+            open=ctypes.addressof(sizes),
+            calls=ctypes.addressof(opened.calls) if opened is not None else None,
             pointers=ctypes.addressof(self.template),
-            inputs=ctypes.addressof(self._tables["input"]),
+            inputs=ctypes.addressof(inputs),
             outputs=ctypes.addressof(self._tables["output"]),
             copies=ctypes.addressof(self._copies),
             ranges=ctypes.addressof(self._ranges),
@@ -107,18 +135,34 @@ class BoundProgram:
             hits=watched.hits_address if watched is not None else None,
             layout=ctypes.addressof(table),
             pointer_count=len(self.pointers),
-            input_count=len(self._values["input"]),
+            input_count=len(given),
             output_count=len(self._values["output"]),
             copy_count=len(self.copies),
             range_count=len(self.ranges) if boxed is None else 0,
             watched_count=len(watched.entries) if watched is not None else 0,
             boxed_count=layout.boxed_count,
             result_count=len(entries),
+            open_count=len(opened.sizes) if opened is not None else 0,
             form=FORMS[layout.form],
             native_kind=int(layout.native_kind == "torch"),
             guarded=int(boxed is not None),
         )
-        return bytes(record), [self, layout, slow, nested, table, boxed]
+        return bytes(record), [
+            self,
+            layout,
+            slow,
+            nested,
+            table,
+            boxed,
+            broken,
+            inputs,
+            sizes,
+            tables,
+            opened,
+        ]
+
+    def _broken(self, output: int) -> None:
+        raise ExecutionError(self._outputs[output].target or "an assertion failed")
 
     def _value(self, index: int, slot: Slot, mutated: bool) -> Any:
         shape = slot.shape
@@ -138,7 +182,26 @@ class BoundProgram:
             strides=ctypes.addressof(steps),
             numpy_dtype=id(numpy_dtype) if numpy_dtype is not None else None,
             bucket=bucket(slot.size) if slot.kind in OUTPUT_KINDS else None,
+            item_bytes=slot.storage_dtype.itemsize,
         )
+
+
+def one_of(
+    programs: Sequence[tuple[BoundProgram, Layout, OpenInputs]],
+    slow: Callable[..., Any],
+) -> Any:
+    """The builtin function that calls the first of programs whose inputs the arguments fit, and
+    `slow` for those that fit none. There is one program at least."""
+    records = [bound.record(layout, slow, opened) for bound, layout, opened in programs]
+    texts = [np.frombuffer(record, np.uint8) for record, _ in records]
+    table = (ctypes.c_void_p * len(texts))(*(text.ctypes.data for text in texts))
+    choice = structure("Choice")(
+        slow=id(slow),
+        programs=ctypes.addressof(table),
+        input_count=programs[0][2].count,
+        program_count=len(texts),
+    )
+    return native_calls().function((bytes(choice), records, table, slow), "lamina_call_one_of")
 
 
 class NestedCalls:

@@ -48,12 +48,13 @@ class NativeCalls:
     complete: Any
     kept_alive: list[object]
 
-    def function(self, owner: tuple[object, ...], *, boxed: bool = False) -> Any:
-        """A builtin function over a program record, which is the first entry of `owner`, as bytes.
+    def function(self, owner: tuple[object, ...], entry: str = "lamina_call") -> Any:
+        """A builtin function over a record, which is the first entry of `owner`, as bytes: a
+        `Program`, or for `lamina_call_one_of` a `Choice`.
 
         The function keeps `owner` alive.
         """
-        method = self.methods["lamina_call_boxed" if boxed else "lamina_call"]
+        method = self.methods[entry]
         return _new_function()(ctypes.addressof(method), owner, None)
 
     def counter(self, name: str) -> int:
@@ -106,7 +107,7 @@ def _load(code: bytes) -> NativeCalls:
     addresses = loaded.addresses
     methods = {
         name: _MethodDef(b"__call__", addresses[name], _FASTCALL_KEYWORDS, None)
-        for name in ("lamina_call", "lamina_call_boxed")
+        for name in ("lamina_call", "lamina_call_boxed", "lamina_call_one_of")
     }
     complete = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
     calls = NativeCalls(
@@ -195,6 +196,7 @@ def _python_and_numpy() -> dict[str, object]:
         "new_array": functions[_NEW_ARRAY] or 0,
         "set_base": functions[_SET_BASE] or 0,
         "array_fields": head,
+        "integer": int,
         "true": True,
         "none": None,
         "type_field": head - ctypes.sizeof(ctypes.c_void_p),  # an object ends with its type

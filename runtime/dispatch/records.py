@@ -44,10 +44,30 @@ in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on
 SLOTS = 8
 """Most blocks that a bucket keeps."""
 
+VIEW_SHARE = 2
+"""A result is a view of its padded memory if it takes at least one part in so many; a smaller one
+is copied, so that it does not hold the rest."""
+
 HEADER_BYTES = 128
 """In front of the data of a block: its DLPack record, up to the alignment of the data."""
 
+FORMS_OF_OUTPUTS = {
+    "array": 0,  # as it is
+    "size": 1,  # read by others, no result
+    "check": 2,  # must be true, no result
+    "cut": 3,  # an array, as far as sizes say
+    "i64": 4,  # a number
+    "f64": 5,
+    "i1": 6,
+}
+"""What becomes of an output once a program has run; see `dynamic_results`."""
+
+MOST_RANK = 64
+"""Dimensions that native code has room for where sizes are told by calls."""
+
 _NUMBERS = {
+    "MOST_RANK": MOST_RANK,
+    "VIEW_SHARE": VIEW_SHARE,
     "LATE": LATE,
     "MOST_PATIENCE": MOST_PATIENCE,
     "FIRST_RUNS": FIRST_RUNS,
@@ -94,6 +114,7 @@ RECORDS: dict[str, Fields] = {
         ("version", "ptr"),  # the name of a tensor's version counter, a string
         ("is_neg", "ptr"),
         ("is_conj", "ptr"),
+        ("integer", "ptr"),
         ("true", "ptr"),
         ("none", "ptr"),
         ("type_field", "i64"),  # where an object's type is
@@ -111,6 +132,33 @@ RECORDS: dict[str, Fields] = {
         ("strides", "ptr"),  # in elements
         ("numpy_dtype", "ptr"),  # null where NumPy has none
         ("bucket", "ptr"),
+        ("form", "i32"),  # of an output: see `FORMS_OF_OUTPUTS`; of an input 1 for an integer
+        ("item_bytes", "i32"),  # of an element
+        ("open", "ptr"),  # for each dimension an `Open`; null where all extents are known
+        ("cuts", "ptr"),  # for each dimension the output that is its size, or -1
+    ),
+    # an extent of an argument that calls tell: `factor` times a size, and `offset`
+    "Open": (
+        ("size", "i32"),  # its place among those of the program, -1 where the extent is known
+        ("unused", "i32"),
+        ("factor", "i64"),
+        ("offset", "i64"),
+    ),
+    # a size that calls tell, and which of its values the program is for
+    "OpenSize": (
+        ("least", "i64"),
+        ("most", "i64"),
+        ("start", "i64"),  # it is this and a multiple of `step`
+        ("step", "i64"),
+        ("pointer", "i32"),  # its place among the program's pointers, or -1
+        ("unused", "i32"),
+    ),
+    # programs for different sizes of the same arguments
+    "Choice": (
+        ("slow", "ptr"),  # takes calls that fit none
+        ("programs", "ptr"),
+        ("input_count", "i32"),
+        ("program_count", "i32"),
     ),
     "Program": (
         ("main", "ptr"),  # the native entry point
@@ -128,6 +176,9 @@ RECORDS: dict[str, Fields] = {
         ("boxed", "ptr"),  # the place of each input in a list of arguments
         ("watched", "ptr"),  # arguments in that list that the program was prepared for
         ("hits", "ptr"),  # how many calls have found them unchanged
+        ("broken", "ptr"),  # raises the error of a check, by the output that it is
+        ("open", "ptr"),  # sizes that calls tell
+        ("calls", "ptr"),  # how many there were; null where nobody counts
         ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
         ("pointer_count", "i32"),
         ("input_count", "i32"),
@@ -137,6 +188,7 @@ RECORDS: dict[str, Fields] = {
         ("watched_count", "i32"),
         ("boxed_count", "i32"),  # length of the list of arguments
         ("result_count", "i32"),
+        ("open_count", "i32"),
         ("form", "i32"),  # 0: the only result itself, 1: a tuple, 2: a list
         ("native_kind", "i32"),  # without inputs: 0 gives NumPy arrays, 1 tensors
         ("guarded", "i32"),  # 1: the caller knows that no input is lazily negated or conjugated
@@ -198,6 +250,8 @@ FUNCTIONS: dict[str, str] = {
     "PyObject_GetAttr": "ptr (ptr, ptr)",
     "PyLong_FromLong": "ptr (i64)",
     "PyLong_AsLong": "i64 (ptr)",
+    "PyFloat_FromDouble": "ptr (double)",
+    "PyBool_FromLong": "ptr (i64)",
     "PyCapsule_New": "ptr (ptr, ptr, ptr)",
     "PyCapsule_GetPointer": "ptr (ptr, ptr)",
     "PyErr_NoMemory": "ptr ()",
@@ -221,6 +275,7 @@ FUNCTIONS: dict[str, str] = {
     "clock_gettime": "i32 (i32, ptr)",
     # LLVM's
     "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
+    "llvm.memset.p0.i64": "void (ptr, i8, i64, i1)",
     "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",
 }
 
@@ -230,6 +285,7 @@ COUNTERS = ("lamina_kept_bytes", "lamina_block_bytes", "lamina_blocks_made")
 ENTRIES = (
     "lamina_call",
     "lamina_call_boxed",
+    "lamina_call_one_of",
     "lamina_complete",
     "lamina_poll",
     "lamina_parallel",
@@ -244,6 +300,7 @@ _SOURCES = (
     "memory.ll.in",
     "arguments.ll.in",
     "overlap.ll.in",
+    "open_sizes.ll.in",
     "watched.ll.in",
     "call.ll.in",
     "interrupt.ll.in",
