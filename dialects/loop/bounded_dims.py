@@ -14,7 +14,7 @@ one, and so are all weights and sums, with or without what is outside.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
@@ -24,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.body_ops import IndexOp
-from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import rows_of
@@ -57,17 +57,24 @@ class _Facts:
     """What stands in each row, of results with one element a row."""
 
 
-def bounded_dims(nests: Sequence[GenericOp]) -> Bounded:
+def bounded_dims(
+    nests: Sequence[GenericOp], masks: Mapping[SSAValue, int] | None = None
+) -> Bounded:
     """The bounds of the nests of a kernel, the same for all nests that have any.
 
-    There are some only where a product sums over the dimension: elsewhere they would spare little.
+    `masks` are arguments that are false from the number in another argument on. There are some
+    bounds only where a product sums over the dimension: elsewhere they would spare little.
     """
-    if not any(isinstance(op, arith.CmpiOp) for nest in nests for op in nest.block.ops):
+    compare = any(isinstance(op, arith.CmpiOp) for nest in nests for op in nest.block.ops)
+    if not compare and not masks:
         return {}
     if not any(Contraction.of(nest) for nest in nests):
         return {}
     made = Counter(value for nest in nests for value in _written(nest))
     facts = _Facts(frozenset(value for value, count in made.items() if count > 1))
+    for mask, number in (masks or {}).items():
+        bound = Bound(True, Linear.dim(FIRST_COUNT + number))
+        facts.outside[mask] = {(0, bound): Number(0.0)}
     found: dict[GenericOp, dict[int, set[Bound]]] = {}
     for nest in nests:
         found[nest] = _reduced(nest, facts)
@@ -81,14 +88,19 @@ def bounds_of(nest: GenericOp, dim: int, bounds: Iterable[Bound]) -> BoundsAttr:
     """The attribute of a nest for bounds over the kernel's rows."""
     rows = rows_of(nest)
     own = [
-        Bound(b.is_upper, Linear.of({rows[p]: c for p, c in b.form.terms}, b.form.constant))
+        Bound(
+            b.is_upper,
+            Linear.of(
+                {p if p >= FIRST_COUNT else rows[p]: c for p, c in b.form.terms}, b.form.constant
+            ),
+        )
         for b in bounds
     ]
     return BoundsAttr.of(dim, own, len(nest.extents))
 
 
 def noted_bounds(nest: GenericOp) -> tuple[Bound, ...]:
-    """The bounds that are noted on a nest, over the kernel's rows; none if there are none."""
+    """The bounds that are noted on a nest, over the kernel's rows alone; none if there are none."""
     noted = nest.attributes.get(BOUNDS)
     if not isinstance(noted, BoundsAttr):
         return ()
@@ -96,6 +108,7 @@ def noted_bounds(nest: GenericOp) -> tuple[Bound, ...]:
     return tuple(
         Bound(b.is_upper, Linear.of({places[d]: c for d, c in b.form.terms}, b.form.constant))
         for b in noted.bounds(nest.extents)
+        if all(d < FIRST_COUNT for d, _ in b.form.terms)
     )
 
 

@@ -2,7 +2,8 @@
 
 A causal mask makes most of a row of scores -inf, of weights 0: what stands outside the bounds
 changes no result, so that a schedule may leave it out. The bounds are those of MLIR's `affine.for`:
-the largest of the lower ones, the smallest of the upper ones.
+the largest of the lower ones, the smallest of the upper ones. Their symbols are numbers of a call,
+such as how many keys count of those that there is room for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, i64
-from xdsl.ir import ParametrizedAttribute
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Operation, ParametrizedAttribute
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -19,9 +21,27 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import forms_of, map_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.sizes import MOST_SIZE
 
 BOUNDS = "lamina.bounds"
 """Attribute of a nest: the `#loop.bounds` of one of its dimensions."""
+
+
+MASKS = "lamina.masks"
+"""Attribute of a kernel: pairs of numbers of its arguments, of which the first is one row of truth
+values, that are false from the number in the second on."""
+
+FIRST_COUNT = 1 << 16
+"""Pseudo-dimension of forms that is the number in argument 0 of a kernel; others follow."""
+
+
+def masks_of(function: Operation) -> dict[int, int]:
+    """For each argument of a kernel that is such a mask the argument with its number."""
+    pairs = function.attributes.get(MASKS)
+    if not isinstance(pairs, DenseArrayBase):
+        return {}
+    numbers = [int(number) for number in pairs.get_values()]
+    return dict(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,8 @@ class Bound:
 class BoundsAttr(ParametrizedAttribute):
     """`#loop.bounds<2, lower affine_map<...>, upper affine_map<...>>`: bounds of dimension 2.
 
-    The maps go from the domain of the nest, and use its rows only; either may have no results.
+    The maps go from the domain of the nest, and use its rows only; either may have no results. With
+    symbols, the arguments of the kernel that these are follow: `..., counts [4]`.
     """
 
     name = "loop.bounds"
@@ -72,23 +93,39 @@ class BoundsAttr(ParametrizedAttribute):
     dim: IntegerAttr
     lower: AffineMapAttr
     upper: AffineMapAttr
+    counts: ArrayAttr[IntegerAttr]
 
     @staticmethod
     def of(dim: int, bounds: Sequence[Bound], rank: int) -> BoundsAttr:
         """The bounds of a dimension in a domain of `rank` dimensions."""
-        maps = [
-            AffineMapAttr(map_of([b.form for b in bounds if b.is_upper == side], rank))
-            for side in (False, True)
-        ]
-        return BoundsAttr(IntegerAttr(dim, i64), *maps)
+        found = {d for bound in bounds for d, _ in bound.form.terms if d >= FIRST_COUNT}
+        counts = sorted(found)
+        lower, upper = (
+            AffineMapAttr(_with_symbols(forms, rank, counts))
+            for forms in (
+                [b.form for b in bounds if not b.is_upper],
+                [b.form for b in bounds if b.is_upper],
+            )
+        )
+        numbers = ArrayAttr([IntegerAttr(d - FIRST_COUNT, i64) for d in counts])
+        return BoundsAttr(IntegerAttr(dim, i64), lower, upper, numbers)
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """The arguments of the kernel that symbols are."""
+        return tuple(number.value.data for number in self.counts)
 
     def bounds(self, extents: Sequence[int]) -> tuple[Bound, ...]:
-        """The bounds as forms over the nest's dimensions. Raises VerifyException for others."""
+        """The bounds as forms over the nest's dimensions, and those from `FIRST_COUNT` on.
+
+        Raises VerifyException for others.
+        """
         found: list[Bound] = []
         for is_upper, attribute in ((False, self.lower), (True, self.upper)):
             forms = None
-            if attribute.data.num_dims == len(extents) and not attribute.data.num_symbols:
-                forms = forms_of(attribute.data, extents)
+            given = attribute.data
+            if given.num_dims == len(extents) and given.num_symbols == len(self.counts):
+                forms = self._forms(given, extents)
             if forms is None:
                 raise VerifyException(
                     f"{BOUNDS} are linear in the {len(extents)} dimensions: not {attribute}"
@@ -96,8 +133,23 @@ class BoundsAttr(ParametrizedAttribute):
             found += [Bound(is_upper, form) for form in forms]
         return tuple(found)
 
+    def _forms(self, given: AffineMap, extents: Sequence[int]) -> list[Linear] | None:
+        """The forms of a map, whose symbols are made dimensions behind the others for it."""
+        rank, symbols = len(extents), len(self.counts)
+        dims = [AffineExpr.dimension(d) for d in range(rank + symbols)]
+        wide = given.replace_dims_and_symbols(dims[:rank], dims[rank:], rank + symbols, 0)
+        found = forms_of(wide, [*extents, *[MOST_SIZE] * symbols])
+        if found is None:
+            return None
+        places = {rank + n: FIRST_COUNT + number for n, number in enumerate(self.arguments)}
+        return [
+            Linear.of({places.get(d, d): c for d, c in form.terms}, form.constant) for form in found
+        ]
+
     @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[IntegerAttr | AffineMapAttr]:
+    def parse_parameters(
+        cls, parser: AttrParser
+    ) -> Sequence[IntegerAttr | AffineMapAttr | ArrayAttr[IntegerAttr]]:
         with parser.in_angle_brackets():
             dim = IntegerAttr(parser.parse_integer(allow_negative=False), i64)
             maps: list[AffineMapAttr] = []
@@ -108,7 +160,14 @@ class BoundsAttr(ParametrizedAttribute):
                 if not isinstance(found, AffineMapAttr):
                     parser.raise_error(f"{side} bounds are an affine_map")
                 maps.append(found)
-        return [dim, *maps]
+            numbers: list[int] = []
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_keyword("counts")
+                square = parser.Delimiter.SQUARE
+                numbers = parser.parse_comma_separated_list(
+                    square, lambda: parser.parse_integer(allow_negative=False)
+                )
+        return [dim, *maps, ArrayAttr([IntegerAttr(number, i64) for number in numbers])]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -116,6 +175,20 @@ class BoundsAttr(ParametrizedAttribute):
             for side, attribute in (("lower", self.lower), ("upper", self.upper)):
                 printer.print_string(f", {side} ")
                 printer.print_attribute(attribute)
+            if self.counts:
+                printer.print_string(f", counts [{', '.join(map(str, self.arguments))}]")
+
+
+def _with_symbols(forms: Sequence[Linear], rank: int, counts: Sequence[int]) -> AffineMap:
+    """The map of forms over dimensions and counts, which become symbols."""
+    places = {dim: rank + number for number, dim in enumerate(counts)}
+    plain = map_of(
+        [Linear.of({places.get(d, d): c for d, c in f.terms}, f.constant) for f in forms],
+        rank + len(counts),
+    )
+    dims = [AffineExpr.dimension(d) for d in range(rank)]
+    symbols = [AffineExpr.symbol(n) for n in range(len(counts))]
+    return plain.replace_dims_and_symbols([*dims, *symbols], [], rank, len(counts))
 
 
 STREAM = "lamina.stream"
@@ -153,4 +226,13 @@ class StreamAttr(ParametrizedAttribute):
             printer.print_string(f"{self.dim.value.data}, block {self.block.value.data}")
 
 
-__all__ = ["BOUNDS", "STREAM", "Bound", "BoundsAttr", "StreamAttr"]
+__all__ = [
+    "BOUNDS",
+    "FIRST_COUNT",
+    "MASKS",
+    "STREAM",
+    "Bound",
+    "BoundsAttr",
+    "StreamAttr",
+    "masks_of",
+]

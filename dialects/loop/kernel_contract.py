@@ -13,13 +13,13 @@ from itertools import combinations
 from math import gcd
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr
+from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr, masks_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
@@ -95,12 +95,22 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
     """Bounds are what the masks of the kernel give, on all of its nests that have any."""
     if not any(BOUNDS in nest.attributes for nest in nests):
         return
-    known = bounded_dims(nests)
+    known = bounded_dims(nests, masks_in(nests))
     for nest in nests:
         wanted = bounds_of(nest, *known[nest]) if nest in known else None
         if nest.attributes.get(BOUNDS) != wanted:
             said = "has none" if wanted is None else f"would have {wanted}"
             raise KernelFault(nest, f"its {BOUNDS} do not follow from the kernel: it {said}")
+
+
+def masks_in(nests: Sequence[GenericOp]) -> dict[SSAValue, int]:
+    """The masks among the arguments of the kernel that nests are in, with the argument that says
+    from which number on they are false."""
+    block = nests[0].parent
+    function = block.parent_op() if isinstance(block, Block) else None
+    if function is None or block is None:
+        return {}
+    return {block.args[mask]: number for mask, number in masks_of(function).items()}
 
 
 def _verify_stream(nests: Sequence[GenericOp]) -> None:

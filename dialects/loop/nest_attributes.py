@@ -24,7 +24,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.bounds import BOUNDS, STREAM, BoundsAttr, StreamAttr
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, STREAM, BoundsAttr, StreamAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, rows_of, verify_nest_note
@@ -87,7 +87,7 @@ def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:
     if dim >= len(op.extents) or dim in rows:
         raise VerifyException(f"{op.name}: {BOUNDS} are of d{dim}, no dimension beside its rows")
     for bound in bounds.bounds(op.extents):
-        others = [d for d, _ in bound.form.terms if d not in rows]
+        others = [d for d, _ in bound.form.terms if d not in rows and d < FIRST_COUNT]
         if others:
             raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its rows")
 

@@ -4,6 +4,9 @@ A program with open sizes, or with sizes that depend on data, is compiled for bo
 results to their sizes when a call ends. What `demanded_elements` finds of that to be whole rows of
 a kernel becomes `live` in the `#loop.nest` of its nests, and the sizes become arguments of the
 kernel. Nothing else changes: rows that do not count may be run.
+
+An argument of a kernel that is a mask of the positions below a size is noted as such
+(`lamina.masks`), where bounds of dimensions follow from it, such as of the keys of attention.
 """
 
 from __future__ import annotations
@@ -13,12 +16,22 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
+from lamina.dialects.loop.bounds import BOUNDS, MASKS
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import (
     live_rows_of,
@@ -52,6 +65,9 @@ class RowLimit:
     count: SSAValue
 
 
+Masks = dict[int, SSAValue]
+"""For each argument of a kernel that is a mask of one dimension the size below which it is true."""
+
 Rows = dict[GenericOp, frozenset[RowLimit]]
 """The limits of the rows of each nest of a kernel."""
 
@@ -64,15 +80,25 @@ class LimitRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
-        calls: dict[str, list[tuple[func.CallOp, Rows]]] = {name: [] for name in kernels}
+        calls: dict[str, list[_Call]] = {name: [] for name in kernels}
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels:
                 found = _Program(function, kernels).calls if function.body.blocks else {}
                 for inner in function.walk():
                     if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
-                        calls[inner.callee.string_value()].append((inner, found.get(inner, {})))
+                        known = found.get(inner) or _Call(inner, {}, {})
+                        calls[inner.callee.string_value()].append(known)
         for name, kernel in kernels.items():
             _limit(kernel, calls[name])
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a kernel, and what limits it there."""
+
+    op: func.CallOp
+    rows: Rows
+    masks: Masks
 
 
 class _Program:
@@ -81,7 +107,7 @@ class _Program:
     def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
         self._kernels = kernels
         self._facts = _Facts()
-        self.calls: dict[func.CallOp, Rows] = {}
+        self.calls: dict[func.CallOp, _Call] = {}
         block = function.body.block
         if (wanted := _results(function)) is None:
             return  # no result is cut
@@ -131,6 +157,11 @@ class _Program:
         block = kernel.body.block
         for argument, value in zip(block.args, call.arguments, strict=True):
             facts.same(argument, value, self._facts)
+        masks = {
+            argument.index: count
+            for argument in block.args
+            if (count := facts.end_of(argument)) is not None
+        }
         returned = facts.through(kernel)
         within = Demands()
         for value, result in zip(returned, call.res, strict=True):
@@ -151,7 +182,7 @@ class _Program:
             else:
                 for operand in op.operands:
                     within.need(operand, EVERYTHING)
-        self.calls[call] = rows
+        self.calls[call] = _Call(call, rows, masks)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -179,6 +210,11 @@ class _Facts:
             self.counts[value] = known.counts[other]
         if other in known.masks:
             self.masks[value] = known.masks[other]
+
+    def end_of(self, value: SSAValue) -> SSAValue | None:
+        """The size below which a mask of one dimension is true, if it is one."""
+        limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
+        return limits[0].count if len(limits) == 1 and limits[0].stride == 1 else None
 
     def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
         """Follow the ops of a kernel; gives what it returns."""
@@ -246,10 +282,12 @@ def _row_limits(nest: GenericOp, points: Points) -> frozenset[RowLimit]:
     )
 
 
-def _limit(kernel: func.FuncOp, calls: Sequence[tuple[func.CallOp, Rows]]) -> None:
+def _limit(kernel: func.FuncOp, calls: Sequence[_Call]) -> None:
     """Note what all calls of a kernel agree on."""
     nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
-    if not calls or any(live_rows_of(nest) is not None for nest in nests):
+    if not calls or MASKS in kernel.attributes:
+        return
+    if any(live_rows_of(nest) is not None for nest in nests):
         return
     agreed = {nest: _agreed(nest, calls) for nest in nests}
     parts: dict[int, list[GenericOp]] = {}
@@ -265,19 +303,46 @@ def _limit(kernel: func.FuncOp, calls: Sequence[tuple[func.CallOp, Rows]]) -> No
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
             set_live_rows(nest, _digits(extents, common, numbers))
+    _bound(kernel, nests, calls, numbers)
     for count in numbers:
         block = kernel.body.block
         argument = block.insert_arg(count.type, len(block.args))
         argument.name_hint = "count"
-        for call, _ in calls:
-            call.operands = [*call.operands, count]
+        for call in calls:
+            call.op.operands = [*call.op.operands, count]
     kernel.update_function_type()
 
 
-def _agreed(nest: GenericOp, calls: Sequence[tuple[func.CallOp, Rows]]) -> frozenset[RowLimit]:
+def _bound(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[_Call],
+    numbers: dict[SSAValue, int],
+) -> None:
+    """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
+    common = set[tuple[int, SSAValue]].intersection(*(set(call.masks.items()) for call in calls))
+    known = dict(numbers)
+    masks: dict[int, int] = {}
+    for argument, count in sorted(common, key=lambda pair: pair[0]):
+        if all(_reaches(count, call.op) for call in calls):
+            first = len(kernel.body.block.args) + len(known)
+            masks[argument] = known.setdefault(count, first)
+    arguments = kernel.body.block.args
+    found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
+    noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
+    if not any(bounds.counts for bounds in noted.values()):
+        return
+    numbers.update(known)
+    pairs = [number for pair in masks.items() for number in pair]
+    kernel.attributes[MASKS] = DenseArrayBase.from_list(i64, pairs)
+    for nest, bounds in noted.items():
+        nest.attributes[BOUNDS] = bounds
+
+
+def _agreed(nest: GenericOp, calls: Sequence[_Call]) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
-    found = frozenset.intersection(*(rows.get(nest, frozenset()) for _, rows in calls))
-    return frozenset(x for x in found if all(_reaches(x.count, call) for call, _ in calls))
+    found = frozenset.intersection(*(call.rows.get(nest, frozenset()) for call in calls))
+    return frozenset(x for x in found if all(_reaches(x.count, call.op) for call in calls))
 
 
 def _divided(

@@ -8,15 +8,18 @@ NaN or what the program makes of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import lcm
 
 from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.bounds import BOUNDS, Bound, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.pairs import has_pieces
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Env, Sweep
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import scheduled_sweeps
@@ -33,11 +36,18 @@ class BoundedBlock:
     bounds: tuple[Bound, ...]
     step: int
     """What ranges begin and end at: whole panels of each product."""
+    counts: Mapping[int, Index] = field(default_factory=dict[int, Index])
+    """Numbers of the call, by the pseudo-dimensions of bounds that they are."""
 
     @property
     def extent(self) -> int:
         """Positions of the dimension."""
         return self.stage.extents[self.dims[self.stage]]
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the bounds are the same for all rows."""
+        return all(d >= FIRST_COUNT for b in self.bounds for d, _ in b.form.terms)
 
     @staticmethod
     def of(
@@ -59,6 +69,13 @@ class BoundedBlock:
             dims, stage, attribute.bounds(stage.op.extents), lcm(*(s for s in steps if s))
         )
 
+    def with_counts(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> BoundedBlock:
+        """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
+        dims = sorted({d for b in self.bounds for d, _ in b.form.terms if d >= FIRST_COUNT})
+        digits = [Digit(self.extent, dim - FIRST_COUNT) for dim in dims]
+        ends = ends_of(emit, digits, flat)
+        return replace(self, counts={d: end.end for d, end in zip(dims, ends, strict=True)})
+
     def range(self, emit: Emitter, env: Env, rows: tuple[Index, Index]) -> tuple[Index, Index]:
         """First position and end for rows `[low, high)` of the last row dimension."""
         row = self.stage.rows[-1]
@@ -67,7 +84,8 @@ class BoundedBlock:
         high: Index = self.extent
         for bound in self.bounds:
             rises = bound.form.coefficient(row) > 0
-            at = emit.linear(bound.form, {**env, row: ends[rises == bound.is_upper]})
+            known = {**env, **self.counts, row: ends[rises == bound.is_upper]}
+            at = emit.linear(bound.form, known)
             if bound.is_upper:
                 high = emit.least(high, at)
             else:
@@ -90,6 +108,8 @@ def ends(emit: Emitter, stage: Stage, env: Env, bounds: tuple[Index, Index]) -> 
     noted = _bounds(stage)
     first, last = bounds
     for bound in () if noted is None else noted.bounds(stage.op.extents):
+        if any(dim >= FIRST_COUNT for dim, _ in bound.form.terms):
+            continue  # the range of the block ends there
         at = emit.linear(bound.form, env)
         if bound.is_upper:
             last = emit.least(last, at)

@@ -136,7 +136,8 @@ def choose_products(
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
-    if tasks.parallel and bounded is None and can_share_evenly(stages, products, blocks):
+    is_level = bounded is None or bounded.is_level
+    if tasks.parallel and is_level and can_share_evenly(stages, products, blocks):
         tasks = tasks.completed_by(ProductTasks(num_threads=target.cores))
     outputs = outputs_of(stages)
     for segment in segments:

@@ -9,6 +9,11 @@ from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.schedule.emitter import Index
 from lamina.passes.schedule.stages import Stage
 
+TAIL_ROWS = 4
+"""Rows of the register tiles that compute what rows whole tiles leave over, where it is not known
+how many these are. A tile of 13 rows took 29 us for 16 live ones, which are two tiles of it; 18 us
+were those that the rows need (256 by 256, a Zen 4)."""
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -59,6 +64,8 @@ class PackedProduct:
     fewest: int
     most: int
     around: tuple[int, ...]
+    is_live: bool = False
+    """Whether calls say how many rows there are."""
 
     @staticmethod
     def of(
@@ -75,7 +82,7 @@ class PackedProduct:
         ]
         if blocks.is_blocked:
             row, fewest, most = stage.rows[-1], blocks.fewest, blocks.size
-            return PackedProduct(stage, shape, row, fewest, most, tuple(free))
+            return PackedProduct(stage, shape, row, fewest, most, tuple(free), blocks.live)
         inner_rows = [d for d in shape.rows if d in free]
         if not inner_rows:
             return PackedProduct(stage, shape, None, 1, 1, tuple(free))

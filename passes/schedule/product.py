@@ -24,7 +24,7 @@ from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
+from lamina.passes.schedule.packed_product import TAIL_ROWS, PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.row_operand import RowCopy
@@ -166,11 +166,12 @@ class ProductEmitter:
     ) -> None:
         """All tiles of one panel for rows `[low, high)`, as many as a tile has at least.
 
-        The last tile is moved up to end at the block's end: its overlap is computed twice. A panel
-        that is `masked` is not full, and takes no more vectors than have columns, unless it is of a
-        sum in blocks.
+        The last tile is moved up to end at the block's end: its overlap is computed twice. Of rows
+        whose number calls tell, what whole tiles leave over is computed in smaller ones, unless
+        the sum is in blocks. A panel that is `masked` is not full, and takes no more vectors than
+        have columns, unless it is of a sum in blocks.
         """
-        row_dim, height, waits = self.product.row, self.tile.rows, self.sums is not None
+        row_dim, waits = self.product.row, self.sums is not None
         emitter = copied(self)
         if waits:
             emitter.terms = terms.low, emit.plus(terms.low, terms.count)
@@ -178,31 +179,43 @@ class ProductEmitter:
             rest = self.stage.extents[self.column] % self.tile.panel
             emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
-        start = emitter.zero_terms(emit, env, panel) * height
-        size = -(-self.product.most // height) * height * self.tile.panel
+        start = emitter.zero_terms(emit, env, panel)
+        size = -(-self.product.most // self.tile.rows) * self.tile.rows * self.tile.panel
         kept = emit.times(emit.minus(panel, self.first), size) if waits else 0
 
-        def tile(inner: Emitter, number: Index) -> None:
-            first = inner.least(number, inner.minus(high, height))
-            position = {**env, LOCAL_ROW: inner.minus(first, low), TERM_START: terms.low}
-            if row_dim is not None:
-                position[row_dim] = first
-            at = TilePosition(position, row_dim, height, panel)
-            if emitter.terms is None or not waits:
-                totals = emitter._sum(inner, at, emitter.summed, start)
-            else:
-                totals = emitter._terms(inner, at, emitter.summed, emitter.terms, start)
-            place = inner.times(inner.minus(number, low), self.tile.panel) if waits else 0
-            place = inner.plus(kept, place)
-            if not terms.is_first:
-                before = self._waiting(inner, place, len(totals))
-                totals = [combine(inner, "add", *both) for both in zip(before, totals, strict=True)]
-            if terms.is_last:
-                emitter._store(inner, at, totals, masked=masked)
-            else:
-                self._wait(inner, place, totals)
+        def tiles(first: Index, last: Index, height: int) -> None:
+            def tile(inner: Emitter, number: Index) -> None:
+                begin = inner.least(number, inner.minus(high, height))
+                position = {**env, LOCAL_ROW: inner.minus(begin, low), TERM_START: terms.low}
+                if row_dim is not None:
+                    position[row_dim] = begin
+                at = TilePosition(position, row_dim, height, panel)
+                if emitter.terms is None or not waits:
+                    totals = emitter._sum(inner, at, emitter.summed, start * height)
+                else:
+                    both = emitter.summed, emitter.terms
+                    totals = emitter._terms(inner, at, *both, start * height)
+                place = inner.times(inner.minus(number, low), self.tile.panel) if waits else 0
+                place = inner.plus(kept, place)
+                if not terms.is_first:
+                    before = self._waiting(inner, place, len(totals))
+                    pairs = zip(before, totals, strict=True)
+                    totals = [combine(inner, "add", *pair) for pair in pairs]
+                if terms.is_last:
+                    emitter._store(inner, at, totals, masked=masked)
+                else:
+                    self._wait(inner, place, totals)
 
-        emit.each(low, high, height, tile)
+            emit.each(first, last, height, tile)
+
+        height = self.tile.rows
+        if waits or not self.product.is_live or height <= TAIL_ROWS:
+            tiles(low, high, height)
+            return
+        count = emit.quotient(emit.minus(high, low), height)
+        whole = emit.plus(low, emit.times(count, height))
+        tiles(low, whole, height)
+        tiles(whole, high, TAIL_ROWS)
 
     def _waiting(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
         """So many vectors of sums of the blocks before."""

@@ -28,7 +28,7 @@ from lamina.passes.schedule.live_rows import (
     split_digits,
 )
 from lamina.passes.schedule.memory import Envs, Memory
-from lamina.passes.schedule.packed_product import Blocks
+from lamina.passes.schedule.packed_product import TAIL_ROWS, Blocks
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_task import TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
@@ -60,6 +60,8 @@ def schedule_product_kernel(
     bounded = None
     if scratch is not None and blocks.is_blocked:
         bounded = BoundedBlock.of(scratch.segments, products)
+    if bounded is not None:
+        bounded = bounded.with_counts(emit, dict(enumerate(memory.flat.values())))
     kernel = builder(stages, products, memory, outputs_of(stages), blocks, scratch, bounded)
     splits = tasks.columns or 1
     _verify_splits(stages, products, splits, panel_mode=panel_mode)
@@ -67,13 +69,14 @@ def schedule_product_kernel(
     ends = _ends(emit, stages[0], len(extents), memory)
     wide, outer, in_block = ends[:columns], ends[columns:-1], ends[-1]
     in_blocks = block_ends(emit, in_block, rows, block)
-    if bounded is not None and len(in_blocks) > 1:
+    is_level = bounded is None or bounded.is_level
+    if not is_level and len(in_blocks) > 1:
         in_blocks = [End.of(blocks.count)]
     parts = [End.of(splits)]
     least = tile_rows(products, blocks)
     even = None
     if tasks.num_threads is not None:
-        if bounded is not None or not can_share_evenly(stages, products, blocks):
+        if not is_level or not can_share_evenly(stages, products, blocks):
             raise illegal(stages[0].op, "num_threads: only live rows of a product are shared so")
         around = count_of(emit, [end for group in (*wide, *outer, parts) for end in group])
         even = EvenBlocks.of(emit, in_block, around, (least, block), tasks.num_threads)
@@ -90,7 +93,7 @@ def schedule_product_kernel(
         column_at, split = at[inside : inside + columns], at[inside + columns]
         row_at = [*at[:inside], *at[inside + columns + 1 :]]
         block_number, outer_at = row_at[front], [*row_at[:front], *row_at[front + 1 :]]
-        if bounded is not None:
+        if not is_level:
             block_number = balanced(inner, block_number, in_blocks[0].end)
         low = inner.times(block_number, block)
         high = inner.plus(low, block)
@@ -116,12 +119,13 @@ def can_share_evenly(stages: list[Stage], products: Products, blocks: Blocks) ->
 
 
 def tile_rows(products: Products, blocks: Blocks) -> int:
-    """Rows that each block has at least: those of the largest tile."""
+    """Rows that each block has at least: those of the largest tile, or of what is left over."""
     jams = [stage.schedule.jam for stage in products]
     tiled = any(shape.pairs is not None for shape in products.values())
     if tiled or any(jam is None for jam in jams):
         return blocks.fewest
-    return max(jam.count for jam in jams if jam is not None)
+    largest = max(jam.count for jam in jams if jam is not None)
+    return min(largest, TAIL_ROWS) if blocks.live else largest
 
 
 def _ends(emit: Emitter, stage: Stage, outer: int, memory: Memory) -> list[list[End]]:

@@ -1,7 +1,7 @@
 """Nests with bounds: nothing is added up outside of them, and nobody may read what is kept there.
 
 What stands outside the bounds of a dimension that a nest keeps is NaN here, so that a bound that is
-not true shows in the results.
+not true shows in the results. Bounds that are numbers of a call are left aside.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from xdsl.ir.affine import AffineExpr, AffineSymExpr
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
@@ -28,12 +29,16 @@ def outside(op: GenericOp, grid: Mapping[int, Any]) -> Any:
     dim = bounds.dim.value.data
     at, extent = grid[dim], op.extents[dim]
     low, high = np.asarray(0), np.asarray(extent)
-    for expr in bounds.lower.data.results:
+    for expr in filter(_is_known, bounds.lower.data.results):
         low = np.maximum(low, evaluate_expr(expr, dict(grid)))
-    for expr in bounds.upper.data.results:
+    for expr in filter(_is_known, bounds.upper.data.results):
         high = np.minimum(high, evaluate_expr(expr, dict(grid)))
     low = np.minimum(low, extent - 1)
     return (at < low) | (at >= np.maximum(high, low + 1))
+
+
+def _is_known(expr: AffineExpr) -> bool:
+    return not any(isinstance(part, AffineSymExpr) for part in expr.dfs())
 
 
 def bounded_dim(op: GenericOp) -> int | None:

@@ -197,3 +197,124 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// A mask of the positions below a size is noted on the kernel, and bounds of the keys that follow from it: scores, maxima,
+// exponentials and the second product have them.
+// CHECK-LABEL: @attention
+func.func @attention(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x32xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<64xi1>
+  %0 = func.call @attend(%q, %k, %v, %m) : (tensor<64x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<64xi1>) -> tensor<64x32xf32>
+  %1 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1 : tensor<64x32xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<64xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%n[] : tensor<i64>) writes([i] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<64xi1>
+}
+// CHECK-LABEL: func.func private @attend(
+// CHECK-SAME:    %count: tensor<i64>
+// CHECK-SAME:    lamina.masks = array<i64: 3, 4>
+// CHECK:         add : tensor<64x64xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<1, lower affine_map<(d0, d1, d2)[s0] -> ()>, upper affine_map<(d0, d1, d2)[s0] -> (s0)>, counts [4]>
+// CHECK:         max : tensor<64xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<1, {{.*}}counts [4]>
+// CHECK:         store : tensor<64x64xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<1, {{.*}}counts [4]>
+// CHECK:         add : tensor<64x32xf32>) attributes {{.*}}lamina.bounds = #loop.bounds<2, {{.*}}counts [4]>
+func.func private @attend(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %m: tensor<64xi1>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %l = loop.generic (i, j) in [64, 64] reads(%m[j] : tensor<64xi1>, %s[i, j] : tensor<64x64xf32>) writes([i] max : tensor<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%c: i1, %x: f32):
+    %n = arith.constant 0xff800000 : f32
+    %y = arith.select %c, %x, %n : f32
+    loop.yield %y : f32
+  }
+  %e = loop.generic (i, j) in [64, 64] reads(%m[j] : tensor<64xi1>, %s[i, j] : tensor<64x64xf32>, %l[i] : tensor<64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%c: i1, %x: f32, %t: f32):
+    %n = arith.constant 0xff800000 : f32
+    %y = arith.select %c, %x, %n : f32
+    %z = arith.subf %y, %t : f32
+    %w = math.exp %z : f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, f, j) in [64, 32, 64] reads(%e[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<64x32xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// Where one call has a mask of another kind, nothing is known of it.
+// CHECK-LABEL: @two_masks
+// CHECK-NOT:     lamina.masks
+// CHECK-NOT:     counts [
+func.func @two_masks(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %o: tensor<64xi1>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x32xf32> {lamina.sizes = [0, -1]}, tensor<64x32xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<64xi1>
+  %0 = func.call @attend(%q, %k, %v, %m) : (tensor<64x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<64xi1>) -> tensor<64x32xf32>
+  %2 = func.call @attend(%q, %k, %v, %o) : (tensor<64x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<64xi1>) -> tensor<64x32xf32>
+  %1 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %2, %1 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<64xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%n[] : tensor<i64>) writes([i] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<64xi1>
+}
+func.func private @attend(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %m: tensor<64xi1>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %s = loop.generic (i, j, f) in [64, 64, 16] reads(%q[i, f] : tensor<64x16xf32>, %k[j floordiv 32, f, j mod 32] : tensor<2x16x32xf32>) writes([i, j] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %l = loop.generic (i, j) in [64, 64] reads(%m[j] : tensor<64xi1>, %s[i, j] : tensor<64x64xf32>) writes([i] max : tensor<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%c: i1, %x: f32):
+    %n = arith.constant 0xff800000 : f32
+    %y = arith.select %c, %x, %n : f32
+    loop.yield %y : f32
+  }
+  %e = loop.generic (i, j) in [64, 64] reads(%m[j] : tensor<64xi1>, %s[i, j] : tensor<64x64xf32>, %l[i] : tensor<64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%c: i1, %x: f32, %t: f32):
+    %n = arith.constant 0xff800000 : f32
+    %y = arith.select %c, %x, %n : f32
+    %z = arith.subf %y, %t : f32
+    %w = math.exp %z : f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, f, j) in [64, 32, 64] reads(%e[i, j] : tensor<64x64xf32>, %v[f floordiv 32, j, f mod 32] : tensor<1x64x32xf32>) writes([i, f] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<64x32xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

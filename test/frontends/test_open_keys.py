@@ -1,0 +1,87 @@
+"""Attention whose keys are as many as a call brings: loops over them end there, and masks hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim
+from torch.nn import functional
+
+import lamina
+
+
+class Attention(torch.nn.Module):
+    """Queries and keys of lengths of their own."""
+
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.causal = causal
+
+    def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """All heads."""
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+
+
+def _compiled(most: int, *, causal: bool = False, versions: str = "padded") -> Any:
+    queries, keys = Dim("queries", min=1, max=most), Dim("keys", min=1, max=most)
+    given = [torch.zeros(2, 3, length, 16) for length in (5, 7, 7)]
+    dims = {"q": {2: queries}, "k": {2: keys}, "v": {2: keys}}
+    if causal:
+        given[0] = given[1]
+        dims["q"] = {2: keys}
+    program = torch.export.export(Attention(causal), tuple(given), dynamic_shapes=dims)
+    return lamina.compile(program, versions=versions)
+
+
+def _arguments(queries: int, keys: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(queries * 1000 + keys)
+    return [torch.randn(2, 3, n, 16, generator=generator) for n in (queries, keys, keys)]
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes"),
+    [
+        (64, [(1, 1), (5, 33), (33, 5), (64, 64), (7, 31), (31, 32)]),
+        (256, [(16, 16), (1, 200), (256, 3), (66, 65)]),
+        (2048, [(3, 1500), (40, 1025)]),
+    ],
+)
+def test_results_are_those_of_torch(most: int, sizes: list[tuple[int, int]]) -> None:
+    compiled = _compiled(most)
+    full = [torch.full((2, 3, most, 16), float("nan"))] * 3
+    compiled(*full)  # what padding holds from now on
+    for queries, keys in sizes:
+        given = _arguments(queries, keys)
+        wanted = Attention(False)(*given)
+        torch.testing.assert_close(compiled(*given), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_causal_keys_end_at_the_query_and_the_size() -> None:
+    compiled = _compiled(256, causal=True)
+    compiled(*[torch.full((2, 3, 256, 16), float("nan"))] * 3)
+    for length in (1, 15, 33, 200):
+        given = _arguments(length, length)
+        wanted = Attention(True)(*given)
+        torch.testing.assert_close(compiled(*given), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_bound_is_in_the_text() -> None:
+    compiled = _compiled(256)
+    compiled(*_arguments(5, 7))
+    text = compiled.sizes[0].compiled.ir("fused")
+    assert "lamina.masks = array<i64: " in text
+    assert "counts [" in text
+    static = _compiled(256, versions="exact")
+    static(*_arguments(5, 7))
+    assert "lamina.masks" not in static.sizes[0].compiled.ir("fused")
+
+
+def test_special_values_within_and_behind_the_keys() -> None:
+    compiled = _compiled(64)
+    given = _arguments(9, 13)
+    given[2][0, 0, 12, 3] = float("inf")
+    given[1][1, 2, 4, :] = float("-inf")
+    wanted = Attention(False)(*given)
+    torch.testing.assert_close(compiled(*given), wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
