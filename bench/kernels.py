@@ -54,18 +54,21 @@ class Result(Comparison):
         return _is_beyond_caches(self.kernel, self.traffic)
 
 
-class _Module(torch.nn.Module):
+class Function(torch.nn.Module):
+    """A function as a module."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
 
     def forward(self, *args: torch.Tensor) -> Any:
+        """What the function gives."""
         return self.function(*args)
 
 
 def exported(kernel: Kernel, inputs: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
     """The kernel as torch exports it."""
-    return torch.export.export(_Module(kernel.torch), tuple(inputs))
+    return torch.export.export(Function(kernel.torch), tuple(inputs))
 
 
 def ours(kernel: Kernel, inputs: Sequence[torch.Tensor]) -> Callable[[], Any]:

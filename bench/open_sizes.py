@@ -1,6 +1,6 @@
 """Programs with open sizes, beside code for the same sizes alone and eager mode.
 
-    python -m bench.open_sizes [--seconds S]
+    python -m bench.open_sizes [--seconds S] [--kernels [PATTERN ...]]
 
 Decoders with open batch and length are called with sizes that fill a padded version and with some
 that do not: once as a padded version, once as one for exactly these sizes. Torch's own layers put
@@ -8,19 +8,27 @@ positions in front of batches, the others (`batch first`) do not; images have an
 The last rows are calls of a linear layer of 8 by 8, which are all dispatch. Runs take turns in one
 process; each row has the padded version's best time over the exact one's, then best and median of
 all.
+
+With `--kernels` they are those of `bench.kernels` instead (see there for patterns), with the extent
+of the first argument's first dimension open, of each argument that has it in front. Kernels that
+torch.export does not leave open, or that take no padding, are named; behind them the geometric mean
+and the worst.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import geometric_mean
 from typing import Any
 
 import torch
 from torch import nn
+from torch._dynamo.exc import UserError
 from torch.export import Dim
 from torch.nn import functional
 
 import lamina
+from bench.kernels import Function, named
 from bench.timing import interleave
 
 SHAPES = ((1, 128), (1, 100), (1, 66), (4, 64), (3, 50), (5, 70), (8, 128))
@@ -99,13 +107,13 @@ def compare(seconds: float) -> None:
         functions = {**_policies(program), "eager": model}
         for shape in SHAPES:
             name = "x".join(map(str, shape)) + suffix
-            _row(name, functions, torch.randint(0, TOKENS, shape), seconds)
+            _row(name, functions, [torch.randint(0, TOKENS, shape)], seconds)
     model = Images().eval()
     pictures = torch.randn(8, 3, 64, 64)
     program = torch.export.export(model, (pictures,), dynamic_shapes={"images": {0: batch}})
     functions = {**_policies(program), "eager": model}
     for count in (8, 5, 3):
-        _row(f"{count} images", functions, pictures[:count], seconds)
+        _row(f"{count} images", functions, [pictures[:count]], seconds)
     layer = nn.Linear(8, 8).eval()
     rows = {"input": {0: Dim("rows", min=1, max=8)}}
     small = torch.export.export(layer, (torch.zeros(4, 8),), dynamic_shapes=rows)
@@ -113,7 +121,33 @@ def compare(seconds: float) -> None:
     for count in (8, 7):
         x = torch.randn(count, 8)
         known = lamina.compile(torch.export.export(layer, (x,)))
-        _row(f"call, {count} rows", {**functions, "known": known}, x, seconds)
+        _row(f"call, {count} rows", {**functions, "known": known}, [x], seconds)
+
+
+def compare_kernels(patterns: Sequence[str], seconds: float) -> None:
+    """Prints a line for each kernel that patterns name, then a summary."""
+    ratios: dict[str, float] = {}
+    for kernel in named(patterns):
+        inputs = kernel.inputs()
+        count = inputs[0].shape[0] if inputs[0].dim() else 0
+        dims = tuple({0: Dim.AUTO} if x.dim() and x.shape[0] == count else None for x in inputs)
+        try:
+            program = torch.export.export(
+                Function(kernel.torch), tuple(inputs), dynamic_shapes={"args": dims}
+            )
+            functions = {**_policies(program), "eager": kernel.torch}
+            functions["padded"](*inputs)
+        except (lamina.LaminaError, UserError) as error:
+            print(f"{kernel.name:32} refused: {str(error).partition(chr(10))[0][:90]}", flush=True)
+            continue
+        if not getattr(functions["padded"], "sizes", ()):
+            print(f"{kernel.name:32} has no open size", flush=True)
+            continue
+        ratios[kernel.name] = _row(kernel.name, functions, inputs, seconds)
+    if ratios:
+        worst = max(ratios, key=lambda name: ratios[name])
+        mean = geometric_mean(ratios.values())
+        print(f"{len(ratios)} kernels: {mean:.2f} in geometric mean, {worst} {ratios[worst]:.2f}")
 
 
 def _policies(program: Any) -> dict[str, Callable[..., Any]]:
@@ -121,20 +155,29 @@ def _policies(program: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _row(
-    name: str, functions: Mapping[str, Callable[..., Any]], x: torch.Tensor, seconds: float
-) -> None:
+    name: str,
+    functions: Mapping[str, Callable[..., Any]],
+    inputs: Sequence[torch.Tensor],
+    seconds: float,
+) -> float:
     with torch.no_grad():
-        taken = interleave({n: partial(f, x) for n, f in functions.items()}, seconds=seconds)
+        taken = interleave({n: partial(f, *inputs) for n, f in functions.items()}, seconds=seconds)
     shown = ", ".join(f"{function} {timing}" for function, timing in taken.items())
     ratio = taken["padded"].best / taken["exact"].best
     print(f"{name:18} {ratio:5.2f}  {shown}", flush=True)
+    return ratio
 
 
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m bench.open_sizes", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3, help="for each row")
-    compare(parser.parse_args().seconds)
+    parser.add_argument("--kernels", nargs="*", metavar="PATTERN")
+    given = parser.parse_args()
+    if given.kernels is None:
+        compare(given.seconds)
+    else:
+        compare_kernels(given.kernels, given.seconds)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ from itertools import combinations
 from math import gcd
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, TensorType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, STREAM, StreamAttr, masks_of
+from lamina.dialects.loop.bounds import BOUNDS, MASKS, STREAM, StreamAttr, masks_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
@@ -105,12 +106,22 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
 
 def masks_in(nests: Sequence[GenericOp]) -> dict[SSAValue, int]:
     """The masks among the arguments of the kernel that nests are in, with the argument that says
-    from which number on they are false."""
+    from which number on they are false. Raises KernelFault for arguments of other types."""
     block = nests[0].parent
     function = block.parent_op() if isinstance(block, Block) else None
     if function is None or block is None:
         return {}
-    return {block.args[mask]: number for mask, number in masks_of(function).items()}
+    found: dict[SSAValue, int] = {}
+    for mask, number in masks_of(function).items():
+        for argument, kind, rank in ((mask, i1, 1), (number, i64, 0)):
+            value = block.args[argument] if 0 <= argument < len(block.args) else None
+            own = value.type if value is not None else None
+            shaped = own if isinstance(own, TensorType | MemRefType) else None
+            if shaped is None or (shaped.element_type, len(shaped.get_shape())) != (kind, rank):
+                said = f"{kind} of {rank} dimensions"
+                raise KernelFault(nests[0], f"{MASKS}: argument {argument} is to have {said}")
+        found[block.args[mask]] = number
+    return found
 
 
 def _verify_stream(nests: Sequence[GenericOp]) -> None:

@@ -29,7 +29,7 @@ def _compiled(most: int, *, causal: bool = False, versions: str = "padded") -> A
     given = [torch.zeros(2, 3, length, 16) for length in (5, 7, 7)]
     dims = {"q": {2: queries}, "k": {2: keys}, "v": {2: keys}}
     if causal:
-        given[0] = given[1]
+        given[0] = torch.zeros(2, 3, 7, 16)
         dims["q"] = {2: keys}
     program = torch.export.export(Attention(causal), tuple(given), dynamic_shapes=dims)
     return lamina.compile(program, versions=versions)
