@@ -11,11 +11,11 @@ Rows are copied for the block that all panels of a task take then, whose columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import FloatAttr, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
@@ -36,7 +36,7 @@ from lamina.passes.schedule.row_operand import TileCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.sum_blocks import SumBlock, over_sum
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
-from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms
+from lamina.passes.schedule.tile_terms import ZeroTerms, fill_tile, over_terms
 from lamina.passes.schedule.tile_unit import (
     PAIR_ROW,
     PANEL_TILES,
@@ -252,20 +252,6 @@ class TileProduct(TileResults):
         if terms.is_last:
             self._write(emit, env, place)
 
-    def _side_by_side(self, place: Place) -> list[tuple[Sequence[int], int]]:
-        """The tiles of a place that are multiplied at once, as many as stay in registers: their
-        numbers, and the part of their columns, if those are read as they stand."""
-        across, rows = -(-place.width // TILE_COLUMNS), len(place.starts)
-        numbers, most = range(rows * across), self.unit.most
-        if self._parts == 1:
-            return [(numbers[first : first + most], 0) for first in numbers[::most]]
-        return [
-            ([row * across + column for row in range(first, min(first + most, rows))], part)
-            for column in range(across)
-            for part in range(self._parts)
-            for first in range(0, rows, most)
-        ]
-
     def _sums(
         self,
         emit: Emitter,
@@ -376,12 +362,6 @@ class TileProduct(TileResults):
         self._add_zero_terms(emit, env, panel, across)
         return self.zeros.row(emit, across)
 
-    def _columns(self, emit: Emitter, panel: Index, width: int) -> list[Index]:
-        """Where the tiles of a panel begin; one that would be partly empty is moved up."""
-        start = emit.times(panel, TILE_PANEL)
-        ends = range(0, width, TILE_COLUMNS)
-        return [emit.plus(start, min(at, width - TILE_COLUMNS)) for at in ends]
-
     def _direct(self, emit: Emitter, position: Env, number: int, partly: bool) -> TilePlace:
         """A tile of the operand that is read as it stands, zeros after the end of the sum."""
         form = self.memory.layout(self.direct)
@@ -393,20 +373,10 @@ class TileProduct(TileResults):
         flat = self.memory.flat[self.direct.memory]
         at: Index = emit.linear(form, position)
         if partly:
-            source, start, step = flat, at, stride
-            flat, stride = self.tail, TILE_TERMS
-            at = number * TILE_ROWS * TILE_TERMS
-            kind = VectorType(bf16, [TILE_TERMS])
-            zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
-            mask = emit.first_lanes(self.stage.extents[self.term] % TILE_TERMS, TILE_TERMS)
-
-            def row(inner: Emitter, i: Index) -> None:
-                begin = inner.value(inner.plus(start, inner.times(i, step)))
-                line = inner.add(vector.MaskedLoadOp(source, [begin], mask, zero, kind))
-                target = inner.value(inner.plus(inner.times(i, TILE_TERMS), at))
-                inner.run(vector.StoreOp(line, flat, [target]))
-
-            emit.each(0, self.unit.height, 1, row)
+            filled = TilePlace(self.tail, number * TILE_ROWS * TILE_TERMS, TILE_TERMS)
+            rest = self.stage.extents[self.term] % TILE_TERMS
+            fill_tile(emit, TilePlace(flat, at, stride), filled, rest, self.unit.height)
+            return filled
         return TilePlace(flat, at, stride)
 
     def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> TilePlace:

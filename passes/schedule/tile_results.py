@@ -72,6 +72,26 @@ class TileResults:
         """Where a part of a tile stands behind those before it."""
         return (number * TILE_ROWS + part * self.unit.height) * TILE_COLUMNS
 
+    def _side_by_side(self, place: Place) -> list[tuple[Sequence[int], int]]:
+        """The tiles of a place that are multiplied at once, as many as stay in registers: their
+        numbers, and the part of their columns, if those are read as they stand."""
+        across, rows = -(-place.width // TILE_COLUMNS), len(place.starts)
+        numbers, most = range(rows * across), self.unit.most
+        if self._parts == 1:
+            return [(numbers[first : first + most], 0) for first in numbers[::most]]
+        return [
+            ([row * across + column for row in range(first, min(first + most, rows))], part)
+            for column in range(across)
+            for part in range(self._parts)
+            for first in range(0, rows, most)
+        ]
+
+    def _columns(self, emit: Emitter, panel: Index, width: int) -> list[Index]:
+        """Where the tiles of a panel begin; one that would be partly empty is moved up."""
+        start = emit.times(panel, TILE_PANEL)
+        ends = range(0, width, TILE_COLUMNS)
+        return [emit.plus(start, min(at, width - TILE_COLUMNS)) for at in ends]
+
     def _finish(
         self,
         emit: Emitter,

@@ -47,6 +47,21 @@ def over_terms(
     return sums
 
 
+def fill_tile(emit: Emitter, source: TilePlace, filled: TilePlace, rest: int, rows: int) -> None:
+    """Copies the `rest` of the terms of so many rows, with zeros behind them."""
+    kind = VectorType(bf16, [TILE_TERMS])
+    zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
+    mask = emit.first_lanes(rest, TILE_TERMS)
+
+    def row(inner: Emitter, i: Index) -> None:
+        begin = inner.value(inner.plus(source.at, inner.times(i, source.stride)))
+        line = inner.add(vector.MaskedLoadOp(source.memory, [begin], mask, zero, kind))
+        target = inner.value(inner.plus(inner.times(i, filled.stride), filled.at))
+        inner.run(vector.StoreOp(line, filled.memory, [target]))
+
+    emit.each(0, rows, 1, row)
+
+
 class ZeroTerms:
     """The products with zeros of what is outside of a range of terms, the same for all rows.
 
