@@ -269,6 +269,18 @@ CLIFFS: tuple[Cliff, ...] = (
         lambda x: torch.stft(x, 400, 160, window=torch.hann_window(400), return_complex=True),
     ),
     _plain("rfft", (1, 400), torch.fft.rfft),
+    _plain("rfft", (1024, 256), torch.fft.rfft),
+    _plain("rfft", (512, 400), torch.fft.rfft),
+    _plain("rfft2", (16, 128, 128), torch.fft.rfft2),
+    *(
+        Cliff(
+            "fft",
+            f"{rows}x{size}",
+            _function(torch.fft.fft),
+            randn((rows, size), dtype=torch.complex64),
+        )
+        for rows, size in ((4096, 64), (4096, 256), (256, 1024), (64, 4096), (17, 1024))
+    ),
     _rotary(512, 32, 128),
     _rotary(128, 12, 64),
     # Embedding bags

@@ -11,6 +11,7 @@ from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
 from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
 from lamina.dialects.loop.kernel_nests import NestAttr
@@ -50,6 +51,7 @@ Loop = Dialect(
         ScanOp,
         SegmentReduceOp,
         SortOp,
+        FourierOp,
         GatherOp,
         PrefetchOp,
         DotPairsOp,
@@ -64,7 +66,7 @@ Loop = Dialect(
     [BoundsAttr, StreamAttr, SliceAttr, NestAttr, LiveRowsAttr, PackingAttr, *SCHEDULES],
 )
 
-UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp)
+UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp, FourierOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
 TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp)
@@ -75,6 +77,7 @@ __all__ = [
     "UNSTRUCTURED_OPS",
     "BarrierOp",
     "ExternOp",
+    "FourierOp",
     "GatherOp",
     "GenericOp",
     "IndexOp",

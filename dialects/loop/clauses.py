@@ -16,6 +16,8 @@ MOST = 1 << 20
 """No clause asks for more positions than this."""
 MOST_COPIES = 64
 """Nor for more copies of a body, or parts side by side: code grows with them."""
+MOST_FACTOR = 32
+"""Nor for longer steps of a transform."""
 COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch_tiles"})
 """Clauses that make copies."""
 
@@ -97,6 +99,7 @@ DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
 BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
 DIMS = ClauseKind(" = [d0, d1]", _dims, lambda value: f" = {_listed('d')(value)}")
 NUMBERS = ClauseKind(" = [0, 1]", _numbers, lambda value: f" = {_listed('')(value)}")
+FACTORS = ClauseKind(" = [4, 4]", _numbers, lambda value: f" = {_listed('')(value)}")
 WORD = ClauseKind(" = word", _word, lambda value: f" = {value}")
 
 
@@ -151,7 +154,9 @@ class Clauses(ABC):
             most = MOST_COPIES if entry.name in COPYING else MOST
             if counts and not 1 <= count <= most:
                 raise VerifyException(f"{where} = {count} is not between 1 and {most}")
-            if isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
+            if entry.metadata["kind"] is FACTORS and value is not None:
+                _verify_factors(where, cast(Any, value))
+            elif isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
                 raise VerifyException(f"{where} names one twice")
             if words and value is not None and value not in words:
                 raise VerifyException(f"{where} = {value} is none of {', '.join(words)}")
@@ -160,6 +165,12 @@ class Clauses(ABC):
         """These clauses, and those of `chosen` where these leave them open."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         return replace(chosen, **{k: v for k, v in own.items() if v is not None})
+
+
+def _verify_factors(where: str, factors: tuple[int, ...]) -> None:
+    for factor in factors:
+        if not 1 <= factor <= MOST_FACTOR:
+            raise VerifyException(f"{where}: {factor} is not between 1 and {MOST_FACTOR}")
 
 
 ClausesT = TypeVar("ClausesT", bound=Clauses)

@@ -22,6 +22,7 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, MASKS, STREAM, StreamAttr, masks_of
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
@@ -42,7 +43,7 @@ class KernelFault(VerifyException):
 
 def verify_kernel(body: Iterable[Operation]) -> None:
     """Raises KernelFault for a kernel, on tensors or memory, that no schedule of rows runs."""
-    ops = [op for op in body if isinstance(op, GenericOp | OrderedNest | SortOp)]
+    ops = [op for op in body if isinstance(op, GenericOp | OrderedNest | SortOp | FourierOp)]
     for op in ops:
         if not isinstance(op, GenericOp) and len(ops) > 1:
             raise KernelFault(op, "is a kernel of its own; there are other nests in this one")

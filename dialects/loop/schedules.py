@@ -20,6 +20,7 @@ from lamina.dialects.loop.clauses import (
     BY,
     DIM,
     DIMS,
+    FACTORS,
     FLAG,
     MOST_COPIES,
     NUMBER,
@@ -216,7 +217,7 @@ class PairTasks(Clauses):
 
 @dataclass(frozen=True)
 class UnstructuredTasks(Clauses):
-    """A kernel that is one scatter, scan, sort or reduction of segments."""
+    """A kernel that is one scatter, scan, sort, reduction of segments or Fourier transform."""
 
     attribute_name = "loop.unstructured"
 
@@ -234,6 +235,10 @@ class UnstructuredTasks(Clauses):
         "these is left out of the rest.",
     )
     jam: int | None = clause(NUMBER, "Lines that are scanned side by side.")
+    factors: tuple[int, ...] | None = clause(
+        FACTORS,
+        "Of a Fourier transform: its steps, the first one first; their product is its size.",
+    )
     unroll: int | None = clause(
         NUMBER,
         "Vectors of columns that a segment is reduced for at once; of a row, those whose ranks are "

@@ -28,6 +28,7 @@ _REASONS = {
     "loop.scatter": "linalg has no op that writes where the data say",
     "loop.segment_reduce": "linalg has no op over segments that the data say",
     "loop.sort": "linalg has no sort",
+    "loop.fourier": "linalg has no Fourier transform",
     "loop.extern": "calls a kernel of Lamina's own run time",
 }
 

@@ -29,7 +29,7 @@ from lamina.lowering.tensor_types import element_of, shape_of
 
 COMPLEX = frozenset(
     f"prims.{name}"
-    for name in ("complex", "extern", "fft_c2c", "fft_c2r", "fft_r2c", "imag", "real")
+    for name in ("complex", "extern", "fft_c2c", "fft_c2r", "fft_r2c", "fourier", "imag", "real")
 ) | {"prims.svd"}
 """What hands complex tensors on; `split-complex` leaves nothing else."""
 
@@ -273,6 +273,7 @@ LOWERINGS = Conversion(
         "sort",
         "extern",
         "complex",
+        "fourier",
     ),
     builder=LoopBuilder,
     limitations=limitations,

@@ -28,7 +28,7 @@ FAMILIES = (
     "trigonometric",
 )
 
-CALLS = frozenset({"extern", "fft_c2c", "fft_c2r", "fft_r2c", "svd"})
+CALLS = frozenset({"extern", "fft_c2c", "fft_c2r", "fft_r2c", "fourier", "svd"})
 """Primitives that become calls of extern kernels, which take complex tensors whole."""
 
 STAYS = frozenset({"complex", "imag", "real"}) | CALLS

@@ -13,13 +13,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.loop import GenericOp, SortOp
+from lamina.dialects.loop import FourierOp, GenericOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
-from lamina.passes.cost.unstructured_cost import unstructured_work
+from lamina.passes.cost.unstructured_cost import fourier_operations, unstructured_work
 
 COST = "lamina.cost"
 """Attribute of scheduled kernels: bytes, flops and cost units of one call."""
@@ -87,6 +87,8 @@ def _flops(op: Operation) -> int:
         sorted_ones = length if op.window is None else op.window[1]
         looks = 0 if op.window is None else length
         return prod(rows) * (looks + sorted_ones * ceil(log2(max(1, sorted_ones))))
+    if isinstance(op, FourierOp):
+        return fourier_operations(op)
     if not isinstance(op, GenericOp | OrderedNest):
         return 0
     body = sum(

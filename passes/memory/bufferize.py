@@ -32,6 +32,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
+    FourierOp,
     GenericOp,
     ReshapeOp,
     SortOp,
@@ -123,9 +124,21 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
     function.update_function_type()
 
 
-def _write_into(op: GenericOp | OrderedNest | SortOp, outs: list[SSAValue]) -> None:
+def _write_into(op: GenericOp | OrderedNest | SortOp | FourierOp, outs: list[SSAValue]) -> None:
     if isinstance(op, SortOp):
         new = SortOp(op.input, descending=op.descending is not None, taken=op.window, outs=outs)
+    elif isinstance(op, FourierOp):
+        kind, scale = op.kind.data, op.scale.value.data
+        inverse = op.inverse is not None
+        new = FourierOp(
+            op.input,
+            op.turns,
+            outs[0],
+            kind=kind,
+            scale=scale,
+            inverse=inverse,
+            columns=op.columns is not None,
+        )
     elif isinstance(op, OrderedNest):
         new = op.into_memory(outs, _body_on_buffers(op))
     else:

@@ -7,7 +7,7 @@ from math import isqrt, log, prod
 from xdsl.dialects.builtin import MemRefType
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import ScanOp, SegmentReduceOp, SortOp
+from lamina.dialects.loop import FourierOp, ScanOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import (
@@ -24,6 +24,7 @@ from lamina.passes.cost.unstructured_cost import (
     unstructured_work,
 )
 from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.choose_fourier import choose_fourier
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
 from lamina.passes.schedule.sort import RANKING
 from lamina.passes.schedule.top import has_vectors
@@ -44,6 +45,8 @@ def choose_unstructured(
             tasks = _segments(op, target).completed_by(tasks)
         case SortOp() if prod(shape_of(op.input)):
             tasks = _sort(op, given, target).completed_by(tasks)
+        case FourierOp() if op.given.count:
+            tasks = choose_fourier(op, target).completed_by(tasks)
         case _:
             pass
     return given.completed_by(tasks)

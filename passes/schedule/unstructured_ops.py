@@ -1,10 +1,11 @@
-"""Kernels that are one op which is no nest of independent points: scatter, scan, segments, sort."""
+"""Kernels that are one op which is no nest of independent points, as a scatter or sort."""
 
 from __future__ import annotations
 
-from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, SortOp
+from lamina.dialects.loop import FourierOp, ScanOp, ScatterOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter
+from lamina.passes.schedule.fourier import schedule_fourier
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.scan import schedule_scan
@@ -12,13 +13,14 @@ from lamina.passes.schedule.scatter import schedule_scatter
 from lamina.passes.schedule.segment_reduce import schedule_segments
 from lamina.passes.schedule.sort import schedule_sort
 
-Unstructured = ScatterOp | ScanOp | SegmentReduceOp | SortOp
+Unstructured = ScatterOp | ScanOp | SegmentReduceOp | SortOp | FourierOp
 
 CLAUSES: dict[type[Unstructured], tuple[str, ...]] = {
     ScatterOp: (),
     ScanOp: ("jam",),
     SegmentReduceOp: ("lanes", "unroll", "prefetch"),
     SortOp: ("algorithm", "lanes", "unroll", "sample"),
+    FourierOp: ("lanes", "factors"),
 }
 """Clauses that an op may have beside `parallel`."""
 
@@ -44,3 +46,5 @@ def schedule_unstructured(
             schedule_segments(emit, op, memory, tasks)
         case SortOp():
             schedule_sort(emit, op, memory, tasks)
+        case FourierOp():
+            schedule_fourier(emit, op, memory, tasks)

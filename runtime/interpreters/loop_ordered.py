@@ -1,4 +1,4 @@
-"""Scatter, scan, reductions of segments and sort over NumPy."""
+"""Scatter, scan, reductions of segments, sort and Fourier transforms over NumPy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import (
+    FourierOp,
     IndexOp,
     ReadOp,
     ScanOp,
@@ -23,6 +24,7 @@ from lamina.dialects.loop import (
     YieldOp,
 )
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.runtime.interpreters.fourier import transformed
 from lamina.runtime.interpreters.loop_access import grids, indirect, read
 from lamina.runtime.interpreters.loop_body import evaluate
 from lamina.runtime.interpreters.loop_memory import unwritten
@@ -51,9 +53,13 @@ class OrderedFunctions(InterpreterFunctions):
     def sort(self, interpreter: Interpreter, op: SortOp, args: PythonValues) -> PythonValues:
         return _given(op, args, _sort(op, args[0]))
 
+    @implements(FourierOp)
+    def fourier(self, interpreter: Interpreter, op: FourierOp, args: PythonValues) -> PythonValues:
+        return _given(op, args, [_fourier(op, args[0])])
+
 
 def _given(
-    op: OrderedNest | SortOp, args: Sequence[Any], results: Sequence[Any]
+    op: OrderedNest | SortOp | FourierOp, args: Sequence[Any], results: Sequence[Any]
 ) -> tuple[Any, ...]:
     """The results, or nothing once they are written into memrefs."""
     if not op.outs:
@@ -203,3 +209,15 @@ def _sort(op: SortOp, x: Any) -> list[Any]:
     rest = x.shape[-1] if op.window is None else x.shape[-1] + count
     shape = (*x.shape[:-1], rest)
     return [*made, *(unwritten(shape, v.dtype) for v in (values, order))]
+
+
+def _fourier(op: FourierOp, x: Any) -> Any:
+    """By NumPy, which has complex numbers."""
+    kind, columns = op.kind.data, op.columns is not None
+    given = x if kind == "r2c" else x[..., 0] + 1j * x[..., 1]
+    inverse, scale = op.inverse is not None, op.scale.value.data
+    given = np.swapaxes(given, -1, -2) if columns else given
+    whole = op.is_whole
+    found = transformed(given, kind, op.size, scale, inverse=inverse, onesided=not whole)
+    found = np.swapaxes(found, -1, -2) if columns else found
+    return found if kind == "c2r" else np.stack([np.real(found), np.imag(found)], -1)

@@ -11,6 +11,7 @@ import numpy as np
 from lamina.lowering.prims_to_loop.extern import CALLS, options_of
 from lamina.runtime.extern_kernels.binding import call_of
 from lamina.runtime.interpreters.aten_ops.registry import Call
+from lamina.runtime.interpreters.fourier import transformed
 from lamina.runtime.interpreters.values import Array
 
 
@@ -57,6 +58,14 @@ def extern_call(a: Call) -> list[Array]:
     return call_of(kernel, options, a.op.operand_types, results).run([tensor])
 
 
+def fourier(a: Call) -> Array:
+    """Along one dim by NumPy."""
+    flags = {name: a[name] for name in ("inverse", "onesided")}
+    x = np.moveaxis(a["a"], a["dim"], -1)
+    made = transformed(x, a["kind"], a["size"], a["scale"], **flags)
+    return np.moveaxis(made, -1, a["dim"])
+
+
 FUNCTIONS: dict[str, Callable[[Call], Any]] = {
     "as_strided": as_strided,
     "as_strided_scatter": as_strided_scatter,
@@ -65,6 +74,7 @@ FUNCTIONS: dict[str, Callable[[Call], Any]] = {
     "empty_permuted": lambda a: np.zeros(a.shape, a.dtype),
     "empty_strided": lambda a: np.zeros(a.shape, a.dtype),
     "fill": lambda a: np.full(a.shape, a["value"], a.dtype),
+    "fourier": fourier,
     "item": lambda a: a["a"].item(),
     "maximum_value": limit_of_dtype,
     "minimum_value": limit_of_dtype,

@@ -34,7 +34,7 @@ def check(function: Transform, x: torch.Tensor) -> bool:
     return any("extern" in str(kernel.ops) for kernel in compiled.kernels)
 
 
-SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 25, 30, 31, 49, 64, 100, 101, 400)
+SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 25, 30, 31, 34, 49, 64, 100, 101, 169, 400, 512, 945, 1000)
 EXTERN = (101,)
 """Primes too large for a product."""
 

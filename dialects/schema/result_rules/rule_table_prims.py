@@ -59,4 +59,5 @@ PRIMS: dict[str, str] = {
     "prims_extensions:searchsorted": "searchsorted",
     "prims_extensions:window_index": "window_index",
     "prims_extensions:philox": "philox",
+    "spectral:fourier": "fourier",
 }

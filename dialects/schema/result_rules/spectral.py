@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import ComplexType, TensorType, f32
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.promotion import complex_of, float_of, real_of
@@ -157,3 +157,29 @@ def istft(args: Args) -> Types:
         length = DYNAMIC if covered < 0 else covered - trimmed
     dtype = value.element_type if args["return_complex"] else _real(value.element_type)
     return [tensor((*shape[:-2], length), dtype)]
+
+
+def fourier(args: Args) -> Types:
+    """`prims.fourier`: real or complex numbers along one dim."""
+    value: TensorType = args["a"]
+    shape, element, kind, size = (
+        list(value.get_shape()),
+        value.element_type,
+        args["kind"],
+        args["size"],
+    )
+    if kind not in ("c2c", "r2c", "c2r"):
+        raise ValueError(f"unknown kind '{kind}'; c2c, r2c, c2r")
+    is_complex = isinstance(element, ComplexType)
+    if is_complex != (kind != "r2c"):
+        raise ValueError(f"'{kind}' of {value}")
+    if not shape or size < 1 or (kind != "c2c" and size % 2):
+        raise ValueError(f"'{kind}' of {size} numbers: rows of them, of an even size unless c2c")
+    if (kind == "c2r") != args["inverse"] and kind != "c2c":
+        raise ValueError(f"inverse: '{kind}' is{' not' * (kind == 'r2c')}")
+    given = size // 2 + 1 if kind == "c2r" else size
+    dim = wrap_dim(args["dim"], len(shape))
+    if shape[dim] != given:
+        raise ValueError(f"'{kind}' of {size} numbers has {given} along dim {dim}, got {value}")
+    shape[dim] = size // 2 + 1 if kind == "r2c" and args["onesided"] else size
+    return [tensor(shape, real_of(element) if kind == "c2r" else complex_of(element))]

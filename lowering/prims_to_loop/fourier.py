@@ -1,0 +1,77 @@
+"""Fourier transforms of rows."""
+
+from __future__ import annotations
+
+from math import pi, prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import ComplexType, TensorType, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.loop import ReshapeOp
+from lamina.dialects.loop.fourier import FourierOp
+from lamina.dialects.loop.labels import set_names
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering import scalar
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
+from lamina.lowering.scalar import compare, select
+from lamina.lowering.tensor_types import element_of, normalized, rank_of
+
+
+@lowers("fourier")
+def _fourier(op: SchemaOp, b: LoopBuilder) -> SSAValue:
+    """Of complex numbers as pairs; dimensions behind the transformed one are columns."""
+    source, result = op.operands[0], op.results[0].type
+    assert isinstance(result, TensorType)
+    dim = normalized(op.arg("dim"), rank_of(source))
+    columns = dim < rank_of(source) - 1
+    made = FourierOp(
+        _in_rows(b, source, dim),
+        _turns(b, op.arg("size"), _real(element_of(source))),
+        _rows_of(result, dim),
+        kind=op.arg("kind"),
+        scale=op.arg("scale"),
+        inverse=op.arg("inverse"),
+        columns=columns,
+    )
+    set_names(made, [op.name])
+    b.insert(made)
+    value = made.res[0]
+    return value if value.type == result else b.insert(ReshapeOp(value, result)).results[0]
+
+
+def _real(element: Attribute) -> Attribute:
+    return element.element_type if isinstance(element, ComplexType) else element
+
+
+def _rows_of(kind: TensorType, dim: int) -> TensorType:
+    """The type with one dimension of columns, if any, in which pairs are complex numbers."""
+    shape, element = list(kind.get_shape()), kind.element_type
+    if dim < len(shape) - 1:
+        shape = [*shape[: dim + 1], prod(shape[dim + 1 :])]
+    if isinstance(element, ComplexType):
+        return TensorType(element.element_type, [*shape, 2])
+    return TensorType(element, shape)
+
+
+def _in_rows(b: LoopBuilder, value: SSAValue, dim: int) -> SSAValue:
+    assert isinstance(value.type, TensorType)
+    kind = _rows_of(value.type, dim)
+    return value if kind == value.type else b.insert(ReshapeOp(value, kind)).results[0]
+
+
+def _turns(b: LoopBuilder, size: int, element: Attribute) -> SSAValue:
+    """Cosine and sine of -2 pi k / N for each k, from angles of at most half a turn, in f64."""
+
+    def body(inner: Body, _: list[SSAValue]) -> SSAValue:
+        count = inner.add(arith.IndexCastOp(inner.index(0), i64))
+        less = scalar.sub(inner, count, inner.constant(size, i64))
+        far = compare(inner, "gt", count, inner.constant(size // 2, i64))
+        near = scalar.convert(inner, select(inner, far, less, count), f64)
+        angle = scalar.mul(inner, near, inner.constant(-2 * pi / size, f64))
+        part = inner.index(1)
+        is_cosine = compare(inner, "eq", part, inner.constant(0, part.type))
+        cosine, sine = (inner.add(kind(angle)) for kind in (math.CosOp, math.SinOp))
+        return scalar.convert(inner, select(inner, is_cosine, cosine, sine), element)
+
+    return b.pointwise([], element, body, [size, 2])

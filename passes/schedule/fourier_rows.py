@@ -1,0 +1,177 @@
+"""Rows of a Fourier transform on their way into lanes and back.
+
+Rows that lie behind each other are turned in registers (`transpose.turn`); those that lie side by
+side are vectors as they stand, of which parts of complex numbers are told apart.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Attribute, SSAValue
+
+from lamina.dialects.loop.fourier import Rows
+from lamina.passes.schedule.emitter import Emitter, Index, vector_of
+from lamina.passes.schedule.transpose import turn
+
+Number = tuple[SSAValue, SSAValue]
+"""Real and imaginary part, of a row in each lane."""
+First = tuple[Index, Index]
+"""The first of the rows in lanes: the place outside of the columns, and among them."""
+Put = Callable[[Emitter, Index, SSAValue], None]
+"""Takes an element's number in its row, and that of all rows."""
+Result = Callable[[Emitter, Index], Number]
+"""Gives a pair of elements by its number."""
+
+
+@dataclass(frozen=True)
+class LaneMemory:
+    """Vectors in memory, or scalars where there is one lane."""
+
+    element: Attribute
+    lanes: int
+
+    def vector(self, emit: Emitter, flat: SSAValue, at: Index) -> SSAValue:
+        """The vector from an element on."""
+        if self.lanes == 1:
+            return emit.add(memref.LoadOp.get(flat, [emit.value(at)]))
+        kind = vector_of(self.element, self.lanes)
+        return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))  # pyright: ignore
+
+    def put(self, emit: Emitter, value: SSAValue, flat: SSAValue, at: Index) -> None:
+        """Store a vector from an element on."""
+        if self.lanes == 1:
+            emit.run(memref.StoreOp.get(value, flat, [emit.value(at)]))
+        else:
+            emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
+
+    def shuffled(self, emit: Emitter, pair: Number, lanes: list[int]) -> SSAValue:
+        """Lanes of two vectors, which count on from the first to the second."""
+        mask = DenseArrayBase.from_list(i64, lanes)
+        kind = vector_of(self.element, self.lanes)
+        return emit.add(vector.ShuffleOp(*pair, mask, result_type=kind))  # pyright: ignore
+
+
+@dataclass(frozen=True)
+class Ends(ABC):
+    """One side of the transforms, in flat memory."""
+
+    memory: LaneMemory
+    flat: SSAValue
+    rows: Rows
+    is_complex: bool
+
+    @property
+    def lanes(self) -> int:
+        """Rows that are transformed at once."""
+        return self.memory.lanes
+
+    @property
+    def elements(self) -> int:
+        """Real numbers of a row."""
+        return self.rows.numbers * (2 if self.is_complex else 1)
+
+    @abstractmethod
+    def read(self, emit: Emitter, first: First, put: Put) -> None:
+        """Hand on each element of the rows from `first` on."""
+
+    @abstractmethod
+    def write(self, emit: Emitter, first: First, result: Result) -> None:
+        """Store each pair of elements of the rows from `first` on."""
+
+
+class RowsInLanes(Ends):
+    """Rows behind each other; lanes beyond the last of few rows do again what it does."""
+
+    def read(self, emit: Emitter, first: First, put: Put) -> None:
+        """In squares, the last of which may begin in the one before it."""
+
+        def tile(inner: Emitter, at: Index) -> None:
+            start = inner.least(at, self.elements - self.lanes)
+            places = [self._place(inner, first[1], lane, start) for lane in range(self.lanes)]
+            rows = [self.memory.vector(inner, self.flat, place) for place in places]
+            for number, value in enumerate(self._turned(inner, rows)):
+                put(inner, inner.plus(start, number), value)
+
+        emit.each(0, self.elements, self.lanes, tile)
+
+    def write(self, emit: Emitter, first: First, result: Result) -> None:
+        """Likewise."""
+        pairs = max(1, self.lanes // 2)
+
+        def tile(inner: Emitter, at: Index) -> None:
+            start = inner.least(at, self.elements // 2 - pairs)
+            numbers = [result(inner, inner.plus(start, number)) for number in range(pairs)]
+            columns = [part for number in numbers for part in number]
+            for begin in range(0, 2 * pairs, self.lanes):
+                rows = self._turned(inner, columns[begin : begin + self.lanes])
+                place = inner.plus(inner.times(start, 2), begin)
+                for lane, value in enumerate(rows):
+                    where = self._place(inner, first[1], lane, place)
+                    self.memory.put(inner, value, self.flat, where)
+
+        emit.each(0, self.elements // 2, pairs, tile)
+
+    def _place(self, emit: Emitter, first: Index, lane: int, start: Index) -> Index:
+        row = emit.plus(first, min(lane, self.rows.count - 1))
+        return emit.plus(emit.times(row, self.elements), start)
+
+    def _turned(self, emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
+        return rows if self.lanes == 1 else turn(emit, rows)
+
+
+class Columns(Ends):
+    """Rows side by side."""
+
+    def read(self, emit: Emitter, first: First, put: Put) -> None:
+        """One number of each row after the other."""
+
+        def number(inner: Emitter, n: Index) -> None:
+            place = self._place(inner, first, n)
+            if not self.is_complex:
+                put(inner, n, self.memory.vector(inner, self.flat, place))
+                return
+            low, high = (
+                self.memory.vector(inner, self.flat, inner.plus(inner.times(place, 2), part))
+                for part in (0, self.lanes)
+            )
+            for part in (0, 1):
+                value = (low, high)[part]
+                if self.lanes > 1:
+                    every = list(range(part, 2 * self.lanes, 2))
+                    value = self.memory.shuffled(inner, (low, high), every)
+                put(inner, inner.plus(inner.times(n, 2), part), value)
+
+        emit.each(0, self.rows.numbers, 1, number)
+
+    def write(self, emit: Emitter, first: First, result: Result) -> None:
+        """Likewise."""
+
+        def number(inner: Emitter, k: Index) -> None:
+            value = result(inner, k)
+            if not self.is_complex:
+                for part in (0, 1):
+                    n = inner.plus(inner.times(k, 2), part)
+                    place = self._place(inner, first, n)
+                    self.memory.put(inner, value[part], self.flat, place)
+                return
+            begin = inner.times(self._place(inner, first, k), 2)
+            for part in (0, 1):
+                piece = value[part]
+                if self.lanes > 1:
+                    half = range(part * self.lanes // 2, (part + 1) * self.lanes // 2)
+                    turns = [lane + other for lane in half for other in (0, self.lanes)]
+                    piece = self.memory.shuffled(inner, value, turns)
+                where = inner.plus(begin, part * self.lanes)
+                self.memory.put(inner, piece, self.flat, where)
+
+        emit.each(0, self.elements // 2, 1, number)
+
+    def _place(self, emit: Emitter, first: First, number: Index) -> Index:
+        outer, column = first
+        row = emit.plus(emit.times(outer, self.rows.numbers), number)
+        return emit.plus(emit.times(row, self.rows.columns), column)
