@@ -99,6 +99,18 @@ class FourierOp(IRDLOperation):
             },
         )
 
+    def into_memory(self, out: SSAValue) -> FourierOp:
+        """The same transforms, with their results in a buffer."""
+        return FourierOp(
+            self.input,
+            self.turns,
+            out,
+            kind=self.kind.data,
+            scale=self.scale.value.data,
+            inverse=self.inverse is not None,
+            columns=self.columns is not None,
+        )
+
     @property
     def given(self) -> Rows:
         """The operand's rows."""

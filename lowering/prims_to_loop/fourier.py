@@ -9,27 +9,37 @@ from xdsl.dialects.builtin import ComplexType, TensorType, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import ReshapeOp
-from lamina.dialects.loop.fourier import FourierOp
+from lamina.dialects.loop.clauses import MOST_FACTOR
+from lamina.dialects.loop.fourier import FourierOp, greatest_factor
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
 from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, normalized, rank_of
+from lamina.passes.refusal import unsupported
 
 
 @lowers("fourier")
 def _fourier(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     """Of complex numbers as pairs; dimensions behind the transformed one are columns."""
+    kind, size = op.arg("kind"), op.arg("size")
+    factor = greatest_factor(size if kind == "c2c" else size // 2)
+    if factor > MOST_FACTOR:
+        raise unsupported(
+            op,
+            f"{size} numbers have the prime factor {factor}; steps are of {MOST_FACTOR} at most",
+            f"prims.fft_{kind}, which calls a library",
+        )
     source, result = op.operands[0], op.results[0].type
     assert isinstance(result, TensorType)
     dim = normalized(op.arg("dim"), rank_of(source))
     columns = dim < rank_of(source) - 1
     made = FourierOp(
         _in_rows(b, source, dim),
-        _turns(b, op.arg("size"), _real(element_of(source))),
+        _turns(b, size, _real(element_of(source))),
         _rows_of(result, dim),
-        kind=op.arg("kind"),
+        kind=kind,
         scale=op.arg("scale"),
         inverse=op.arg("inverse"),
         columns=columns,

@@ -128,17 +128,7 @@ def _write_into(op: GenericOp | OrderedNest | SortOp | FourierOp, outs: list[SSA
     if isinstance(op, SortOp):
         new = SortOp(op.input, descending=op.descending is not None, taken=op.window, outs=outs)
     elif isinstance(op, FourierOp):
-        kind, scale = op.kind.data, op.scale.value.data
-        inverse = op.inverse is not None
-        new = FourierOp(
-            op.input,
-            op.turns,
-            outs[0],
-            kind=kind,
-            scale=scale,
-            inverse=inverse,
-            columns=op.columns is not None,
-        )
+        new = op.into_memory(outs[0])
     elif isinstance(op, OrderedNest):
         new = op.into_memory(outs, _body_on_buffers(op))
     else:

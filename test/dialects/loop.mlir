@@ -155,6 +155,15 @@ func.func @sort(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<4x10xi64>) {
   func.return %v, %i : tensor<4x10xf32>, tensor<4x10xi64>
 }
 
+// CHECK-LABEL: func.func @fourier
+func.func @fourier(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>, %y: memref<8x15x2xf64>, %u: memref<8x2xf64>, %z: memref<8x15x2xf64>) -> tensor<4x33x2xf32> {
+  // CHECK: loop.fourier %x by %t {kind = "r2c", scale = 1.000000e+00 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x33x2xf32>
+  %r = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x33x2xf32>
+  // CHECK: loop.fourier %y by %u outs(%z : memref<8x15x2xf64>) {kind = "c2c", inverse, columns, scale = 1.250000e-01 : f64} : memref<8x15x2xf64>, memref<8x2xf64>
+  loop.fourier %y by %u outs(%z : memref<8x15x2xf64>) {kind = "c2c", inverse, columns, scale = 0.125 : f64} : memref<8x15x2xf64>, memref<8x2xf64>
+  func.return %r : tensor<4x33x2xf32>
+}
+
 // CHECK-LABEL: func.func @rows
 func.func @rows(%x: memref<5x4xf32>, %poll: memref<1xi8>, %i: index) {
   // CHECK: loop.row %x[%i] : memref<5x4xf32> -> memref<4xf32>

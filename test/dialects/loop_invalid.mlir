@@ -481,3 +481,83 @@ func.func @winograd(%x: tensor<1x7x8x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<
   func.return %r : tensor<1x5x6x5xf32>
 }
 // CHECK: lamina.winograd stands on what is no sum of products of floats over windows of 3x3 in steps of one, with even numbers of lines and columns
+
+// -----
+
+func.func @fourier_kind(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>) -> tensor<4x33x2xf32> {
+  %r = loop.fourier %x by %t {kind = "dct", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x33x2xf32>
+  func.return %r : tensor<4x33x2xf32>
+}
+// CHECK: kind = 'dct' is none of c2c, r2c, c2r
+
+// -----
+
+func.func @fourier_element(%x: tensor<4x64xf32>, %t: tensor<64x2xf64>) -> tensor<4x33x2xf32> {
+  %r = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf64> -> tensor<4x33x2xf32>
+  func.return %r : tensor<4x33x2xf32>
+}
+// CHECK: loop.fourier: all tensors are of f32, or all of f64
+
+// -----
+
+func.func @fourier_inverse(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>) -> tensor<4x33x2xf32> {
+  %r = loop.fourier %x by %t {kind = "r2c", inverse, scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x33x2xf32>
+  func.return %r : tensor<4x33x2xf32>
+}
+// CHECK: loop.fourier: 'r2c' is not inverse
+
+// -----
+
+func.func @fourier_forward(%x: tensor<4x33x2xf32>, %t: tensor<64x2xf32>) -> tensor<4x64xf32> {
+  %r = loop.fourier %x by %t {kind = "c2r", scale = 1.0 : f64} : tensor<4x33x2xf32>, tensor<64x2xf32> -> tensor<4x64xf32>
+  func.return %r : tensor<4x64xf32>
+}
+// CHECK: loop.fourier: 'c2r' is inverse
+
+// -----
+
+func.func @fourier_pairs(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>) -> tensor<4x64xf32> {
+  %r = loop.fourier %x by %t {kind = "c2c", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x64xf32>
+  func.return %r : tensor<4x64xf32>
+}
+// CHECK: complex numbers are a last dimension of 2
+
+// -----
+
+func.func @fourier_half(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>) -> tensor<4x32x2xf32> {
+  %r = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<4x32x2xf32>
+  func.return %r : tensor<4x32x2xf32>
+}
+// CHECK: 'r2c' of 64 numbers: from 64 to 32 is not from 64 to 33
+
+// -----
+
+func.func @fourier_other_rows(%x: tensor<4x64xf32>, %t: tensor<64x2xf32>) -> tensor<5x33x2xf32> {
+  %r = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x64xf32>, tensor<64x2xf32> -> tensor<5x33x2xf32>
+  func.return %r : tensor<5x33x2xf32>
+}
+// CHECK: the operand and the result have other rows
+
+// -----
+
+func.func @fourier_odd(%x: tensor<4x15xf32>, %t: tensor<15x2xf32>) -> tensor<4x8x2xf32> {
+  %r = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x15xf32>, tensor<15x2xf32> -> tensor<4x8x2xf32>
+  func.return %r : tensor<4x8x2xf32>
+}
+// CHECK: 'r2c' of 15 numbers, which is not even
+
+// -----
+
+func.func @fourier_prime(%x: tensor<4x37x2xf32>, %t: tensor<37x2xf32>) -> tensor<4x37x2xf32> {
+  %r = loop.fourier %x by %t {kind = "c2c", scale = 1.0 : f64} : tensor<4x37x2xf32>, tensor<37x2xf32> -> tensor<4x37x2xf32>
+  func.return %r : tensor<4x37x2xf32>
+}
+// CHECK: 37 numbers have a prime factor above 32
+
+// -----
+
+func.func @fourier_turns(%x: tensor<4x8x2xf32>, %t: tensor<4x2xf32>) -> tensor<4x8x2xf32> {
+  %r = loop.fourier %x by %t {kind = "c2c", scale = 1.0 : f64} : tensor<4x8x2xf32>, tensor<4x2xf32> -> tensor<4x8x2xf32>
+  func.return %r : tensor<4x8x2xf32>
+}
+// CHECK: turns of 8 numbers are 8x2

@@ -162,12 +162,8 @@ def istft(args: Args) -> Types:
 def fourier(args: Args) -> Types:
     """`prims.fourier`: real or complex numbers along one dim."""
     value: TensorType = args["a"]
-    shape, element, kind, size = (
-        list(value.get_shape()),
-        value.element_type,
-        args["kind"],
-        args["size"],
-    )
+    shape, element = list(value.get_shape()), value.element_type
+    kind, size = args["kind"], args["size"]
     if kind not in ("c2c", "r2c", "c2r"):
         raise ValueError(f"unknown kind '{kind}'; c2c, r2c, c2r")
     is_complex = isinstance(element, ComplexType)
