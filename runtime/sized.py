@@ -11,13 +11,14 @@ from typing import Any, Protocol
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
 from lamina.lowering.choose_padding import Padding, choose_padding
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names, size_names
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.size_padding import EXACT
+from lamina.passes.contracts.stages import stages_of
 from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
 from lamina.passes.sizes.bind_sizes import bind_sizes
@@ -352,11 +353,16 @@ def padded_program(
     """The program for sizes up to `bounds`, whose arguments are padded, with an input for each; the
     sizes `numbers` are what `bounds` says.
 
-    It is at `aten`. Raises UnsupportedError for ops that take no padding.
+    It is at `aten`. Raises UnsupportedError for ops that take no padding, and for programs with
+    sizes for which stages pay more than room does.
     """
     module = module.clone()
     if numbers:
         bind_sizes(module, {name: bounds[name] for name in numbers})
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
     lower(module, "aten", "functional", Target.host())
+    if stages_of(module):
+        raise UnsupportedError(
+            "sizes up to bounds", "another size follows from them that has no bound, or a dear one"
+        )
     return module

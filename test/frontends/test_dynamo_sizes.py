@@ -189,6 +189,15 @@ def test_a_view_of_an_argument_by_its_data_is_refused() -> None:
         compiled(torch.randn(9), torch.tensor(4))
 
 
+def test_a_size_without_a_bound_follows_from_others() -> None:
+    def angles(x: Any) -> Any:
+        places = torch.arange(x.tensor_split(3, 0)[2].shape[0], dtype=torch.float32)
+        made = torch.atan2(places, x.new_ones(()))
+        return torch.complex(made, made)
+
+    check(angles, rows(9, 12, 27, width=1), graphs=1)
+
+
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
