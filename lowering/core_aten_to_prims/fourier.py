@@ -17,11 +17,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.linear_algebra import extern_call
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
 from lamina.lowering.tensor_types import element_of, normalized_dims, rank_of, shape_of
-
-FEW_COLUMNS = 8
-"""Rows side by side, of which vectors would be shorter: those are put behind each other first."""
-MOST_POINTS = 1 << 14
-"""Longer rows leave the caches before a step is done: 16 of them are 2 MB of f32."""
+from lamina.passes.cost.unstructured_cost import FEW_COLUMNS, MOST_POINTS
 
 
 @lowers("_fft_r2c")

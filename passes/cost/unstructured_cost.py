@@ -41,6 +41,12 @@ few elements are left after the first. Samples of 640 and 3,170 take 0.7 and 0.9
 short ones (one core of a Zen 5)."""
 REGISTER_SHARE = 2
 """Half of the vector registers hold what is carried: the rest is left to rows and the body."""
+FEW_COLUMNS = 8
+"""A guess: rows side by side, of which vectors would be shorter: those are put behind each other
+first."""
+MOST_POINTS = 1 << 14
+"""Complex numbers of a row, a guess: longer rows leave the caches before a step is done (16 of them
+are 2 MB of f32)."""
 GROUP_LANES = 4
 """What a group of rows in the lanes of a vector takes, in lanes, beside its lanes."""
 STEP_OPERATIONS = 10
