@@ -158,10 +158,10 @@ def _only_ends(count: SSAValue) -> bool:
 def _only_indices(mask: SSAValue) -> bool:
     """Whether a mask chooses indices of reads, each by itself, and nothing else."""
     for use in mask.uses:
-        made = use.operation.results[0]
-        is_kept = use.operation.name in _SAME_ELEMENTS and _only_indices(made)
-        is_choice = use.operation.name == "aten.where.self" and not use.index
-        if not is_kept and not (is_choice and all(map(_is_index, made.uses))):
+        op = use.operation
+        is_kept = op.name in _SAME_ELEMENTS and _only_indices(op.results[0])
+        is_choice = op.name == "aten.where.self" and not use.index
+        if not is_kept and not (is_choice and all(map(_is_index, op.results[0].uses))):
             return False
     return True
 

@@ -99,6 +99,11 @@ def set_rows(nest: Operation, rows: Iterable[int]) -> None:
     _note(nest, replace(_nest_of(nest), rows=tuple(rows), live=None))
 
 
+def renumber_rows(nest: Operation, rows: Iterable[int]) -> None:
+    """Say that the same rows are other dimensions of a nest now: those that are live still are."""
+    _note(nest, replace(_nest_of(nest), rows=tuple(rows)))
+
+
 def set_live_rows(nest: Operation, live: LiveRows | None) -> None:
     """Say which rows of a nest something reads; None for all."""
     _note(nest, replace(_nest_of(nest), live=live))

@@ -28,6 +28,7 @@ def _name_of(line: str) -> str:
     return line[line.index("::") + 2 : line.index("(")]
 
 
+@cache
 def schema_of(row: str) -> Schema:
     """The schema of a line of a table.
 

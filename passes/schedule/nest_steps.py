@@ -12,7 +12,14 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
-from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
+from lamina.dialects.loop.kernel_nests import (
+    live_rows_of,
+    part_of,
+    rows_of,
+    set_live_rows,
+    set_part,
+    set_rows,
+)
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.loop.slices import Slice
@@ -72,6 +79,7 @@ def put_beside(made: GenericOp, nest: GenericOp, dims: Sequence[int]) -> None:
     """
     if rows_of(nest):
         set_rows(made, [dims.index(d) for d in rows_of(nest)])
+        set_live_rows(made, live_rows_of(nest))
     set_part(made, part_of(nest))
     bound = [
         (replace(entry, dims=tuple(dims.index(d) for d in entry.dims)), symbol)

@@ -22,6 +22,7 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.kernel_nests import (
     interleaves,
     part_of,
+    renumber_rows,
     rows_of,
     set_interleaved,
     set_rows,
@@ -107,7 +108,11 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
         ],
     )
     new.attributes.update(nest.attributes)
-    set_rows(new, [d for d in rows_of(nest) if d != last])
+    rows = rows_of(nest)
+    if last in rows:  # it has no other nest beside it
+        set_rows(new, [d for d in rows if d != last])
+    else:
+        renumber_rows(new, rows)
     set_interleaved(new)
     new.location = nest.location
     Rewriter.replace_op(nest, new, [])

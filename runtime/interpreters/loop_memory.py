@@ -91,6 +91,8 @@ def run_of(op: Operation, memory: Any, indices: PythonValues, count: int, mask: 
     """Offsets of `count` elements in a row from `indices`; a masked access may start outside."""
     if np.all(mask):
         start = flat_offset(op, memory, indices)
+        if start + count <= memory.size:
+            return np.arange(start, start + count)
     else:
         strides = [prod(memory.shape[axis + 1 :]) for axis in range(memory.ndim)]
         start = sum(int(i) * s for i, s in zip(indices, strides, strict=True))

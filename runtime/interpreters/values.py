@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ _FLOATS = {
 _COMPLEX = {"f32": np.complex64, "f64": np.complex128}
 
 
+@cache
 def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
     """The NumPy dtype of an element type; bfloat16's is that of ml_dtypes."""
     if isinstance(element, IntegerType):

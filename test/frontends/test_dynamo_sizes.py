@@ -208,6 +208,8 @@ def test_a_size_without_a_bound_follows_from_others() -> None:
         (lambda x, _: x[..., 2::2], [(1, 1), (1,)]),
         (lambda x, _: x >> 1, [(33, 0, 13), (1,)]),
         (lambda x, _: x.view(-1).add_(1).sum(), [(3, 1, 0), (1,)]),
+        (lambda x, w: w.pow(x.var()) < x, [(99,), (1,)]),
+        (lambda x, w: nn.functional.layer_norm(x, [x.shape[-1]], w, w), [(1, 5, 2), (2,)]),
     ],
 )
 def test_sizes_that_go_together(function: Any, shapes: list[tuple[int, ...]]) -> None:

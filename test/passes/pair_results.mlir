@@ -94,3 +94,21 @@ func.func private @jumps(%re: memref<40x64x5xf32>, %im: memref<40x64x5xf32>, %ou
 // CHECK:         memref.load
 // CHECK-NOT:     vector.shuffle
 // CHECK:         vector<2xf32>
+
+// -----
+
+// Rows that do not count still do not, where another nest has the same ones.
+func.func private @live(%a: memref<256x2x32xf32>, %n: memref<i64>, %s: memref<256xf32>, %y: memref<256x32x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [256, 2, 32] reads(%a[d0, d1, d2] : memref<256x2x32xf32>) writes([d0] add into %s : memref<256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 256]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (d0, d1, d2) in [256, 32, 2] reads(%a[d0, d2, d1] : memref<256x2x32xf32>, %s[d0] : memref<256xf32>) writes([d0, d1, d2] store into %y : memref<256x32x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 256]>} {
+  ^bb0(%v: f32, %t: f32):
+    %w = arith.mulf %v, %t : f32
+    loop.yield %w : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @live
+// CHECK:         vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11]

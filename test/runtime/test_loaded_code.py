@@ -36,7 +36,7 @@ def once(how):
         Compiled(program, {"w": x}, FlatStructure(["x"]), str)(x)
 
 how, loads = sys.argv[1], int(sys.argv[2])
-for _ in range(200):
+for _ in range(100):
     once(how)
 gc.collect()
 before, memory = resident(), live_bytes()
@@ -61,9 +61,9 @@ def growth(how: str, loads: int) -> tuple[int, int]:
 
 
 def test_dropped_programs_leave_nothing() -> None:
-    resident, memory = growth("load", 400)
+    resident, memory = growth("load", 200)
     assert memory == 0
-    assert resident < 1 << 20  # at 9 KB a program it was 3.6 MB
+    assert resident < 1 << 20  # at 9 KB a program it was 1.8 MB
 
 
 @pytest.mark.long

@@ -108,9 +108,9 @@ def variance(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool)
 
 @interprets("cumsum")
 def cumsum(a: Call) -> Array:
-    """Running sum."""
+    """Running sum from 0, so that none is -0.0; a tensor of rank 0 is its own."""
     x = wide(a.cast("self"))
-    return x if x.ndim == 0 else np.cumsum(x, a["dim"])
+    return x if x.ndim == 0 else np.cumsum(x, a["dim"]) + x.dtype.type(0)
 
 
 @interprets("sort", "sort.stable", "argsort", "argsort.stable")
