@@ -14,7 +14,7 @@ import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.exc import SkipFrame, exceptions_allowed_to_be_fallback
-from torch._functorch._aot_autograd.schemas import OutputType
+from torch._functorch._aot_autograd.schemas import OutputAliasInfo, OutputType
 from torch._guards import TracingContext
 from xdsl.dialects.builtin import ModuleOp
 
@@ -149,6 +149,12 @@ def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Ca
     )
 
 
+def _is_replayed(info: OutputAliasInfo) -> bool:
+    """Whether AOTAutograd makes a result anew by the ops that made it a view."""
+    views = info.view_meta_sequence
+    return views is not None and not any(meta.has_symbolic_inputs for meta in views.sequence)
+
+
 class _GraphCompiler:
     """Compiles graphs that differ in their sizes only, now or when calls bring others."""
 
@@ -163,7 +169,8 @@ class _GraphCompiler:
         self.open = kept_scopes(self._open)
 
     def regenerated(self, graph: fx.GraphModule) -> set[int]:
-        """Positions of results that AOTAutograd makes anew of the inputs that they are views of."""
+        """Positions of results that AOTAutograd makes anew of inputs, as views of them, by
+        what the compiled result says of its strides and of where it begins."""
         if self._metadata is None:
             return set()
         results: Any = graph.graph.output_node().args[0]
@@ -172,7 +179,7 @@ class _GraphCompiler:
         return {
             first + position
             for position, info in enumerate(infos)
-            if info.output_type in (OutputType.alias_of_input, OutputType.is_input)
+            if info.output_type is OutputType.alias_of_input and not _is_replayed(info)
         }
 
     def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:

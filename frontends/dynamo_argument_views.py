@@ -43,13 +43,13 @@ class ArgumentViews:
 
 
 def argument_views(module: fx.GraphModule, regenerated: Collection[int]) -> ArgumentViews | None:
-    """Those of the results that AOTAutograd regenerates which it cannot make of others.
+    """The results that AOTAutograd cannot make anew by itself, if there are any.
 
     Raises UnsupportedError where the part of an argument that a view shows depends on data.
     """
     results: Any = module.graph.output_node().args[0]
     written = {n.args[1]: n.args[0] for n in module.graph.nodes if n.target is _WRITE}
-    positions = tuple(p for p in regenerated if _takes_numbers(results[p], written))
+    positions = tuple(regenerated)
     if not positions:
         return None
     graph = fx.Graph()
@@ -57,15 +57,6 @@ def argument_views(module: fx.GraphModule, regenerated: Collection[int]) -> Argu
     copied |= {value: copied[place] for value, place in written.items() if place in copied}
     graph.output(tuple(_copy(results[p], graph, copied) for p in positions))
     return ArgumentViews(positions, fx.GraphModule(module, graph))
-
-
-def _takes_numbers(node: Any, written: Collection[Any]) -> bool:
-    """Whether a view of what it is of has a number among its arguments that the graph computes."""
-    while isinstance(node, fx.Node) and node.op != "placeholder" and node not in written:
-        if len(node.all_input_nodes) > 1:
-            return True
-        node = node.args[0] if node.args else None
-    return False
 
 
 def _copy(node: fx.Node, graph: fx.Graph, copied: dict[Any, fx.Node]) -> fx.Node:

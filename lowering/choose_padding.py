@@ -10,7 +10,7 @@ Where an op takes no padding, sizes that it takes padded one by one are kept, an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -55,12 +55,12 @@ class ChoosePaddingPass(ModulePass):
 @dataclass(frozen=True)
 class Padding:
     """The way of each size, why some are `exact`, the error that says so, and how many elements the
-    largest tensor of the program has for each element of its arguments."""
+    largest tensor of a version has that is made for given sizes."""
 
     ways: Mapping[str, str] = field(default_factory=dict[str, str])
     reason: str | None = None
     error: UnsupportedError | None = None
-    spread: float = 1
+    largest: Callable[[Mapping[str, int]], int] = lambda sizes: 0
 
 
 def choose_padding(module: ModuleOp) -> Padding:
@@ -71,6 +71,7 @@ def choose_padding(module: ModuleOp) -> Padding:
     main = _main(module)
     if main is None or not has_open_sizes(main):
         return Padding()
+    asked = module.clone()
     names, given = list(size_names(arguments_of(main))), padding_of(main)
     exact = [name for name in names if given.get(name) == EXACT]
     padded = [name for name in names if name not in exact]
@@ -87,16 +88,17 @@ def choose_padding(module: ModuleOp) -> Padding:
     if padded != [n for n in names if ways[n] != EXACT]:
         ways = dict.fromkeys(names, EXACT)
     set_padding(main, ways)
-    return Padding(ways, reason, error, tried.spread)
+    return Padding(ways, reason, error, lambda sizes: _Trial(asked, padded, sizes).largest)
 
 
 class _Trial:
-    """A copy of a program, some of whose sizes are padded and others numbers."""
+    """A copy of a program, some of whose sizes are padded, others numbers: given ones, or any."""
 
-    def __init__(self, module: ModuleOp, padded: Collection[str]) -> None:
+    def __init__(
+        self, module: ModuleOp, padded: Collection[str], sizes: Mapping[str, int] | None = None
+    ) -> None:
         self.error: UnsupportedError | None = None
         self._bounded: FuncOp | None = None
-        self.spread = 1.0
         if not padded:
             return
         copy = module.clone()
@@ -104,9 +106,8 @@ class _Trial:
         assert main is not None
         set_padding(main, {})
         names = size_names(arguments_of(main))
-        values = some_sizes(main)
-        most = {n: max(_TRIED, names[n].range.least) for n in padded}
-        taken = {a.name for a in arguments_of(main) if a.kind == "input"}
+        values = some_sizes(main) if sizes is None else sizes
+        most = {n: max(_TRIED, names[n].range.least) if sizes is None else sizes[n] for n in padded}
         try:
             bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})
             limit_sizes(copy, most)
@@ -118,7 +119,6 @@ class _Trial:
             self.error = UnsupportedError(f"sizes {', '.join(padded)}", str(error).splitlines()[0])
             return
         self._bounded = _main(copy)
-        self.spread = self._spread(taken)
 
     def way(self, name: str) -> str:
         """Whether anything reads a size but the ends of results."""
@@ -129,13 +129,11 @@ class _Trial:
         held = [value for value, one in counts if one.name == count_name(name)]
         return ROWS if all(map(_only_ends, held)) else MASKED
 
-    def _spread(self, taken: Collection[str]) -> float:
-        function = self._bounded
-        assert function is not None
-        made = [_elements(value) for op in function.body.block.ops for value in op.results]
-        pairs = zip(function.body.block.args, arguments_of(function), strict=True)
-        given = sum(_elements(value) for value, one in pairs if one.name in taken)
-        return max(made, default=1) / max(given, 1)
+    @property
+    def largest(self) -> int:
+        """Elements of the largest tensor that the program makes."""
+        ops = () if self._bounded is None else self._bounded.body.block.ops
+        return max((_elements(value) for op in ops for value in op.results), default=0)
 
 
 def _bound(module: ModuleOp) -> None:

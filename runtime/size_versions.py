@@ -246,7 +246,7 @@ class Versions:
                 for text, way in ways.items()
             }
             given = self._elements({**sizes, **bounds})
-            if given <= most and given * padding.spread <= MOST_ELEMENTS:
+            if given <= most and padding.largest(bounds) <= MOST_ELEMENTS:
                 break
         from_ = {text: first_of(sizes[text], least[way]) for text, way in ways.items()}
         return bounds, from_

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.loss import reduced
+from lamina.lowering.aten_to_core_aten.reduction import vector_norm
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
@@ -97,16 +98,8 @@ def poisson_nll_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
 
 def _distance(b: CoreBuilder, x: SSAValue, y: SSAValue, p: float, eps: float) -> SSAValue:
     """`pairwise_distance`: the norm of x - y + eps along the last dimension."""
-    gap = b("abs", b("add.Scalar", b("sub.Tensor", x, y), eps))
-    dim = [rank_of(gap) - 1]
-    if p == float("inf"):
-        return b("amax", gap, dim)
-    if p == 1:
-        return b("sum.dim_IntList", gap, dim)
-    if p == 2:
-        return b("sqrt", b("sum.dim_IntList", b("mul.Tensor", gap, gap), dim))
-    powers = b("sum.dim_IntList", b("pow.Tensor_Scalar", gap, p), dim)
-    return b("pow.Tensor_Scalar", powers, 1 / p)
+    gap = b("add.Scalar", b("sub.Tensor", x, y), eps)
+    return vector_norm(b, gap, p, [rank_of(gap) - 1], False)
 
 
 @lowers("triplet_margin_loss")

@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.complex import real_part
+from lamina.lowering.aten_to_core_aten.reduction import vector_norm
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.tensor_types import (
@@ -171,7 +172,6 @@ def cosine_similarity(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     x, y = b.expand(x, common), b.expand(y, common)
 
     def unit(v: SSAValue) -> SSAValue:
-        norm = b("sqrt", b("sum.dim_IntList", b("mul.Tensor", v, v), [dim], True))
-        return b("div.Tensor", v, b("clamp", norm, eps, None))
+        return b("div.Tensor", v, b("clamp", vector_norm(b, v, 2, [dim], True), eps, None))
 
     return b("sum.dim_IntList", b("mul.Tensor", unit(x), unit(y)), [dim])

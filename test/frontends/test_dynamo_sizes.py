@@ -182,6 +182,15 @@ def test_views_of_arguments_begin_where_sizes_say() -> None:
     assert view.data_ptr() == x[4:].data_ptr()
 
 
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_a_view_of_an_argument_that_begins_at_a_number(dynamic: bool) -> None:
+    """Torch counted with sizes on the way to it, so that it does not make the view itself."""
+    compiled = torch.compile(lambda x: x.tensor_split(3)[1], backend="lamina", dynamic=dynamic)
+    for rows in (2, 3, 8):
+        x = torch.randn(rows, 31, 7)
+        torch.testing.assert_close(compiled(x), x.tensor_split(3)[1], rtol=0, atol=0)
+
+
 def test_a_view_of_an_argument_by_its_data_is_refused() -> None:
     compiled = torch.compile(lambda x, n: x[n.item() :], backend="lamina", dynamic=True)
     scalars = torch._dynamo.config.patch(capture_scalar_outputs=True)

@@ -17,6 +17,7 @@ from lamina.dialects.errors import (
     LaminaError,
     UnsupportedError,
 )
+from lamina.passes.cost.version_sizes import MOST_ELEMENTS
 from lamina.runtime.interpreters import run_module
 
 PROGRAM = """
@@ -76,6 +77,23 @@ def test_versions_are_for_powers_of_four() -> None:
     assert "<lamina.Compiled (x: tensor<?x8xf32>" in repr(compiled)
     assert compiled.inputs[0].shape == (-1, 8)
     assert [slot.name for slot in compiled.inputs] == ["x", "y"]
+
+
+def test_room_for_results_of_many_sizes_is_limited() -> None:
+    """A result has three sizes that arguments have apart: room for 1,024 of each were 16 GB."""
+    program = """
+func.func @main(%a: tensor<?x?xcomplex<f64>> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]},
+                %i: tensor<?x?xi64> {lamina.dims = [#lamina.size<p>, #lamina.size<q>]})
+    -> tensor<?x?x?xcomplex<f64>> {
+  %0 = aten.index.Tensor(%a, [none, %i])
+      : (tensor<?x?xcomplex<f64>>, tensor<?x?xi64>) -> tensor<?x?x?xcomplex<f64>>
+  func.return %0 : tensor<?x?x?xcomplex<f64>>
+}"""
+    compiled = lamina.compile(program, versions="padded")
+    a, i = random(33, 13).astype(np.complex128), np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(compiled(a, i), a[:, i])
+    sizes = compiled.sizes[0].sizes
+    assert sizes["n"] * sizes["p"] * sizes["q"] <= MOST_ELEMENTS
 
 
 def test_arguments_may_be_strided_or_named() -> None:
