@@ -106,7 +106,7 @@ class _Trial:
         assert main is not None
         set_padding(main, {})
         names = size_names(arguments_of(main))
-        values = some_sizes(main) if sizes is None else sizes
+        values = some_sizes(main) if sizes is None else {n: sizes[n] for n in names}
         most = {n: max(_TRIED, names[n].range.least) if sizes is None else sizes[n] for n in padded}
         try:
             bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})

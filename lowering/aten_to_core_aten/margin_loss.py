@@ -104,14 +104,14 @@ def _distance(b: CoreBuilder, x: SSAValue, y: SSAValue, p: float, eps: float) ->
 
 @lowers("triplet_margin_loss")
 def triplet_margin_loss(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """max(0, d(a, p) - d(a, n) + margin); with `swap` the smaller of d(a, n) and d(p, n)."""
+    """max(0, margin + d(a, p) - d(a, n)); with `swap` the smaller of d(a, n) and d(p, n)."""
     anchor, positive, negative = op.arg("anchor"), op.arg("positive"), op.arg("negative")
     p, eps = op.arg("p"), op.arg("eps")
     near = _distance(b, anchor, positive, p, eps)
     far = _distance(b, anchor, negative, p, eps)
     if op.arg("swap"):
         far = b("minimum", far, _distance(b, positive, negative, p, eps))
-    gap = b("add.Scalar", b("sub.Tensor", near, far), op.arg("margin"))
+    gap = b("sub.Tensor", b("add.Scalar", near, op.arg("margin")), far)
     return reduced(b, b("clamp", gap, 0, None), op.arg("reduction"))
 
 
