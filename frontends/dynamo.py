@@ -22,7 +22,7 @@ from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import ArgumentError, UnsupportedError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
-from lamina.frontends.dynamo_argument_views import argument_views
+from lamina.frontends.dynamo_argument_views import ArgumentViews, argument_views
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_decompositions import DECOMPOSITIONS
 from lamina.frontends.dynamo_expands import expands_as_views
@@ -96,7 +96,7 @@ def lamina_backend(
         compiler = _GraphCompiler(chosen)
         if not symbols_of(graph):
             return compiler.static(graph)
-        views = argument_views(graph, compiler.regenerated(graph))
+        views = compiler.views(graph)
         if has_sizes_of_data(graph):
             call = compiler.open(graph, policy)
         else:
@@ -149,10 +149,12 @@ def _refuse_training(graph: fx.GraphModule, example_inputs: Sequence[Any]) -> Ca
     )
 
 
-def _is_replayed(info: OutputAliasInfo) -> bool:
-    """Whether AOTAutograd makes a result anew by the ops that made it a view."""
+def _is_asked(info: OutputAliasInfo) -> bool:
+    """Whether AOTAutograd does not make a view anew by the ops that made it."""
+    if info.output_type is not OutputType.alias_of_input:
+        return False
     views = info.view_meta_sequence
-    return views is not None and not any(meta.has_symbolic_inputs for meta in views.sequence)
+    return views is None or any(meta.has_symbolic_inputs for meta in views.sequence)
 
 
 class _GraphCompiler:
@@ -168,19 +170,26 @@ class _GraphCompiler:
         self.importing = kept_scopes(self._importing)
         self.open = kept_scopes(self._open)
 
-    def regenerated(self, graph: fx.GraphModule) -> set[int]:
-        """Positions of results that AOTAutograd makes anew of inputs, as views of them, by
-        what the compiled result says of its strides and of where it begins."""
+    def regenerated(self, graph: fx.GraphModule) -> dict[int, OutputAliasInfo]:
+        """What AOTAutograd knows, by position, of results that it makes anew of inputs, as views of
+        them."""
         if self._metadata is None:
-            return set()
+            return {}
         results: Any = graph.graph.output_node().args[0]
         infos = self._metadata.output_info
         first = len(results) - len(infos) - self._metadata.num_intermediate_bases
         return {
-            first + position
+            first + position: info
             for position, info in enumerate(infos)
-            if info.output_type is OutputType.alias_of_input and not _is_replayed(info)
+            if info.output_type in (OutputType.alias_of_input, OutputType.is_input)
         }
+
+    def views(self, graph: fx.GraphModule) -> ArgumentViews | None:
+        """Those of these results of which it asks the compiled ones for strides and where they
+        begin."""
+        regenerated = self.regenerated(graph)
+        asked = [place for place, info in regenerated.items() if _is_asked(info)]
+        return argument_views(graph, asked)
 
     def _static(self, graph: fx.GraphModule) -> DynamoCall | StagedDynamoCall:
         with compiling():

@@ -42,21 +42,20 @@ class ArgumentViews:
         return boxed
 
 
-def argument_views(module: fx.GraphModule, regenerated: Collection[int]) -> ArgumentViews | None:
-    """The results that AOTAutograd cannot make anew by itself, if there are any.
+def argument_views(module: fx.GraphModule, positions: Collection[int]) -> ArgumentViews | None:
+    """The results at these positions, if there are any.
 
     Raises UnsupportedError where the part of an argument that a view shows depends on data.
     """
-    results: Any = module.graph.output_node().args[0]
-    written = {n.args[1]: n.args[0] for n in module.graph.nodes if n.target is _WRITE}
-    positions = tuple(regenerated)
     if not positions:
         return None
+    results: Any = module.graph.output_node().args[0]
+    written = {n.args[1]: n.args[0] for n in module.graph.nodes if n.target is _WRITE}
     graph = fx.Graph()
     copied = {n: graph.node_copy(n) for n in module.graph.nodes if n.op == "placeholder"}
     copied |= {value: copied[place] for value, place in written.items() if place in copied}
     graph.output(tuple(_copy(results[p], graph, copied) for p in positions))
-    return ArgumentViews(positions, fx.GraphModule(module, graph))
+    return ArgumentViews(tuple(positions), fx.GraphModule(module, graph))
 
 
 def _copy(node: fx.Node, graph: fx.Graph, copied: dict[Any, fx.Node]) -> fx.Node:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
 
 from lamina.dialects import aten
-from lamina.frontends.dynamo_numbers import round_as_tensors
+from lamina.frontends.dynamo_numbers import numbers_as_tensors
 from lamina.frontends.dynamo_results import Finish, shared_results
 from lamina.frontends.dynamo_rewrites import undo_specializations
 from lamina.frontends.dynamo_views import read_in_memory_order, wrong_write
@@ -131,7 +131,7 @@ def import_dynamo_graph(
 def _prepare(graph_module: fx.GraphModule, importer: GraphImporter) -> dict[fx.Node, int]:
     """Brings a graph in the form that can be imported; gives where placeholders have to begin."""
     undo_specializations(graph_module)
-    round_as_tensors(graph_module)
+    numbers_as_tensors(graph_module)
     for node in graph_module.graph.nodes:
         if reason := wrong_write(node):
             raise importer.unsupported(node, reason, "a clone() of the view, copied back")

@@ -11,7 +11,11 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, guarding_hint_or_throw
+from torch.fx.experimental.symbolic_shapes import (
+    ShapeEnv,
+    free_unbacked_symbols,
+    guarding_hint_or_throw,
+)
 
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
@@ -175,7 +179,9 @@ def _sizes_of_arguments(graph: fx.GraphModule) -> set[Any]:
 def specialized(graph: fx.GraphModule, sizes: Mapping[str, int]) -> fx.GraphModule:
     """The graph for these values of its symbols: traced again, on tensors without data."""
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
-    with FakeTensorMode(allow_non_fake_inputs=True), traceback.preserve_node_meta():
+    numbers = ShapeEnv()  # those that are read of tensors
+    fake = FakeTensorMode(allow_non_fake_inputs=True, shape_env=numbers, static_shapes=True)
+    with fake, traceback.preserve_node_meta():
         examples = [_example(value, sizes) for value in values]
         return make_fx(fx.Interpreter(graph).run)(*examples)
 

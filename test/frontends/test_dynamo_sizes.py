@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,6 +83,26 @@ def test_numbers_beside_sizes() -> None:
 
     calls = [(torch.randn(n, 3), k) for n, k in ((4, 5), (5, 7), (6, 5), (4, 9), (9, 2))]
     check(scaled, calls, graphs=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, s: x.clamp(-s, s * 2),
+        lambda x, s: (x + 1, s * 2.0, x.shape[0] * s),
+        lambda x, s: x[-1].mul_(1 / s),
+        lambda x, s: x * s + x.shape[0] / x.shape[1],
+        lambda x, s: x * math.sqrt(x.shape[0]) - s**2,
+        lambda x, s: torch.full((x.shape[0],), s - 1) + x[:, 0] * math.cos(s),
+    ],
+)
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_python_computes_with_numbers(function: Any, dynamic: bool | None) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="lamina", dynamic=dynamic)
+    for rows, columns, number in ((3, 4, 1.5), (5, 9, 2.5), (70, 7, 0.25), (1, 1, 7.0)):
+        x = torch.rand(rows, columns) + 0.1
+        torch.testing.assert_close(compiled(x.clone(), number), function(x.clone(), number))
 
 
 def test_a_weight_is_repeated_for_each_row() -> None:
