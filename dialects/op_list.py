@@ -25,11 +25,14 @@ def ops_of(root: Operation, kind: type[OpT]) -> list[OpT]:
 
 
 def _list_under(holder: Operation, found: list[Operation]) -> None:
+    # The links themselves: xDSL's properties that give them are half of the time.
     for region in holder.regions:
-        for block in region.blocks:
-            op = block.first_op
+        block = region._first_block  # pyright: ignore[reportPrivateUsage]
+        while block is not None:
+            op = block._first_op  # pyright: ignore[reportPrivateUsage]
             while op is not None:
                 found.append(op)
                 if op.regions:
                     _list_under(op, found)
-                op = op.next_op
+                op = op._next_op  # pyright: ignore[reportPrivateUsage]
+            block = block._next_block  # pyright: ignore[reportPrivateUsage]

@@ -396,4 +396,5 @@ def _verify(self: GenericOp) -> None:
 for _index, _name in enumerate(("inputs", "sources", "outs", "symbols")):
     setattr(GenericOp, _name, segment(_index))
 setattr(GenericOp, "body", property(lambda op: op.regions[0]))  # noqa: B010 - as the others
+setattr(GenericOp, "res", property(lambda op: op.results))  # noqa: B010
 GenericOp.verify_ = _verify

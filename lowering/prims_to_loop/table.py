@@ -23,6 +23,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.schema.result_rules.shapes import tensor as shaped
 from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -143,7 +144,7 @@ class LoopBuilder(Builder):
             [index_map(m, rank) for _, m in reads],
             [index_map(m, rank) for m, *_ in writes],
             [combiner for _, combiner, *_ in writes],
-            [TensorType(element, shape) for *_, shape, element in writes],
+            [shaped(shape, element) for *_, shape, element in writes],
             Region(block),
             sources=sources,
             pads=pads,

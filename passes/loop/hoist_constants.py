@@ -66,12 +66,13 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
     attributes = _attributes(main)
     used = [a for a in entry.args if a in constants and _feeds(a, hoisted)]
     setup_block = Block(arg_types=[a.type for a in used])
-    mapping: dict[SSAValue, SSAValue] = dict(zip(used, setup_block.args, strict=True))
-    for op in entry.ops:
-        if op in hoisted or op in cheap:
-            setup_block.add_op(op.clone(mapping))
-    setup_block.add_op(func.ReturnOp(*[mapping[v] for v in prepared]))
     names = [f"prepared{i}" for i in range(len(prepared))]
+    for value, name in zip(prepared, names, strict=True):
+        argument = entry.insert_arg(value.type, len(entry.args))
+        argument.name_hint = name
+        value.replace_uses_with_if(argument, lambda use: use.operation not in hoisted)
+    _move(entry, setup_block, hoisted, cheap, dict(zip(used, setup_block.args, strict=True)))
+    setup_block.add_op(func.ReturnOp(*prepared))
     setup = func.FuncOp(
         "setup",
         FunctionType.from_lists([a.type for a in used], [v.type for v in prepared]),
@@ -80,18 +81,32 @@ def _split(module: ModuleOp, main: func.FuncOp) -> None:
         res_attrs=ArrayAttr([_named("prepared", n) for n in names]),
     )
     module.body.block.insert_op_before(setup, main)
-    for value, name in zip(prepared, names, strict=True):
-        argument = entry.insert_arg(value.type, len(entry.args))
-        argument.name_hint = name
-        value.replace_all_uses_with(argument)
-        # Uses inside hoisted ops follow too; those ops are erased below.
-    for op in reversed(list(entry.ops)):
-        if op in hoisted:
-            entry.erase_op(op, safe_erase=False)
     for op in reversed(list(cheap)):
         erase_if_dead(op)
     attributes += [_named("prepared", n) for n in names]
     _drop_unused_constants(main, constants, attributes)
+
+
+def _move(
+    entry: Block,
+    setup: Block,
+    hoisted: dict[Operation, None],
+    cheap: dict[Operation, None],
+    mapping: dict[SSAValue, SSAValue],
+) -> None:
+    """Moves what is hoisted to the end of `setup`, with copies of the `cheap` ops that it needs.
+
+    `mapping` says what stands there for arguments of the entry.
+    """
+    for op in list(entry.ops):
+        if op in cheap:
+            setup.add_op(op.clone(mapping))
+        elif op in hoisted:
+            op.detach()
+            setup.add_op(op)
+            for number, operand in enumerate(op.operands):
+                if operand in mapping:
+                    op.operands[number] = mapping[operand]
 
 
 def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:

@@ -7,6 +7,7 @@ no pads. Parts that would spare little, such as the edges of a padding, are left
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -15,6 +16,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
@@ -22,7 +24,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.predicates import SLT, ULT
-from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.fusion_cost import body_cost, op_cost
 from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS, MAX_PARTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
@@ -130,21 +132,28 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
     would take cubic time in the pieces of a concatenation.
     """
     whole = prod(nest.extents) * max(1, body_cost(nest))
-    best: list[GenericOp] | None = None
+    best: tuple[int, int] | None = None
     least = whole - whole // LEAST_SHARE
     cuts = _cuts(nest, kept)
     for dim, limit in cuts:
-        halves = [_part(nest, dim, 0, limit), _part(nest, dim, limit, nest.extents[dim])]
-        cost = sum(prod(half.extents) * max(1, body_cost(half)) for half in halves)
+        extent = nest.extents[dim]
+        points = prod(nest.extents) // extent
+        cost = sum(
+            points * (high - low) * max(1, _cost_within(nest, dim, low, high))
+            for low, high in ((0, limit), (limit, extent))
+        )
         if cost <= least:
-            best, least = _instead_of(best, halves), cost
+            best, least = (dim, limit), cost
             if len(cuts) > MANY_CUTS:
                 break
-        else:
-            _instead_of(halves, [])
-    if best is not None:
-        _instead_of([nest], best)
-    return best
+    if best is None:
+        return None
+    dim, limit = best
+    halves = [_part(nest, dim, 0, limit), _part(nest, dim, limit, nest.extents[dim])]
+    block = nest.parent_block()
+    assert block is not None
+    block.erase_op(nest)
+    return halves
 
 
 def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
@@ -158,13 +167,84 @@ def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
     return cuts
 
 
-def _instead_of(old: list[GenericOp] | None, new: list[GenericOp]) -> list[GenericOp]:
-    """Drop the old nests."""
-    for nest in old or ():
-        block = nest.parent_block()
-        assert block is not None
-        block.erase_op(nest)
-    return new
+def _cost_within(nest: GenericOp, dim: int, low: int, high: int) -> int:
+    """`body_cost` of a point of a part of the domain, without what its settled choices leave out.
+
+    The part need not be made for it. What `simplify_body` finds beyond choices, and ops on
+    constants alone, is not foreseen.
+    """
+    settled: dict[SSAValue, bool] = {}
+    same: dict[SSAValue, SSAValue] = {}
+    fixed: set[SSAValue] = set()
+    ops = list(nest.block.ops)
+    moved: set[Operation] = set()  # those that ask where they are
+    for op in ops:
+        cut = _threshold(op)
+        operands = [same.get(operand, operand) for operand in op.operands]
+        if cut is not None and cut[0] == dim:
+            known = _settled(cut[1], low, high - low)
+            if known is not None:
+                settled[op.results[0]] = known
+        elif isinstance(op, arith.SelectOp) and operands[0] in settled:
+            same[op.result] = operands[1 if settled[operands[0]] else 2]
+        elif isinstance(op, arith.AndIOp | arith.OrIOp) and any(o in settled for o in operands):
+            _settle(op, operands, settled, same)
+        elif isinstance(op, arith.ConstantOp) or _folds(op, operands, fixed):
+            fixed.update(op.results)
+        elif low and cut is None and any(_is_position(o, dim) for o in operands):
+            moved.add(op)
+    return _live_cost(ops, settled, same, fixed, moved)
+
+
+def _is_position(value: SSAValue, dim: int) -> bool:
+    return isinstance(value.owner, IndexOp) and value.owner.dim.value.data == dim
+
+
+def _folds(op: Operation, operands: list[SSAValue], fixed: set[SSAValue]) -> bool:
+    return bool(operands) and op.name.startswith("arith.") and fixed.issuperset(operands)
+
+
+def _settle(
+    op: arith.AndIOp | arith.OrIOp,
+    operands: list[SSAValue],
+    settled: dict[SSAValue, bool],
+    same: dict[SSAValue, SSAValue],
+) -> None:
+    """Note what a conjunction or disjunction is, one side of which is settled."""
+    deciding = isinstance(op, arith.OrIOp)  # what makes the result, whatever the other side is
+    left, right = operands
+    for side, other in ((left, right), (right, left)):
+        if side in settled:
+            if settled[side] is deciding:
+                settled[op.result] = deciding
+            elif other in settled:
+                settled[op.result] = settled[other]
+            else:
+                same[op.result] = other
+            return
+
+
+def _live_cost(
+    ops: list[Operation],
+    settled: Container[SSAValue],
+    same: Mapping[SSAValue, SSAValue],
+    fixed: Container[SSAValue],
+    moved: Container[Operation],
+) -> int:
+    """Cost of the ops that are read, of those left; one more where positions are moved."""
+    cost, is_moved = 0, False
+    live: set[SSAValue] = set()
+    for op in reversed(ops):
+        if op.results:
+            result = op.results[0]
+            if result in settled or result in same or result in fixed:
+                continue
+            if live.isdisjoint(op.results) and is_side_effect_free(op):
+                continue
+        live.update([same.get(operand, operand) for operand in op.operands])
+        cost += op_cost(op)
+        is_moved = is_moved or op in moved
+    return cost + is_moved
 
 
 def _part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:

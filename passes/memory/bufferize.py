@@ -16,12 +16,14 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
     UnitAttr,
     i8,
+    i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -40,6 +42,8 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
+from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
+from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize_regions import RegionBufferizer
@@ -89,8 +93,8 @@ def _retype_arguments(function: func.FuncOp) -> None:
 
 
 def _allocate(value_type: Attribute) -> memref.AllocOp:
-    kind = buffer_type(value_type)
-    return memref.AllocOp.get(kind.element_type, ALIGNMENT, list(kind.get_shape()))
+    properties = {"alignment": IntegerAttr(ALIGNMENT, i64), SEGMENTS: segment_sizes(0, 0)}
+    return plain_op(memref.AllocOp, (), [buffer_type(value_type)], properties)
 
 
 def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:

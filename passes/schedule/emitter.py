@@ -109,7 +109,7 @@ class Emitter:
         if isinstance(data, float) and not math.isfinite(data):
             # xDSL prints a dense infinity as bits that it reads back as a number.
             return self._entry_broadcast(value, kind)
-        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, [data] * lanes))  # pyright: ignore
+        return self.constant(_splat(value, lanes))
 
     def _entry_broadcast(self, value: Attribute, kind: VectorType) -> SSAValue:
         key = (value, kind)
@@ -333,3 +333,10 @@ def vector_of(kind: Attribute, lanes: int) -> Attribute:
 @lru_cache(maxsize=256)
 def _vector(kind: Attribute, lanes: int) -> VectorType:
     return VectorType(kind, [lanes])
+
+
+@lru_cache(maxsize=1024)
+def _splat(value: FloatAttr | IntegerAttr, lanes: int) -> DenseIntOrFPElementsAttr:
+    """A vector with the same number in every lane; they are the same in all kernels."""
+    kind = _vector(value.type, lanes)
+    return DenseIntOrFPElementsAttr.from_list(kind, [value.value.data] * lanes)  # pyright: ignore

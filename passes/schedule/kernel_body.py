@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 from xdsl.dialects import arith, func, memref
@@ -38,8 +39,7 @@ class KernelBody:
         for argument in block.args:
             kind = argument.type
             assert isinstance(kind, MemRefType)
-            flat = MemRefType(kind.element_type, [prod(kind.get_shape())])
-            made = held.get(argument) or ReshapeOp(argument, flat)
+            made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
         for nest in nests:
             if 0 in nest.extents:
@@ -104,3 +104,9 @@ def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:
         inner.run(memref.StoreOp.get(value, flat, [inner.value(at)]))
 
     emit.each(0, count, 1, one)
+
+
+@lru_cache(maxsize=1024)
+def _flat(kind: MemRefType) -> MemRefType:
+    """The type of the same memory as one row."""
+    return MemRefType(kind.element_type, [prod(kind.get_shape())])
