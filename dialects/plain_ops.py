@@ -1,4 +1,4 @@
-"""Ops without regions and successors, made without xDSL's constructors.
+"""Ops without successors, made without xDSL's constructors.
 
 Most ops of a scheduled program are such. `Operation.create` takes three times as long, the
 constructors of classes, which sort out what stands in order here, ten times.
@@ -11,7 +11,7 @@ from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, OpResult, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -24,6 +24,7 @@ def plain_op(
     operands: Sequence[SSAValue],
     result_types: Sequence[Attribute] = (),
     properties: Mapping[str, Attribute] = _NONE,
+    regions: Sequence[Region] = (),
 ) -> OpT:
     """What `kind.create` makes: an op of these operands, with defaults for what is not given."""
     op = kind.__new__(kind)
@@ -34,6 +35,8 @@ def plain_op(
     op.results = SSAValues([OpResult(type_, op, n) for n, type_ in enumerate(result_types)])
     op.properties, op.attributes = {**_defaults(kind), **properties}, {}
     op.location = UNKNOWN_LOC
+    for region in regions:
+        op.add_region(region)
     return op
 
 

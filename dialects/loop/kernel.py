@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     base,
@@ -47,7 +47,8 @@ class KernelOp(IRDLOperation):
     def __init__(
         self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region
     ) -> None:
-        super().__init__(operands=[list(inputs)], result_types=[list(result_types)], regions=[body])
+        # As below, without xDSL's own constructor, which sorts out what stands in order here.
+        Operation.__init__(self, operands=inputs, result_types=result_types, regions=[body])
 
     @property
     def block(self) -> Block:
@@ -120,7 +121,7 @@ class ReturnOp(IRDLOperation):
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[list(values)])
+        Operation.__init__(self, operands=values)
 
 
 def _part(element: Attribute) -> Attribute:
@@ -147,7 +148,7 @@ class ReshapeOp(IRDLOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[source], result_types=[result_type])
+        Operation.__init__(self, operands=[source], result_types=[result_type])
 
     def verify_(self) -> None:
         source, result = self.source.type, self.result.type

@@ -125,12 +125,9 @@ class Body:
         properties = dict(op.properties)
         if kind is not type(op):
             properties.pop("fastmath", None)  # the forms for vectors have no such property
-        new = kind.create(
-            operands=operands,
-            result_types=[vector_of(r.type, lanes) for r in op.results],
-            properties=properties,
-            attributes=dict(op.attributes),
-        )
+        types = [vector_of(r.type, lanes) for r in op.results]
+        new = plain_op(kind, operands, types, properties)  # pyright: ignore[reportArgumentType]
+        new.attributes.update(op.attributes)
         if op.name in CONTRACTABLE:
             new.properties["fastmath"] = _with_contract(new.properties.get("fastmath"))
         self.values[op.results[0]] = Lane(emit.add(new), uniform)

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
+from lamina.dialects.plain_ops import plain_op
 
 INDEX = IndexType()
 
@@ -243,10 +244,11 @@ class Emitter:
         inner = self.inside(block)
         inner.divisors[block.args[0]] = self.divisor(low, step)
         results = body(inner, block.args[0], list(block.args[1:]))
-        block.add_op(scf.YieldOp.create(operands=list(results)))
-        op = scf.ForOp.create(
-            operands=[self.value(low), self.value(high), self.value(step), *carried],
-            result_types=[value.type for value in carried],
+        block.add_op(plain_op(scf.YieldOp, list(results)))
+        op = plain_op(
+            scf.ForOp,
+            [self.value(low), self.value(high), self.value(step), *carried],
+            [value.type for value in carried],
             regions=[Region(block)],
         )
         self.block.add_op(op)
