@@ -147,7 +147,7 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
-    ends = count if live is None else live.tasks(emit, count, width)
+    ends = count if live is None else live.tasks(emit, count, chunks, width)
     emit.tasks(ends, task, parallel=tasks.parallel)
 
 
@@ -175,13 +175,13 @@ class _Live:
         live, counts = over_operands(self.rows, self.block)
         return emit.add(LiveRowOp(number, counts, live))
 
-    def tasks(self, emit: Emitter, count: int, width: int) -> Index:
-        """How many tasks there are, of `count` for all rows."""
+    def tasks(self, emit: Emitter, count: int, chunks: int, width: int) -> Index:
+        """How many tasks there are, of `count` for all rows, with `chunks` of the loop for each."""
         if self.rows is not None:
             return emit.times(self._count(emit, self.rows), count // self.rows.rows)
         assert self.divided is not None
         first, *rest = self.divided.digits
-        if first.count is None or count != -(-self.divided.rows // width):
+        if first.count is None or chunks == 1 or count > chunks:
             return count
         rows = emit.times(self._count(emit, LiveRows((first,))), prod(d.extent for d in rest))
         return emit.quotient(emit.plus(rows, width - 1), width)

@@ -237,3 +237,17 @@ func.func private @pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<12
 // CHECK:         %[[MORE:.*]] = arith.addi %[[LENGTH]], %{{.*}} : index
 // CHECK:         %[[COUNT:.*]] = arith.divui %[[MORE]], %{{.*}} : index
 // CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
+
+// -----
+
+// A row that is no task of its own ends none of them, also where there are as many of both.
+func.func private @whole(%x: memref<128x128xf32>, %n: memref<i64>, %y: memref<128x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+  loop.generic (i, j) in [128, 128] reads(%x[j, i] : memref<128x128xf32>) writes([i, j] store into %y : memref<128x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [128, arg1 of 128]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @whole
+// CHECK:         %[[ALL:.*]] = arith.constant 128 : index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[ALL]], %{{.*}})
