@@ -63,9 +63,10 @@ def choose_compute_at(sweeps: Sequence[Sweep], target: Target) -> None:
         members = list(parts)
     if len(parts) > len(last.stages) and _spared(parts, last, target) > 0:
         decide(stage, tile=By(parts[stage].dim, parts[stage].size))
-        for member in parts:
+        order = [member for sweep in sweeps for member in sweep.stages if member in parts]
+        for member in order:
             if member not in last.stages:
-                decide(member, compute_at=parts[stage].dim)
+                decide(member, compute_at=parts[_first_reader(member, order)].dim)
 
 
 def _parts(before: Sequence[Sweep], last: Sweep, size: int) -> Parts:
@@ -119,6 +120,12 @@ def _part(stage: Stage, parts: Parts) -> Part | None:
         return None
     ((dim, span),) = spans.items()
     return Part(dim, span.count, span.factor * steps.pop())
+
+
+def _first_reader(member: Stage, order: Sequence[Stage]) -> Stage:
+    """The first of the stages that read what one makes: in its loop it is computed."""
+    made = set(member.op.outs)
+    return next(s for s in order if made & {*s.op.inputs, *s.op.sources})
 
 
 def _is_free(sweep: Sweep, place: int) -> bool:
