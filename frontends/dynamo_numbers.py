@@ -16,6 +16,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
 _ATEN = torch.ops.aten
+_TORCH: Any = torch
 
 _ROUNDINGS: dict[object, Any] = {
     math.trunc: _ATEN.trunc.default,
@@ -36,17 +37,17 @@ _ARITHMETIC: dict[object, tuple[Any, Any]] = {
 
 _FUNCTIONS: dict[object, Any] = {
     operator.neg: _ATEN.neg.default,
-    torch._sym_sqrt: _ATEN.sqrt.default,
-    torch._sym_log2: _ATEN.log2.default,
-    torch._sym_sin: _ATEN.sin.default,
-    torch._sym_cos: _ATEN.cos.default,
-    torch._sym_tan: _ATEN.tan.default,
-    torch._sym_asin: _ATEN.asin.default,
-    torch._sym_acos: _ATEN.acos.default,
-    torch._sym_atan: _ATEN.atan.default,
-    torch._sym_sinh: _ATEN.sinh.default,
-    torch._sym_cosh: _ATEN.cosh.default,
-    torch._sym_tanh: _ATEN.tanh.default,
+    _TORCH._sym_sqrt: _ATEN.sqrt.default,
+    _TORCH._sym_log2: _ATEN.log2.default,
+    _TORCH._sym_sin: _ATEN.sin.default,
+    _TORCH._sym_cos: _ATEN.cos.default,
+    _TORCH._sym_tan: _ATEN.tan.default,
+    _TORCH._sym_asin: _ATEN.asin.default,
+    _TORCH._sym_acos: _ATEN.acos.default,
+    _TORCH._sym_atan: _ATEN.atan.default,
+    _TORCH._sym_sinh: _ATEN.sinh.default,
+    _TORCH._sym_cosh: _ATEN.cosh.default,
+    _TORCH._sym_tanh: _ATEN.tanh.default,
 }
 """Of one number: what torch makes of Python's minus and of `math`."""
 

@@ -79,3 +79,22 @@ def test_index_add_of_complex_numbers_is_that_of_their_parts(
     meant = defined(torch.ops.aten.index_add.default, (x, dim, index, source), {}, made, 0)
     assert torch.equal(meant.real, wanted)
     assert meant.imag.isneginf().any()
+
+
+@pytest.mark.parametrize(
+    ("factors", "odd"),
+    [
+        ([1e300, 1e300, 1e-300, 1e-300], True),  # from its ends it is a number
+        ([float("inf"), 1e-300, 1e-300], True),
+        ([float("inf"), 1e-300, 2.0], False),
+        ([1e300, 1e300, 0.5], False),
+    ],
+)
+def test_factors_that_overflow_and_underflow_may_be_no_number(
+    factors: list[float], odd: bool
+) -> None:
+    x = torch.tensor(factors, dtype=torch.float64)
+    made = torch.prod(x)
+    meant = [defined(torch.ops.aten.prod.default, (x,), {}, made, variant) for variant in (0, 1)]
+    assert meant[0] is None
+    assert meant[1].isnan() == odd

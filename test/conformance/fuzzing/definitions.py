@@ -27,9 +27,11 @@ eager mode's result or the definition's is infinite or no number:
 - means, and losses that are means: where the sum overflows, eager mode has infinity for a number.
 - `vector_norm`, `dist`: where powers overflow, eager mode has infinity for a norm that is a number;
   its sums are those of few lanes. They are taken in f64.
-- products: eager mode adds up one column, or one row, term by term, and loses more than its
-  own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums are
-  finite. These are taken in f64.
+- `prod`: of rows whose large factors overflow, and whose small ones underflow to zero, some orders
+  make no number.
+- products of matrices: eager mode adds up one column, or one row, term by term, and loses more than
+  its own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums
+  are finite. These are taken in f64.
 - `log_softmax`: the logarithm of a total that begins with 1 is off by a unit of 1, which may be all
   digits of a result near 0. Totals are moved by a unit, either way.
 """
@@ -286,6 +288,18 @@ def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
     return (shifted - torch.nextafter(total, end).log()).to(made.dtype)
 
 
+def _factors(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """With an odd variant no number where zero and infinity meet in some order of the factors."""
+    if made.dtype not in FLOATS or variant % 2 == 0:
+        return None
+    limits = torch.finfo(torch.float64 if made.dtype is torch.float64 else torch.float32)
+    sizes = a["self"].double().abs().log2()
+    dims = {"dim": a["dim"], "keepdim": a["keepdim"]} if "dim" in a else {}
+    least = torch.where(sizes < 0, sizes, 0).sum(**dims) < np.log2(limits.smallest_normal) - 1
+    most = torch.where(sizes > 0, sizes, 0).sum(**dims) > np.log2(limits.max)
+    return made.masked_fill(least & most, torch.nan)
+
+
 _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
     "binary_cross_entropy_with_logits": _binary_cross_entropy,
@@ -297,6 +311,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "mm": _product,
     "mul": _complex_product,
     "mv": _product,
+    "prod": _factors,
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "add": _added(1),
