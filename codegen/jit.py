@@ -169,6 +169,10 @@ class _Engines:
 
     LLVM keeps some 9 KB of each library that an engine has ever linked, for as long as the engine
     lives. After `LIBRARIES` libraries the next engine begins; one goes with the last of its own.
+
+    JITLink takes one piece of memory for all sections of an object file. RuntimeDyld, which is
+    LLVM's default, takes one for each: in a process with little room left between what is mapped
+    they may be more than 2 GB apart, further than code can refer to, and LLVM ends the process.
     """
 
     LIBRARIES = 64
@@ -180,7 +184,9 @@ class _Engines:
         """The engine that links the next library."""
         if self._linked % self.LIBRARIES == 0:
             machine = target_machine(Target.host())
-            self._engine = binding.create_lljit_compiler(machine, suppress_errors=True)
+            self._engine = binding.create_lljit_compiler(
+                machine, suppress_errors=True, use_jit_link=True
+            )
         self._linked += 1
         return self._engine
 

@@ -1,4 +1,4 @@
-"""What stays of programs that are dropped: nothing, however many there were."""
+"""Where code is loaded, and what stays of programs that are dropped: nothing, however many."""
 
 import subprocess
 import sys
@@ -72,3 +72,48 @@ def test_ten_thousand_dropped_programs_leave_nothing(how: str) -> None:
     resident, memory = growth(how, 10000)
     assert memory == 0
     assert resident < 5_000_000
+
+
+IN_PIECES = """
+import ctypes, mmap
+import numpy as np
+import lamina
+
+TEXT = '''func.func @main(%x: tensor<8x300xf32>) -> tensor<8x300xf32> {
+  %0 = aten.softmax.int(%x, dim = 1) : (tensor<8x300xf32>) -> tensor<8x300xf32>
+  %1 = aten.erf.default(%0) : (tensor<8x300xf32>) -> tensor<8x300xf32>
+  func.return %1 : tensor<8x300xf32>
+}'''
+x = np.ones((8, 300), np.float32)
+wanted = lamina.compile(TEXT)(x)
+
+library = ctypes.CDLL(None)
+library.mmap.restype = ctypes.c_void_p
+library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+NOBODYS = 0x4022  # private, anonymous, without reserve
+
+def taken(size, at=None):
+    return library.mmap(at, size, 0, NOBODYS | (0x10 if at else 0), -1, 0)
+
+SPAN = 8 << 30
+base = taken(SPAN)
+for pages in (1 << k for k in range(14, -1, -1)):  # nothing is free above
+    while (place := taken(pages * mmap.PAGESIZE)) > base:
+        pass
+    library.munmap(place, pages * mmap.PAGESIZE)
+hole = base + SPAN - (2 << 20)
+for pages in range(1, 24):
+    library.munmap(hole, pages * mmap.PAGESIZE)
+    assert np.array_equal(lamina.compile(TEXT)(x), wanted)
+    taken(pages * mmap.PAGESIZE, hole)
+print("loaded")
+"""
+
+
+def test_code_loads_where_little_room_is_left_between_what_is_mapped() -> None:
+    """A hole for one section, and memory for another 8 GB below: LLVM ended the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PIECES], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.stdout.strip() == "loaded", (done.returncode, done.stderr[-600:])
