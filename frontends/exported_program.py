@@ -26,7 +26,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
-from lamina.frontends.open_sizes import open_sizes
+from lamina.frontends.open_sizes import hinted_shape, note_hints, open_sizes
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.recurrent_composites import take_apart
 from lamina.frontends.source_program import SourceProgram
@@ -112,6 +112,7 @@ class _ProgramImporter:
     argument_names: list[tuple[str, str]] = field(default_factory=list)  # name, kind
     inputs: list[str | Fixed] = field(default_factory=list)
     dims: dict[str, ArrayAttr] = field(default_factory=dict)
+    examples: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     blockers: list[UnsupportedError] | None = None
     _by_storage: dict[object, SSAValue] = field(default_factory=dict)
     _name_of_node: dict[str, str] = field(default_factory=dict)
@@ -125,6 +126,7 @@ class _ProgramImporter:
         results = self.importer.run(with_copies_settled(graph_module), values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
         module = main_module(self.block, self.argument_names, kept, attributes, dims=self.dims)
+        note_hints(module, self.examples)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)
         return SourceProgram(module, self.constants, structure, TORCH_SEEDS)
 
@@ -173,6 +175,7 @@ class _ProgramImporter:
         sizes = open_sizes(name, example, self.program.range_constraints)
         if sizes is not None:
             self.dims[name] = sizes
+            self.examples[name] = hinted_shape(example)
         return self._add_argument(name, "input", tensor_type(example), name)
 
     def _add_bound(self, name: str, kind: str, tensor: torch.Tensor, hint: str) -> SSAValue:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import fx
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 
+from lamina.dialects.errors import ArgumentError
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
 from lamina.frontends.torch_types import known_size
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_hints import set_hints
+from lamina.runtime.call_sizes import CallSizes
 
 _HUGE = 1 << 40
 """No tensor has so many elements: such a bound is the range of a type."""
@@ -34,6 +40,27 @@ def open_sizes(
         if isinstance(size, torch.SymInt) and known_size(size) is None
     ]
     return ArrayAttr(found) if found else None
+
+
+def hinted_shape(value: torch.Tensor) -> tuple[int, ...] | None:
+    """The shape that a tensor had when it was traced; None if that is not known any more."""
+    nodes = [size.node for size in value.shape if isinstance(size, torch.SymInt)]
+    if not all(node.has_hint() for node in nodes):
+        return None
+    hints = (size.node.hint if isinstance(size, torch.SymInt) else size for size in value.shape)
+    return tuple(int(hint) for hint in hints)
+
+
+def note_hints(module: ModuleOp, examples: Mapping[str, tuple[int, ...] | None]) -> None:
+    """States the sizes that a program was traced with, by shapes of its arguments with open sizes,
+    as `lamina.hints` of `@main`. Nothing is stated if they are not known, or out of its ranges."""
+    main = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    arguments = [declared for declared in arguments_of(main) if declared.name in examples]
+    shapes = [examples[declared.name] for declared in arguments]
+    if shapes and None not in shapes:
+        with suppress(ArgumentError):
+            found = CallSizes(main, arguments).of(shapes)
+            set_hints(main, {name.text: size for name, size in found.items()})
 
 
 def size_number(

@@ -1,7 +1,7 @@
 """`Compiled`: a program as native code, called like a function."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, SupportsIndex
 
 from lamina.codegen.target import Target
@@ -207,16 +207,29 @@ class Compiled:
         """Whether it can be called; False when it was compiled for another machine."""
         return self.program.code is not None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, sizes: Sequence[Mapping[str, int]] = ()
+    ) -> None:
         """Writes the program to the file `path`, for `lamina.load`: code, constants, messages.
 
         Other public functions are saved with it. Constants are saved as the program reads them,
-        buffers as they are now. Raises InputError where the file cannot be written, or where calls
-        depend on objects of this process; ExecutionError for a program of another machine.
+        buffers as they are now. Of a program with open sizes all versions are saved that it has,
+        and those for calls with `sizes`, as in `sizes=[{"batch": 4}, {"batch": 32}]`. Raises
+        InputError where the file cannot be written, or where calls depend on objects of this
+        process; ExecutionError for a program of another machine.
         """
         from lamina.runtime.saved import save
 
+        for one in sizes:
+            self.version(**one)  # which refuses sizes that it has not
         save(self.entries, path)
+
+    def sized_head(
+        self, program_head: Callable[["Compiled"], dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        """None: it is one program of known sizes, for which `program_head` alone makes what a file
+        has; see `SizedCalls`."""
+        return None
 
     def ir(self, layer: str) -> str:
         """The program's text at `layer`, one of `lamina.LAYERS`; InputError for another name.

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Region
 
 from lamina.dialects.errors import UnsupportedError
-from lamina.passes.contracts.declared import Declared, arguments_of
+from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, VALUE
 from lamina.runtime.entry import Slot, element_name
 
@@ -37,3 +46,26 @@ def slot_of(declared: Declared) -> Slot:
         return Slot(declared.name, declared.kind, str(kind), (), is_number=True)
     shape = tuple(-1 if extent < 0 else extent for extent in kind.get_shape())
     return Slot(declared.name, declared.kind, element_name(kind.element_type), shape)
+
+
+def declaration_of(main: FuncOp, arguments: Sequence[Declared]) -> str:
+    """The text of a program whose `@main` takes these arguments, gives what `main` does, and has
+    no ops: what `passed_arguments`, `slot_of` and `CallSizes` ask of it is the same."""
+    entries = [
+        {
+            **{name: entry for name, entry in one.entries.items() if name != VALUE},
+            "lamina.name": StringAttr(one.name),
+            "lamina.kind": StringAttr(one.kind),
+        }
+        for one in arguments
+    ]
+    function = FuncOp(
+        "main",
+        FunctionType.from_lists(
+            [one.type for one in arguments], [one.type for one in results_of(main)]
+        ),
+        Region(Block(arg_types=[one.type for one in arguments])),
+        arg_attrs=ArrayAttr([DictionaryAttr(one) for one in entries]),
+        res_attrs=main.res_attrs,
+    )
+    return str(ModuleOp([function]))

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from lamina.dialects.errors import InputError
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.saved import Loaded, read
+from lamina.runtime.saved import Loaded, LoadedSizes, read
 
 
 def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Compiled:
@@ -14,6 +14,7 @@ def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Compiled:
     It is called as what was saved, with NumPy arrays or torch tensors: arguments and results nest
     in tuples, lists, dicts and named tuples as they did. They are flat, by position or name, and
     results a tuple, where they nested in other types. Extern kernels are looked up in this process.
+    A program with open sizes has the versions that were saved, and refuses calls with other sizes.
     There is no IR: `ir`, `measure` and `explain_schedules` raise InputError. Neither torch nor JAX
     is imported.
 
@@ -32,8 +33,12 @@ def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Compiled:
     return main
 
 
-def _compiled(loaded: Loaded, path: str) -> Compiled:
+def _compiled(loaded: Loaded | LoadedSizes, path: str) -> Compiled:
     def no_ir(layer: str) -> NoReturn:
         raise InputError(f"there is no IR in '{path}': compile the program from its source")
 
+    if isinstance(loaded, LoadedSizes):
+        from lamina.runtime.loaded_sizes import LoadedSizedProgram
+
+        return LoadedSizedProgram(loaded, path, no_ir)
     return Compiled(loaded.program, loaded.constants, loaded.structure, no_ir)

@@ -16,7 +16,7 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -98,6 +98,10 @@ class Saved(Protocol):
     @property
     def bound(self) -> BoundProgram: ...
 
+    def sized_head(
+        self, program_head: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any] | None: ...
+
 
 def save(entries: Mapping[str, Saved], path: str | os.PathLike[str]) -> None:
     """Writes programs by the names of their entries; see `Compiled.save`."""
@@ -135,14 +139,23 @@ def _write_blocks(file: BinaryIO, blocks: _Written) -> None:
 
 
 def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
+    sized = compiled.sized_head(lambda version: _program_head(version, blocks))
+    if sized is not None:
+        return {"sized": sized}
+    head = _program_head(compiled, blocks)
+    if reason := compiled.structure.kept_by():
+        raise InputError(f"the program cannot be saved: {reason}")
+    nested = compiled.structure.recorded()
+    return {"nesting": None if nested is None else nested.to_json(), **head}
+
+
+def _program_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
     program = compiled.program
     if not isinstance(program.code, Executable) or program.target is None:
         raise ExecutionError(
             "the program is compiled for another machine and cannot be saved here; "
             "lamina-compile makes object files for other machines"
         )
-    if reason := compiled.structure.kept_by():
-        raise InputError(f"the program cannot be saved: {reason}")
     metadata = program.code.metadata
     bound = compiled.bound
     tensors = [
@@ -151,10 +164,8 @@ def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
         if slot.kind in _HELD
     ]
     kept = replace(metadata, arguments={"main": metadata.arguments["main"]})
-    nested = compiled.structure.recorded()
     return {
         "target": asdict(program.target),
-        "nesting": None if nested is None else nested.to_json(),
         "metadata": json.loads(kept.to_json()),
         "code": blocks.add(program.code.code),
         "tensors": tensors,
@@ -164,7 +175,7 @@ def _entry_head(compiled: Saved, blocks: _Written) -> dict[str, Any]:
 # Reading
 
 
-def read(path: str | os.PathLike[str], *, mapped: bool) -> dict[str, Loaded]:
+def read(path: str | os.PathLike[str], *, mapped: bool) -> dict[str, Loaded | LoadedSizes]:
     """The programs in a file by the names of their entries; see `lamina.load`."""
     try:
         with open(path, "rb") as file:
@@ -180,6 +191,29 @@ class Loaded:
     program: Program
     constants: Mapping[str, np.ndarray]
     structure: Structure
+
+
+@dataclass(frozen=True)
+class LoadedVersion:
+    """A version of a program with open sizes; see `size_versions.Version`."""
+
+    program: Program
+    constants: Mapping[str, np.ndarray]
+    sizes: Mapping[str, int]
+    is_exact: bool
+    numbers: tuple[str, ...]
+    least: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LoadedSizes:
+    """A program with open sizes: the text of a function that declares what it takes and gives, and
+    its versions; see `SizedCalls`."""
+
+    declaration: str
+    says_more: bool
+    structure: Structure | None
+    versions: tuple[LoadedVersion, ...]
 
 
 def _mapped(file: BinaryIO) -> Any:
@@ -228,12 +262,15 @@ class _Reader:
         if size < max(ends, default=0):
             raise self._damaged(f"it has {size} bytes of {max(ends)}")
 
-    def programs(self) -> dict[str, Loaded]:
+    def programs(self) -> dict[str, Loaded | LoadedSizes]:
         """All entries, loaded."""
         try:
             self._check_machines()
             self._offer_native_calls()
-            return {name: self._entry(entry) for name, entry in self.head["entries"].items()}
+            return {
+                name: self._sized(entry["sized"]) if "sized" in entry else self._entry(entry)
+                for name, entry in self.head["entries"].items()
+            }
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"cannot load '{self._path}': its head lacks {error}") from error
 
@@ -242,14 +279,22 @@ class _Reader:
 
     def _check_machines(self) -> None:
         host = Target.host()
-        for entry in self.head["entries"].values():
-            target = Target(**entry["target"])
+        for program in self._programs():
+            target = Target(**program["target"])
             if not target.runs_here():
                 raise ExecutionError(
                     f"cannot load '{self._path}': its code is for {target.architecture} "
                     f"({target.cpu}), and this CPU ({host.architecture}, {host.cpu}) lacks "
                     f"{', '.join(target.missing_here()[:6]) or 'its instructions'}"
                 )
+
+    def _programs(self) -> Iterator[Mapping[str, Any]]:
+        """The heads of all programs, those of versions included."""
+        for entry in self.head["entries"].values():
+            if "sized" in entry:
+                yield from (version["program"] for version in entry["sized"]["versions"])
+            else:
+                yield entry
 
     def _offer_native_calls(self) -> None:
         native = self.head["native_calls"]
@@ -269,6 +314,24 @@ class _Reader:
         return self._compared[number]
 
     def _entry(self, head: Mapping[str, Any]) -> Loaded:
+        program, constants = self._program(head)
+        names = [slot.name for slot in program.main.slots if slot.kind == "input"]
+        return Loaded(program, constants, _nesting(head) or FlatStructure(names))
+
+    def _sized(self, head: Mapping[str, Any]) -> LoadedSizes:
+        versions = tuple(
+            LoadedVersion(
+                *self._program(version["program"]),
+                version["sizes"],
+                version["is_exact"],
+                tuple(version["numbers"]),
+                version["least"],
+            )
+            for version in head["versions"]
+        )
+        return LoadedSizes(head["declaration"], head["says_more"], _nesting(head), versions)
+
+    def _program(self, head: Mapping[str, Any]) -> tuple[Program, dict[str, np.ndarray]]:
         metadata = ProgramMetadata.from_json(json.dumps(head["metadata"]))
         main = Entry.from_json(metadata.arguments["main"])
         constants, prepared = dict[str, np.ndarray](), dict[str, HeldArray]()
@@ -288,10 +351,12 @@ class _Reader:
             target,
             prepared,
         )
-        nesting = head["nesting"]
-        names = [slot.name for slot in main.slots if slot.kind == "input"]
-        structure = FlatStructure(names) if nesting is None else NestedStructure.from_json(nesting)
-        return Loaded(program, constants, structure)
+        return program, constants
+
+
+def _nesting(head: Mapping[str, Any]) -> Structure | None:
+    nesting = head["nesting"]
+    return None if nesting is None else NestedStructure.from_json(nesting)
 
 
 @dataclass(frozen=True)

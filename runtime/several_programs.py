@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NoReturn
 
 from xdsl.dialects.func import FuncOp
@@ -35,7 +35,7 @@ class SeveralPrograms(Compiled):
         runs_here: bool,
     ) -> None:
         self.others = {}
-        self._render, self._runs_here = render, runs_here
+        self._render, self._runs_here, self._main = render, runs_here, main
         self._arguments = passed_arguments(main, bound)
         self.structure = structure or FlatStructure([one.name for one in self._arguments])
         self._inputs = tuple(map(slot_of, self._arguments))
@@ -57,6 +57,11 @@ class SeveralPrograms(Compiled):
         return False
 
     @property
+    def program(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """UnsupportedError: there are several."""
+        raise self._refuse("program")
+
+    @property
     def native(self) -> NoReturn:
         """UnsupportedError: a C function is for one program."""
         raise self._refuse("native")
@@ -66,7 +71,9 @@ class SeveralPrograms(Compiled):
         """UnsupportedError: memory is that of one program."""
         raise self._refuse("bound")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, sizes: Sequence[Mapping[str, int]] = ()
+    ) -> None:
         """UnsupportedError: one program is saved."""
         raise self._refuse("save(...)")
 

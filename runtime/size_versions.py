@@ -78,6 +78,14 @@ class Version:
     def __str__(self) -> str:
         return f"{self.of}: {self.calls} calls"
 
+    def takes(self, sizes: Mapping[str, int]) -> bool:
+        """Whether it is right for sizes, if not made for them."""
+        single = self.sizes if self.is_exact else self.numbers
+        return all(
+            size == self.sizes[name] if name in single else size <= self.sizes[name]
+            for name, size in sizes.items()
+        )
+
     @property
     def of(self) -> str:
         """The sizes that it is for."""

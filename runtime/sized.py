@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
-from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.sizes import SizeName
+from lamina.dialects.errors import UnsupportedError
 from lamina.lowering.choose_padding import Padding, choose_padding
 from lamina.lowering.pipeline import SOURCE_LAYERS
-from lamina.passes.contracts.argument_sizes import refuse_unknown_names, size_names
+from lamina.passes.contracts.argument_sizes import size_names
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import EXACT
 from lamina.passes.contracts.stages import stages_of
 from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
-from lamina.runtime.arguments import (
-    Structure,
-    array_kind,
-    kind_name,
-)
-from lamina.runtime.call_sizes import call_shapes
+from lamina.runtime.arguments import Structure
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.dispatch.layout import Layout
-from lamina.runtime.entry import Slot, function_named
-from lamina.runtime.kernels import Kernels
+from lamina.runtime.entry import function_named
 from lamina.runtime.layers import layer_of, lower
-from lamina.runtime.memory_use import MemoryUse
-from lamina.runtime.native_choice import native_call
-from lamina.runtime.several_programs import SeveralPrograms
-from lamina.runtime.size_versions import Sizes, Version, Versions
+from lamina.runtime.size_versions import Versions
+from lamina.runtime.sized_calls import Padded, SizedCalls
 
 
 class CompileVersion(Protocol):
@@ -46,13 +35,12 @@ class CompileVersion(Protocol):
     def __call__(self, module: ModuleOp, *, structure: Structure) -> Compiled: ...
 
 
-class SizedCompiled(SeveralPrograms):
+class SizedCompiled(SizedCalls):
     """A program for any sizes in a range: calls choose, and compile, the version for theirs.
 
     The first sizes that come get code of their own. Others get a version for all sizes up to the
     next power of four, whose arguments are padded; where the program has an op that cannot be
-    padded, each set of sizes gets its own code, and `sizes` says why. What stands for one version
-    only, such as `native`, is asked of `version(batch=4)`.
+    padded, each set of sizes gets its own code, and `sizes` says why.
     """
 
     def __init__(
@@ -69,9 +57,14 @@ class SizedCompiled(SeveralPrograms):
         main = function_named(module, "main")
         assert main is not None
         super().__init__(main, bound, structure, render, runs_here=runs_here)
+        layer = layer_of(module)
+        if layer in SOURCE_LAYERS:
+            reason = f"arguments have dynamic dimensions, which are not compiled at {layer}"
+            raise unsupported(main, reason, "the same program with static shapes")
+        lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
+        self._says_more = says_more_of_results(main)
         self._module = module
         self._compile = compile_version
-        self._names = self._call_sizes.names
         self._versions = Versions(
             self._names,
             self._exact,
@@ -80,108 +73,9 @@ class SizedCompiled(SeveralPrograms):
             policy,
             self._call_sizes.elements,
         )
-        self._state: Any = None
-        # A builtin function as `__call__` of the object's own type is what Python calls fastest.
-        self._own_type: Any = type("SizedCompiled", (SizedCompiled,), {})
-        self.__class__ = self._own_type
-        layer = layer_of(module)
-        if layer in SOURCE_LAYERS:
-            reason = f"arguments have dynamic dimensions, which are not compiled at {layer}"
-            raise unsupported(main, reason, "the same program with static shapes")
-        lower(module.clone(), layer, layer, Target.host())  # what its contract refuses
-        self._says_more = says_more_of_results(main)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the version for the sizes of these arguments; see `Compiled` for the rest.
-
-        Raises ArgumentError for sizes out of their ranges, or that contradict each other.
-        """
-        return self._called(args, kwargs)
-
-    def __del__(self) -> None:
-        # As `Compiled` does, where the type of this object is its own.
-        own = self.__class__
-        if own is self.__dict__.get("_own_type"):
-            own.__call__ = SizedCompiled.__call__
-
-    def _called(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A call that native code does not take."""
-        if not kwargs and (run := self._runs.find(args)) is not None:
-            return run(args)
-        values = self.structure.flatten(args, kwargs)
-        shapes = self._shapes(values)
-        sizes = self._call_sizes.of(shapes)
-        known = len(self.sizes)
-        version = self._versions.find({name.text: value for name, value in sizes.items()})
-        if len(self.sizes) != known:
-            self._bind_native()
-        if self.structure.is_flat and not kwargs and not self._says_more:
-            self._runs.keep(args, self._run(version, values, shapes, sizes))
-        version.count()
-        if version.is_exact:
-            made = version.compiled(*args, **kwargs)
-        else:
-            made = version.compiled(*self._pad(_Given(values, shapes, sizes), version))
-        if self._says_more:
-            results = made if isinstance(made, tuple) else (made,)
-            self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
-        return made
-
-    @property
-    def sizes(self) -> Sizes:
-        """Its open sizes, and the versions that calls have made so far; prints as a table."""
-        return self._versions.sizes
-
-    def version(self, **sizes: int) -> Compiled:
-        """The program for exactly these sizes, by name, compiled if it is not there yet.
-
-        Raises InputError for sizes that it has not, that are missing or out of their ranges.
-        """
-        refuse_unknown_names(sizes, self._names)
-        for text, name in self._names.items():
-            if text not in sizes:
-                raise InputError(f"the size '{text}' is missing, in {name.range}")
-        return self._versions.exact({text: sizes[text] for text in self._names}).compiled
-
-    # One version each
-
-    @property
-    def kernels(self) -> Kernels:
-        """Those of the version that was made last; UnsupportedError before the first call."""
-        return self._last("kernels").kernels
-
-    @property
-    def memory(self) -> MemoryUse:
-        """That of the version that was made last; UnsupportedError before the first call."""
-        return self._last("memory").memory
-
-    def measure(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Kernels:
-        """Measures the version for exactly the sizes of these arguments; see `Compiled`."""
-        values = self.structure.flatten(args, kwargs)
-        version = self._versions.exact(self._sizes_of(values))
-        return version.compiled.measure(*args, repeats=repeats, **kwargs)
-
-    def take_state(self, state: Any) -> None:
-        """As `Compiled.take_state`, for all versions, which go on in one sequence."""
-        self._state = state
-        for version in self.sizes:
-            version.compiled.take_state(state)
-
-    @property
-    def _count(self) -> str:
-        return f"{len(self.sizes)} versions"
-
-    @property
-    def _one(self) -> tuple[str, str]:
-        names = ", ".join(f"{name}=..." for name in self._names)
-        return "the program leaves sizes of its arguments open", f"compiled.version({names})"
-
-    def _last(self, what: str) -> Compiled:
-        if not len(self.sizes):
-            raise self._refuse(what)
-        return self.sizes[-1].compiled
-
-    # Versions
+        hints = hints_of(main)
+        if hints.keys() == self._names.keys():
+            self._version_for({name: hints[name] for name in self._names})
 
     def _exact(self, sizes: Mapping[str, int]) -> Compiled:
         module = self._module.clone()
@@ -190,7 +84,7 @@ class SizedCompiled(SeveralPrograms):
 
     def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Compiled:
         module = padded_program(self._module, bounds, numbers)
-        return self._compiled(module, _Padding(self, bounds, numbers))
+        return self._compiled(module, Padded(self, bounds, numbers))
 
     def _compiled(self, module: ModuleOp, structure: Structure) -> Compiled:
         self._runs.forget()  # with a new version an old one may go
@@ -198,141 +92,6 @@ class SizedCompiled(SeveralPrograms):
         if self._state is not None:
             made.take_state(self._state)
         return made
-
-    def _bind_native(self) -> None:
-        """Has native code choose among the versions that there are."""
-        found = native_call(self._versions.sizes, self._call_sizes, self._inputs, self.structure)
-        if found is None or self._says_more:
-            return
-        own = weakref.ref(self)
-
-        def slow(*args: Any, **kwargs: Any) -> Any:
-            program = own()
-            assert program is not None  # who calls it holds it
-            return program._called(args, kwargs)
-
-        self._own_type.__call__ = staticmethod(found(slow))
-
-    # Arguments
-
-    def _sizes_of(self, values: Sequence[Any]) -> dict[str, int]:
-        found = self._call_sizes.of(self._shapes(values))
-        return {name.text: value for name, value in found.items()}
-
-    def _shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Shapes of a call's arrays, which fit their types. Raises ArgumentError for others."""
-        return call_shapes(values, self._inputs, self._call_sizes.numbers)
-
-    def _run(
-        self,
-        version: Version,
-        values: Sequence[Any],
-        shapes: list[tuple[int, ...]],
-        sizes: Mapping[SizeName, int],
-    ) -> Callable[[Sequence[Any]], Any]:
-        """What runs a version for more arguments of these types and shapes."""
-        compiled = version.compiled
-        if version.is_exact:
-
-            def exact(args: Sequence[Any]) -> Any:
-                version.count()
-                return compiled(*args)
-
-            return exact
-        added = self._pad(_Given(values, shapes, sizes), version)[len(values) :]
-        is_full = not list(self._call_sizes.padded(shapes, sizes, version.sizes))
-
-        def padded(args: Sequence[Any]) -> Any:
-            version.count()
-            if is_full:
-                return compiled(*args, *added)
-            return compiled(*self._pad(_Given(args, shapes, sizes), version))
-
-        return padded
-
-    def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], version: Room) -> Sequence[Any]:
-        """The inputs of a version: these are, or a call's arguments."""
-        if len(args) == len(self._inputs) + len(self._names) - len(version.numbers):
-            return args
-        values = self.structure.flatten(args, kwargs)
-        shapes = self._shapes(values)
-        return self._pad(_Given(values, shapes, self._call_sizes.of(shapes)), version)
-
-    def _pad(self, given: _Given, version: Room) -> list[Any]:
-        """The inputs of a version: padded arrays, and their sizes."""
-        made = list(given.values)
-        library = None
-        for position, shape in self._call_sizes.padded(given.shapes, given.sizes, version.sizes):
-            value = made[position]
-            library = library or kind_name(value)
-            kind = array_kind(kind_name(value) or "numpy")
-            made[position] = kind.padded(
-                kind.viewed(value, self._inputs[position], position), shape
-            )
-        if library is None:
-            library = next(filter(None, map(kind_name, made)), "numpy")
-        for position in self._call_sizes.numbers:
-            made[position] = size_array(library, *given.shapes[position])
-        sizes = ((name.text, size) for name, size in given.sizes.items())
-        added = (size_array(library, s) for name, s in sizes if name not in version.numbers)
-        return [*made, *added]
-
-
-class Room(Protocol):
-    """The sizes of a version: up to `sizes`, but for single numbers of some."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]: ...
-
-    @property
-    def numbers(self) -> Collection[str]: ...
-
-
-@dataclass(frozen=True)
-class _Given:
-    """The arrays of a call, their shapes, and the sizes that these are."""
-
-    values: Sequence[Any]
-    shapes: list[tuple[int, ...]]
-    sizes: Mapping[SizeName, int]
-
-
-@lru_cache(maxsize=4096)
-def size_array(library: str, size: int) -> Any:
-    """A size as native calls read it without a check in Python; nobody writes to it."""
-    return array_kind(library).viewed(size, _SIZE, 0)
-
-
-_SIZE = Slot("size", "input", "i64", ())
-
-
-class _Padding:
-    """A structure whose arguments are padded behind being flattened, but for calls that have the
-    sizes behind their arguments: those have the inputs of the version."""
-
-    is_flat = True
-
-    def __init__(
-        self, program: SizedCompiled, sizes: Mapping[str, int], numbers: Collection[str]
-    ) -> None:
-        self._program, self.sizes, self.numbers = program, sizes, numbers
-        self._own = program.structure
-        self.native_kind = self._own.native_kind
-
-    def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
-        """The arrays of a call, padded, and its sizes."""
-        return self._program.ready(args, kwargs, self)
-
-    def layout(self, outputs: int) -> Layout:
-        """That of the program itself."""
-        return self._own.layout(outputs)
-
-    def kept_by(self) -> str | None:
-        """Arguments are padded in Python."""
-        return "its arguments are padded in this process"
-
-    def recorded(self) -> None:
-        """None: nothing keeps it."""
 
 
 def padding_of_program(module: ModuleOp) -> Padding:

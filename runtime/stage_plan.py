@@ -21,7 +21,7 @@ from lamina.runtime.checked_call import check_writable
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.declared_slots import passed_arguments, slot_of
 from lamina.runtime.entry import Slot, function_named
-from lamina.runtime.sized import size_array
+from lamina.runtime.sized_calls import size_array
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from lamina.passes.contracts.argument_sizes import (
     size_names,
 )
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.contracts.size_padding import set_padding
 from lamina.passes.refusal import unsupported
 
@@ -41,6 +42,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     if not has_open_sizes(function):
         return
     set_padding(function, {})
+    set_hints(function, {})
     arguments = arguments_of(function)
     names = size_names(arguments)
     first = block.first_op

@@ -37,6 +37,7 @@ from lamina.passes.contracts.declared import (
     results_of,
     text_of,
 )
+from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import padding_of
 from lamina.passes.refusal import invalid
 
@@ -141,6 +142,7 @@ def verify_entries(module: ModuleOp, layer: str) -> None:
         if function.arg_attrs is not None or function.res_attrs is not None:
             _verify_function(function, layer)
         padding_of(function)
+        hints_of(function)
     main, setup = named.get("main"), named.get("setup")
     if main is not None and main.arg_attrs is not None:
         _verify_setup(main, setup)

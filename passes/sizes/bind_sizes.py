@@ -39,6 +39,7 @@ from lamina.passes.contracts.argument_sizes import (
 )
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_padding import padding_of, set_padding
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.refusal import invalid, unsupported
@@ -100,6 +101,8 @@ class _Binding:
         bound = {name.text for name in self.values}
         ways = padding_of(self.function)
         set_padding(self.function, {n: way for n, way in ways.items() if n not in bound})
+        hints = hints_of(self.function)
+        set_hints(self.function, {n: hint for n, hint in hints.items() if n not in bound})
         block = self.function.body.block
         for value in block.args:
             self._bind_type(value)

@@ -1,0 +1,194 @@
+"""A process that runs programs with open sizes between guard pages; see `test_guarded_sizes`."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import Dim
+
+import lamina
+from lamina.runtime import buffers
+from lamina.runtime.dispatch import native
+
+_library = ctypes.CDLL(None)
+_library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_held: dict[int, tuple[mmap.mmap, int]] = {}
+_PAGE = mmap.PAGESIZE
+
+
+def take(alignment: int, size: int) -> int:
+    """Memory that ends where a page begins which may not be touched; all bits are set."""
+    room = -(-max(size, 1) // _PAGE) * _PAGE
+    memory = mmap.mmap(-1, room + 2 * _PAGE)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    ctypes.memset(base, 0xFF, room + 2 * _PAGE)
+    for page in (base, base + _PAGE + room):
+        assert _library.mprotect(page, _PAGE, 0) == 0
+    address = (base + _PAGE + room - size) // min(alignment, _PAGE) * min(alignment, _PAGE)
+    _held[address] = memory, base
+    return address
+
+
+def give(address: int | None) -> None:
+    """Nobody may touch it from now on, nor give it back again."""
+    if not address:
+        return
+    memory, base = _held.pop(address)
+    assert _library.mprotect(base, len(memory), 0) == 0
+    _gone.append(memory)
+
+
+_gone: list[mmap.mmap] = []
+_TAKE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)(take)
+_GIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(give)
+
+
+class GuardedLibrary:
+    """What `AlignedMemory` asks of the C library."""
+
+    aligned_alloc = staticmethod(take)
+    free = staticmethod(give)
+    madvise = staticmethod(lambda *_: 0)
+
+
+def guard(short: int) -> None:
+    """Has all memory of ours guarded; blocks for results are `short` bytes short."""
+    functions = native._functions
+
+    def guarded() -> dict[str, int]:
+        found = functions()
+        for name, function in (("aligned_alloc", _TAKE), ("free", _GIVE)):
+            found[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
+        return found
+
+    def layout(size: int) -> tuple[int, int, int, int]:
+        whole = buffers.rounded(max(size, 1), buffers.ALIGNMENT) + buffers.HEADER_BYTES
+        return whole - short, buffers.ALIGNMENT, 0, 0
+
+    native._functions = guarded
+    buffers.block_layout = layout
+    buffers._library = GuardedLibrary  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def argument(value: torch.Tensor) -> torch.Tensor:
+    """The same elements, between guard pages."""
+    size = value.numel() * value.element_size()
+    address = take(value.element_size(), size)
+    held = (ctypes.c_char * max(size, 1)).from_address(address)
+    made = torch.frombuffer(held, dtype=value.dtype, count=value.numel()) if size else value
+    return made.view(value.shape).copy_(value)
+
+
+class Heads(nn.Module):
+    """Attention that keeps batches in front, behind a norm and in front of a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.packed, self.out = nn.LayerNorm(24), nn.Linear(24, 72), nn.Linear(24, 24)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, _ = x.shape
+        packed = self.packed(self.norm(x)).view(batch, length, 3, 2, 12).permute(2, 0, 3, 1, 4)
+        q, k, v = packed.unbind(0)
+        made = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return x + self.out(made.transpose(1, 2).reshape(batch, length, 24))
+
+
+class Function(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+def _pointwise(x: torch.Tensor) -> Any:
+    return torch.exp(x) * 2, (x > 0), x.sum()
+
+
+def _moved(x: torch.Tensor) -> Any:
+    return torch.cat([x, x.flip(1)], 1), x.transpose(0, 1).contiguous(), x[:, :1]
+
+
+def _ranked(x: torch.Tensor) -> Any:
+    return torch.sort(x, dim=1), torch.cumsum(x, 1), x.softmax(1), x.argmax(2)
+
+
+def _narrow(x: torch.Tensor) -> Any:
+    return (x.to(torch.bfloat16) @ torch.ones(24, 17, dtype=torch.bfloat16)).float()
+
+
+def _bytes(x: torch.Tensor) -> Any:
+    return (x > 0), x.to(torch.int8), (x > 0).any(1)
+
+
+PROGRAMS = (Heads().eval(), *map(Function, (_pointwise, _moved, _ranked, _narrow, _bytes)))
+SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
+"""Batches and lengths: small ones, those of bounds, one more, and larger than any before."""
+
+
+def by_export(program: nn.Module) -> Callable[..., Any]:
+    """The program exported with open sizes, in all versions there are."""
+    dims = {0: Dim("batch", max=4096), 1: Dim("length", min=2, max=4096)}
+    exported = torch.export.export(program, (torch.zeros(3, 5, 24),), dynamic_shapes=(dims,))
+    return lamina.compile(exported)
+
+
+def by_dynamo(program: nn.Module) -> Callable[..., Any]:
+    """The program through `torch.compile` with symbolic sizes."""
+    return torch.compile(program, backend="lamina", dynamic=True, fullgraph=True)
+
+
+def judge(program: nn.Module, compiled: Callable[..., Any]) -> None:
+    """Runs all shapes, contiguous and not, and compares with eager mode."""
+    for batch, length in SHAPES:
+        x = torch.randn(batch, length, 24)
+        wanted = program(x)
+        for given in (argument(x), argument(x.transpose(0, 2).contiguous()).transpose(0, 2)):
+            torch.testing.assert_close(compiled(given), wanted, rtol=1e-2, atol=1e-2)
+
+
+def main(how: str, *options: str) -> None:
+    """Runs all programs one way."""
+    torch.manual_seed(0)
+    torch._dynamo.config.recompile_limit = 64  # strides are guarded, too
+    guard(short=buffers.ALIGNMENT if "--short" in options else 0)
+    with torch.no_grad():
+        for program in PROGRAMS:
+            torch._dynamo.reset()
+            compiled = by_dynamo(program) if how == "compile" else by_export(program)
+            if how != "threads":
+                judge(program, compiled)
+                continue
+            threads = [threading.Thread(target=_judge, args=(program, compiled)) for _ in "ab"]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    assert not _failed, _failed
+    print("all ran")
+
+
+_failed: list[BaseException] = []
+
+
+def _judge(program: nn.Module, compiled: Callable[..., Any]) -> None:
+    try:
+        with torch.no_grad():
+            judge(program, compiled)
+    except BaseException as error:
+        _failed.append(error)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
