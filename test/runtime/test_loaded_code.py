@@ -20,6 +20,13 @@ TEXT = '''func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {lamina.k
   %1 = aten.softmax.int(%0, dim = 0) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   func.return %1 : tensor<64x64xf32>
 }'''
+SIZED = TEXT.replace(
+    "%x: tensor<64x64xf32>", "%x: tensor<?x64xf32> {lamina.dims = [#lamina.size<b in [1, 512]>]}"
+).replace("(tensor<64x64xf32>, ", "(tensor<?x64xf32>, ").replace(
+    "-> tensor<64x64xf32>", "-> tensor<?x64xf32>"
+).replace(": (tensor<64x64xf32>) ", ": (tensor<?x64xf32>) ").replace(
+    "return %1 : tensor<64x", "return %1 : tensor<?x"
+).replace("dim = 0", "dim = 1")
 x = np.ones((64, 64), np.float32)
 machine = as_target(None)
 module = parse(TEXT)
@@ -31,12 +38,17 @@ def resident():
 def once(how):
     if how == "compile":
         lamina.compile(TEXT, constants={"w": x})(x)
+    elif how == "sized":
+        compiled = lamina.compile(SIZED, constants={"w": x})
+        for batch in (3, 9, 17):
+            compiled(x[:batch])
+        assert len(compiled.sizes) == 2
     else:
         program = native_program(module, machine, cache=True)
         Compiled(program, {"w": x}, FlatStructure(["x"]), str)(x)
 
 how, loads = sys.argv[1], int(sys.argv[2])
-for _ in range(100):
+for _ in range(min(loads, 100) // (3 if how == "sized" else 1)):
     once(how)
 gc.collect()
 before, memory = resident(), live_bytes()
@@ -64,6 +76,12 @@ def test_dropped_programs_leave_nothing() -> None:
     resident, memory = growth("load", 200)
     assert memory == 0
     assert resident < 1 << 20  # at 9 KB a program it was 1.8 MB
+
+
+def test_dropped_versions_leave_nothing() -> None:
+    resident, memory = growth("sized", 50)
+    assert memory == 0
+    assert resident < 4 << 20  # of 100 versions
 
 
 @pytest.mark.long
