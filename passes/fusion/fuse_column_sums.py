@@ -26,9 +26,9 @@ from lamina.passes.cost.fusion_limits import SUM_TASKS as TASKS
 from lamina.passes.cost.fusion_model import estimate_column_sums
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.fusion.fusion_override import override
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, nests_of
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
@@ -36,7 +36,7 @@ from lamina.passes.loop.split_dim import is_divisible, split_dim
 
 
 @dataclass(frozen=True)
-class FuseColumnSumsPass(DecidingPass):
+class FuseColumnSumsPass(FusionPassBase):
     """Make column sums in the kernels whose rows they sum over, where the model says it pays.
 
     Bytes are weighed (see `lamina.passes.cost.fusion_model`). A refused pair is named in the

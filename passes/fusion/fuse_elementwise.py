@@ -30,9 +30,9 @@ from lamina.dialects.loop.rounding import is_widening
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MANY_READS, OFTEN
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.nest_inlining import inline
 from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for, widened_pad
 from lamina.passes.fusion.position_masks import masks_products
@@ -43,7 +43,7 @@ from lamina.passes.loop.widened_operands import dots_in_place
 
 
 @dataclass(frozen=True)
-class FuseElementwisePass(DecidingPass):
+class FuseElementwisePass(FusionPassBase):
     """Inline pointwise producers into their readers where a cost model says it pays.
 
     The model weighs bytes against operations (see `lamina.passes.cost.fusion_model`).

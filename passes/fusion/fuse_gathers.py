@@ -19,14 +19,14 @@ from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.passes.cost.fusion_model import estimate_gather, look_ups
 from lamina.passes.fusion.copied_bodies import bounded, size_of
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.padded_inlining import linear_value
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
-class FuseGathersPass(DecidingPass):
+class FuseGathersPass(FusionPassBase):
     """Compute pointwise producers at the places where a nest reads them indirectly.
 
     Bytes and operations are weighed (see `lamina.passes.cost.fusion_model`).

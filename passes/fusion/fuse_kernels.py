@@ -29,9 +29,9 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_override import check_overrides
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, form_kernel, sort_block
@@ -42,7 +42,7 @@ WHOLE_OPS = (ExternOp, RegionOp)
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(DecidingPass):
+class FuseKernelsPass(FusionPassBase):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.

@@ -21,8 +21,8 @@ from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_rules import edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
@@ -32,7 +32,7 @@ MAX_ARRAYS = 24
 
 
 @dataclass(frozen=True)
-class MergeSiblingsPass(DecidingPass):
+class MergeSiblingsPass(FusionPassBase):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 
     A refused pair is named in the `lamina.not_fused` attribute of the later kernel.

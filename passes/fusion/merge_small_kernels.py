@@ -19,15 +19,15 @@ from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
-from lamina.passes.fusion.deciding_pass import DecidingPass
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, overridden
 from lamina.passes.fusion.fusion_override import override
+from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 
 @dataclass(frozen=True)
-class MergeSmallKernelsPass(DecidingPass):
+class MergeSmallKernelsPass(FusionPassBase):
     """Merge short kernels with others that run next to them.
 
     How long they take is estimated (see `lamina.passes.cost.kernel_model`).

@@ -55,9 +55,9 @@ from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import rebuild
-from lamina.passes.loop.pack_pairs import pack_pairs
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again, reads_often
+from lamina.passes.loop.pair_packing import pack_pairs
 from lamina.passes.loop.turn_constants import turn_constants
 from lamina.passes.loop.widened_operands import dots_in_place
 from lamina.passes.regions.region_functions import invariant_values

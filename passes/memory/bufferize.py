@@ -46,7 +46,7 @@ from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import KERNEL
-from lamina.passes.memory.bufferize_regions import RegionBufferizer
+from lamina.passes.memory.region_buffers import RegionBufferizer
 
 ENTRY = "lamina.entry"
 """Attribute of a function that the host calls."""

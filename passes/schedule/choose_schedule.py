@@ -48,9 +48,9 @@ from lamina.passes.schedule.extended_choosers import choose_by_extensions, is_gi
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.pair_copy import PAIR_ROW, PairCopy
+from lamina.passes.schedule.scratch_legality import verify_scratch
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.streaming import streamed_arguments
-from lamina.passes.schedule.verify_scratch import verify_scratch
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Copies of half floats into pairs for matrix tiles (see `pack_pairs`), in registers.
+"""Copies of half floats into pairs for matrix tiles (see `pair_packing`), in registers.
 
 What is written has rows of sixteen places with two summed elements each. Where these two are
 neighbours in what is read, sixteen of its rows are turned, a pair at a time; where the sixteen

@@ -1,7 +1,7 @@
 """Products of bf16 in matrix tiles: two by two tiles of sums over the summed dimension.
 
 One operand is packed in pairs, in tiles of sixteen rows or columns; the other is read as it stands
-(see `lamina.passes.loop.pack_pairs`). Where the rows are what is packed, a tile holds columns by
+(see `lamina.passes.loop.pair_packing`). Where the rows are what is packed, a tile holds columns by
 rows, and is turned in registers before it is stored.
 
 A sum may be taken in blocks: what a block reads of a panel stays in the nearest cache for all rows,

@@ -17,7 +17,7 @@ from lamina.passes.fusion.fusion_decisions import DecisionLog
 
 
 @dataclass(frozen=True)
-class DecidingPass(ModulePass, ABC):
+class FusionPassBase(ModulePass, ABC):
     """A pass that weighs costs for `target` (see `lamina.passes.cost`), in each function.
 
     `print_decisions` tells of each pair on stderr what was decided and why.
