@@ -100,9 +100,8 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
     for name, dims in data.dims().items():
         for dim in dims:
             if dim >= rank:
-                raise VerifyException(
-                    f"{op.name}: {SCHEDULE}: {name} names d{dim} of a domain of {rank}"
-                )
+                legal = f"of a domain of {rank}, d0 to d{rank - 1}"
+                raise VerifyException(f"{op.name}: {SCHEDULE}: {name} names d{dim} {legal}")
     counts = {
         "cache_read": (data.cache_read, len(op.inputs), "reads"),
         "prefetch": (data.prefetch, len(op.inputs), "reads"),
@@ -110,9 +109,8 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
     }
     for name, (numbers, count, what) in counts.items():
         if any(not 0 <= number < count for number in numbers or ()):
-            raise VerifyException(
-                f"{op.name}: {SCHEDULE}: {name} = {list(numbers or ())} of {count} {what}"
-            )
+            said, legal = list(numbers or ()), f"of {count} {what}, 0 to {count - 1}"
+            raise VerifyException(f"{op.name}: {SCHEDULE}: {name} = {said} {legal}")
 
 
 def _verify_packing(op: GenericOp, packing: Attribute) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -51,6 +51,7 @@ from lamina.passes.schedule.pair_copy import PAIR_ROW, PairCopy
 from lamina.passes.schedule.scratch_legality import verify_scratch
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.streaming import streamed_arguments
+from lamina.passes.schedule.unstructured_ops import Unstructured
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ def _complete(
 
 def _choose(part: Part, given: Any, target: Target, *, forks: bool) -> Any:
     if part.op is not None:
-        return choose_unstructured(part.op, given, target, forks=forks)
+        tasks = choose_unstructured(part.op, given, target, forks=forks)
+        _verify_op_lanes(part.op, tasks.lanes or 1, target)
+        return tasks
     if part.kind is ProductTasksAttr:
         return choose_products(part.stages, given, target, forks=forks)
     if part.pairs is not None:
@@ -141,6 +144,14 @@ def _choose_stores(stage: Stage, past: frozenset[SSAValue]) -> None:
     results = tuple(n for n, out in enumerate(stage.op.outs) if out in past)
     if results and stage.schedule.nontemporal is None:
         decide(stage, nontemporal=results)
+
+
+def _verify_op_lanes(op: Unstructured, lanes: int, target: Target) -> None:
+    """Raises InputError for vectors of an unstructured op that the target has for no element."""
+    kinds = [v.type.element_type for v in op.operands if isinstance(v.type, MemRefType)]
+    most = target.lanes(min(kind.bitwidth for kind in kinds))  # pyright: ignore
+    if lanes > max(1, most):
+        raise illegal(op, f"lanes = {lanes}: target {target.name} has {most}")
 
 
 def _verify_lanes(stage: Stage, target: Target) -> None:

@@ -34,7 +34,8 @@ def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
             continue
         order = joined_order(sweeps[-1], stage) if sweeps else None
         if order is None:
-            raise illegal(stage.op, "compute_with: it cannot share the loops of the nest before it")
+            why = "it cannot share the loops of the nest before it"
+            raise illegal(stage.op, f"compute_with: {why if sweeps else 'no nest is before it'}")
         if others := own_loops(stage):
             legal = f"a nest that shares loops may have {', '.join(FOLLOWING)}"
             raise illegal(stage.op, f"{', '.join(others)}: {legal}")
