@@ -71,6 +71,11 @@ class NestSchedule(Clauses):
         "Unroll-and-jam: positions of another kept dimension (of a product: its rows) whose totals "
         "are computed side by side.",
     )
+    tail: int | None = clause(
+        NUMBER,
+        "Of a product: rows of the tiles that compute what those of `jam` leave over; without it "
+        "the last tile is moved up, and computes some rows twice.",
+    )
     tile: By | None = clause(
         BY,
         "Positions of a dimension that are done before those behind them, to stay in a cache; of a "

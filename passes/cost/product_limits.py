@@ -28,6 +28,10 @@ LEAST_BLOCKED_ROWS = 64
 MOST_TOGETHER = 4
 """Panels that a task packs at a time where neighbours are columns, at most: rows of them are then
 256 bytes or more, on few pages. One at a time, products of 2,048 terms took a quarter longer."""
+TAIL_ROWS = 4
+"""Rows of the register tiles that compute what rows whole tiles leave over, where it is not known
+how many these are. A tile of 13 rows took 29 us for 16 live ones, which are two tiles of it; 18 us
+were those that the rows need (256 by 256, a Zen 4)."""
 WAY_BYTES = 2048
 """Row strides that are multiples of this share at most two cache sets per way."""
 ROW_PADDING_BYTES = 64

@@ -15,6 +15,7 @@ from lamina.passes.cost.product_limits import (
     BROADCAST_COLUMNS,
     MIN_PANELS,
     ROW_PADDING_BYTES,
+    TAIL_ROWS,
     WAY_BYTES,
 )
 from lamina.passes.schedule.choose_sweeps import decide
@@ -70,8 +71,16 @@ def choose_register_tile(product: PackedProduct, memory: Memory, target: Target)
     decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
     if row is not None:
         decide(stage, jam=By(row, height))
+        decide_tail(product)
         if not product.around and _gains_copy(product, row, memory, target):
             decide(stage, cache_read=(product.shape.a,))
+
+
+def decide_tail(product: PackedProduct) -> None:
+    """Smaller tiles for what tiles leave over of rows whose number comes with the call."""
+    jam = product.stage.schedule.jam
+    if product.is_live and jam is not None and jam.count > TAIL_ROWS:
+        decide(product.stage, tail=TAIL_ROWS)
 
 
 def choose_dots(product: PackedProduct, target: Target) -> None:

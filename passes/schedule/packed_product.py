@@ -9,11 +9,6 @@ from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.schedule.emitter import Index
 from lamina.passes.schedule.stages import Stage
 
-TAIL_ROWS = 4
-"""Rows of the register tiles that compute what rows whole tiles leave over, where it is not known
-how many these are. A tile of 13 rows took 29 us for 16 live ones, which are two tiles of it; 18 us
-were those that the rows need (256 by 256, a Zen 4)."""
-
 
 @dataclass(frozen=True)
 class Blocks:

@@ -24,7 +24,7 @@ from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.packed_product import TAIL_ROWS, PackedProduct, PartOfSum
+from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.row_operand import RowCopy
@@ -114,6 +114,7 @@ class ProductEmitter:
         self.terms = None if part is None else part.ends
         self.outside = part is not None and part.outside
         self.copy: RowCopy | None = None
+        self.tail = stage.schedule.tail or tile.rows
         self.sums: SSAValue | None = None
         """Where sums wait for the next block of terms."""
         self.first: Index = 0
@@ -147,8 +148,12 @@ class ProductEmitter:
 
         Those of each tile follow one another; a last tile, moved up, has a place of its own.
         """
-        size = -(-self.product.most // self.tile.rows) * self.tile.rows * self.tile.panel
-        self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * size]))
+        self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * self._sums_size()]))
+
+    def _sums_size(self) -> int:
+        """Elements of the sums of a panel that wait."""
+        whole = -(-self.product.most // self.tile.rows) * self.tile.rows
+        return (whole + (self.tail if self.tail < self.tile.rows else 0)) * self.tile.panel
 
     def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
         """What comes in front of a range of panels."""
@@ -166,10 +171,9 @@ class ProductEmitter:
     ) -> None:
         """All tiles of one panel for rows `[low, high)`, as many as a tile has at least.
 
-        The last tile is moved up to end at the block's end: its overlap is computed twice. Of rows
-        whose number calls tell, what whole tiles leave over is computed in smaller ones, unless
-        the sum is in blocks. A panel that is `masked` is not full, and takes no more vectors than
-        have columns, unless it is of a sum in blocks.
+        The last tile is moved up to end at the block's end: its overlap is computed twice. With
+        `tail`, what whole tiles leave over is computed in smaller ones. A panel that is `masked` is
+        not full, and takes no more vectors than have columns, unless it is of a sum in blocks.
         """
         row_dim, waits = self.product.row, self.sums is not None
         emitter = copied(self)
@@ -180,8 +184,7 @@ class ProductEmitter:
             emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
         start = emitter.zero_terms(emit, env, panel)
-        size = -(-self.product.most // self.tile.rows) * self.tile.rows * self.tile.panel
-        kept = emit.times(emit.minus(panel, self.first), size) if waits else 0
+        kept = emit.times(emit.minus(panel, self.first), self._sums_size()) if waits else 0
 
         def tiles(first: Index, last: Index, height: int) -> None:
             def tile(inner: Emitter, number: Index) -> None:
@@ -209,13 +212,13 @@ class ProductEmitter:
             emit.each(first, last, height, tile)
 
         height = self.tile.rows
-        if waits or not self.product.is_live or height <= TAIL_ROWS:
+        if self.tail == height:
             tiles(low, high, height)
             return
         count = emit.quotient(emit.minus(high, low), height)
         whole = emit.plus(low, emit.times(count, height))
         tiles(low, whole, height)
-        tiles(whole, high, TAIL_ROWS)
+        tiles(whole, high, self.tail)
 
     def _waiting(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
         """So many vectors of sums of the blocks before."""

@@ -28,7 +28,7 @@ from lamina.passes.schedule.live_rows import (
     split_digits,
 )
 from lamina.passes.schedule.memory import Envs, Memory
-from lamina.passes.schedule.packed_product import TAIL_ROWS, Blocks
+from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_task import TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
@@ -119,13 +119,13 @@ def can_share_evenly(stages: list[Stage], products: Products, blocks: Blocks) ->
 
 
 def tile_rows(products: Products, blocks: Blocks) -> int:
-    """Rows that each block has at least: those of the largest tile, or of what is left over."""
+    """Rows that each block has at least: those of the largest tile that may be its only one."""
     jams = [stage.schedule.jam for stage in products]
     tiled = any(shape.pairs is not None for shape in products.values())
     if tiled or any(jam is None for jam in jams):
         return blocks.fewest
-    largest = max(jam.count for jam in jams if jam is not None)
-    return min(largest, TAIL_ROWS) if blocks.live else largest
+    tails = [stage.schedule.tail for stage in products]
+    return max(tail or jam.count for tail, jam in zip(tails, jams, strict=True) if jam is not None)
 
 
 def _ends(emit: Emitter, stage: Stage, outer: int, memory: Memory) -> list[list[End]]:

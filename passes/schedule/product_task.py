@@ -205,7 +205,7 @@ class ProductTask:
         return False
 
 
-TILE_CLAUSES = ("vectorize", "unroll", "jam", "cache_read", "nontemporal", "terms")
+TILE_CLAUSES = ("vectorize", "unroll", "jam", "tail", "cache_read", "nontemporal", "terms")
 """Clauses of a product in register tiles."""
 
 
@@ -226,9 +226,12 @@ def tile_of(product: PackedProduct) -> Tile:
         raise illegal(
             stage.op, f"vectorize, unroll: {schedule.unroll} x {lanes} is no panel of {panel}"
         )
+    height = 1 if schedule.jam is None else schedule.jam.count
+    if schedule.tail is not None and schedule.tail > height:
+        raise illegal(stage.op, f"tail = {schedule.tail}: at most {height}, the rows of a tile")
     if schedule.jam is None:
         return Tile(1, vectors, lanes)
-    if schedule.jam.dim != row or schedule.jam.count > fewest:
+    if schedule.jam.dim != row or height > fewest:
         where = "no dimension" if row is None else f"d{row} x {fewest} at most"
         raise illegal(stage.op, f"jam: tiles of this product go along {where}")
-    return Tile(schedule.jam.count, vectors, lanes)
+    return Tile(height, vectors, lanes)

@@ -31,8 +31,8 @@ def verify_sweep(sweep: Sweep) -> None:
         _verify_tile(sweep, schedule.tile)
     if schedule.cache_read is not None:
         raise _refuse(sweep, "cache_read: only for reads of packed products")
-    if schedule.terms is not None or schedule.double_buffer:
-        raise _refuse(sweep, "terms, double_buffer: only of packed products")
+    if schedule.terms is not None or schedule.tail is not None or schedule.double_buffer:
+        raise _refuse(sweep, "terms, tail, double_buffer: only of packed products")
     if schedule.dot_pairs:
         _verify_dots(sweep)
     for stage in sweep.stages:

@@ -5,6 +5,8 @@
 // them are a multiple of the threads, if tasks are few.
 // CHOSEN-LABEL: @project
 // CHOSEN-SAME:    #loop.products<parallel, block = 64, num_threads = 16
+// What whole tiles leave over of them is computed in smaller tiles.
+// CHOSEN:         jam = d0 x 13, tail = 4
 // CHECK-LABEL: @project
 // CHECK:         %[[N:[0-9]+]] = arith.minsi
 // CHECK:         %[[BLOCKS:[0-9]+]] = arith.select
@@ -22,6 +24,7 @@ func.func private @project(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %
 
 // CHOSEN-LABEL: @known
 // CHOSEN-NOT:     num_threads
+// CHOSEN-NOT:     tail
 func.func private @known(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
   loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):

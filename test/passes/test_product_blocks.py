@@ -99,6 +99,28 @@ def test_long_sums_are_taken_in_blocks(shape: Shape, clause: str, element: str) 
     np.testing.assert_array_equal(made(a, b), a @ b)
 
 
+@pytest.mark.parametrize("tail", [1, 4, 5])
+@pytest.mark.parametrize(("rows", "terms"), [(13, 900), (27, 900), (27, 100), (64, 64)])
+def test_rows_that_tiles_leave_over(rows: int, terms: int, tail: int) -> None:
+    m, k, n = 1040, 900, 64
+    text = program(m, k, n, "f32", bias=True)
+    name, _, schedule = blocked(text, m, terms, rows, 1, False, "host").partition("=")
+    schedules = {name: schedule.replace(", terms", f", tail = {tail}, terms")}
+    made = lamina.compile(text, schedules=schedules, cache=False)
+    assert f"tail = {tail}" in made.kernels.schedules()
+    a, b, d = numbers(m, k), numbers(k, n), numbers(m, n)
+    np.testing.assert_array_equal(made(a, b, d), np.maximum(a @ b, d))
+
+
+@pytest.mark.parametrize("clause", ["tail = 6", "tail = 64"])
+def test_a_tail_is_no_higher_than_tiles(clause: str) -> None:
+    text = program(1040, 900, 64, "f32", bias=False)
+    name, _, schedule = blocked(text, 1040, 900, 64, 1, False, "x86-64-v4").partition("=")
+    wrong = schedule.replace(", terms", f", {clause}, terms")
+    with pytest.raises(InputError, match=f"{clause}: at most 5, the rows of a tile"):
+        lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
+
+
 def test_columns_that_are_packed_already_have_no_tile() -> None:
     text = program(1040, 900, 64, "f32", bias=False)
     name, _, schedule = blocked(text, 1040, 192, 64, 1, False, "x86-64-v4").partition("=")
