@@ -62,3 +62,22 @@ LEAST_STEPS = 16
 """Steps of a repetition that become a loop, at least: fewer may fuse with what is around them, and
 an op that is written out costs some milliseconds to compile, whose sum is below a second. Not
 measured further."""
+MOST_PAIR_OPS = 64
+"""Ops of a body that is written twice."""
+MAX_COPIED_OPS = 64
+"""Ops of a body that may be copies: with twice as many, chains of rolls and of updates of rows took
+as long to run, and up to several times as long to compile."""
+MAX_ARRAYS = 24
+"""Arrays that one kernel may walk at a time: as many as the usual prefetchers follow."""
+MASK_OPS = 12
+"""Cost units of a body that takes no longer than what it spares of a product of some terms."""
+SMALL_SHARE = 16
+"""What a mask reads beside its positions, such as the lengths of a batch, is this much smaller."""
+NEAR_NESTS = 4
+"""Pointwise nests between a product and its mask that are looked through."""
+EXPANSION_LIMIT = 4
+"""A constant result this many times larger than what it is made from is made each call instead."""
+PREPARED_ELEMENTS = 1 << 20
+"""Elements of what is made of nothing, at most, for which memory is held: 4 MB of f32."""
+LEAST_READS = 2
+"""Reads of each element from which on a copy costs less than testing positions."""

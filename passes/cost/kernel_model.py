@@ -22,11 +22,13 @@ from lamina.passes.cost.fusion_estimate import (
     LINE_BYTES,
     Estimate,
 )
+from lamina.passes.cost.product_limits import ROW_MODE_ROWS
 
 THREADS = 8
 """Threads that rows are shared out among, if there are so many rows: more only add to it."""
 PRODUCT_ROWS = 16
-"""Rows that a thread takes of a product in a kernel of rows, for each time it reads the panels."""
+"""Rows that a task takes of a product in a kernel of rows, for each time it reads the panels: so
+many at least, up to `ROW_MODE_ROWS` if threads find work all the same."""
 PACKED_TASK_ROWS = 512
 """Rows of a task that packs the columns which it multiplies, or reads them in pairs, at most: with
 256, products in matrix tiles of 512 rows took an eighth longer, with 64 a quarter."""
@@ -122,12 +124,17 @@ def _traffic(nests: Sequence[GenericOp]) -> int:
     return looked_up + sum(map(value_bytes, values))
 
 
+def shared_rows(rows: int, most: int) -> int:
+    """Rows of a task of a kernel of rows with products: fewer where threads would find no work."""
+    return max(PRODUCT_ROWS, min(most, -(-rows // THREADS)))
+
+
 def row_tasks(nests: Sequence[GenericOp], rows: int) -> int:
     """How many threads find work where nests share `rows` rows: products take blocks of them."""
-    tasks = rows
+    tasks, block = rows, shared_rows(rows, ROW_MODE_ROWS)
     for shape in row_products(nests):
         own = max(1, min(rows, shape.size(shape.rows)))
-        tasks = min(tasks, rows // own * -(-own // PRODUCT_ROWS))
+        tasks = min(tasks, rows // own * -(-own // block))
     return tasks
 
 

@@ -83,3 +83,11 @@ NEAR_VALUES = 16
 raised, divided and rounded, each in a nest of its own."""
 LEAST_PRODUCT = 1 << 16
 """Multiplications below which tiles save less than packing for them costs."""
+EVEN_ROUNDS = 4
+"""Blocks for each thread that share well enough as they are: a thread has a fourth more at most."""
+PAIRS_UNROLLED = 2
+"""Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
+WAY_ELEMENTS = 512
+"""Rows a multiple of this many elements apart would share sets of the nearest cache."""
+APART = 16
+"""Elements that keep them apart: a line of f32."""

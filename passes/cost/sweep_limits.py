@@ -50,3 +50,5 @@ LEAST_SLICE = 4
 """Vectors, or lines, of a slice that is computed where it is read: shorter ones begin too often."""
 CACHE_BYTES_A_CYCLE = 32
 """Bytes that a core reads from its second-level cache in a cycle, beside arithmetic."""
+CLEARING_UNROLL = 2
+"""Vectors of totals that are cleared in a step."""

@@ -24,6 +24,9 @@ NANOSECONDS = "lamina.nanoseconds"
 
 LEAST_THREADS = 2
 """A team is planned for so many: more only make it pay earlier."""
+LONGEST_SINGLE = 40_000
+"""Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
+meanwhile its threads belong to others."""
 
 
 def team_pays(nanoseconds: int, barriers: int, target: Target) -> bool:

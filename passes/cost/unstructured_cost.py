@@ -56,6 +56,16 @@ turning it. Of 1,024 numbers, steps of 8, 8 and 16 take 286 us, of five times 4 
 FACTOR_REGISTERS = 3
 """Registers for each number of a step behind which numbers are turned: 16 first and then 8 and 8
 take 364 us where 8, 8 and 16 take 286."""
+LEAST_SCATTER_TASKS = 4
+"""Fewer leading rows than this are no use to several threads."""
+SCATTER_TASKS = 16
+"""Tasks that a later distinct dimension is cut into."""
+COMPARED_VECTORS = 4
+"""Vectors that are compared before the branch: it costs as much as they do."""
+MOST_KEPT = 64
+"""Numbers kept of each row: what vectors do not fit into registers is in the nearest cache."""
+MERGED_RUN = 8
+"""Elements whose ranks are counted faster than they are merged, one by one."""
 
 
 def unstructured_work(op: Operation) -> int:

@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.passes.cost.fusion_limits import MAX_COPIED_OPS
 from lamina.passes.fusion.fusion_decisions import Decision
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 from lamina.passes.loop.position_choices import settle_choices
-
-MAX_COPIED_OPS = 64
-"""Ops of a body that may be copies: with twice as many, chains of rolls and of updates of rows took
-as long to run, and up to several times as long to compile."""
 
 
 @dataclass

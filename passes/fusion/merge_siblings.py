@@ -20,15 +20,13 @@ from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.cost.fusion_limits import MAX_ARRAYS
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_rules import edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
-
-MAX_ARRAYS = 24
-"""Arrays that one kernel may walk at a time: as many as the usual prefetchers follow."""
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.contraction import is_product
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
-
-FEW_OPS = 12
-"""Cost units of a body that takes no longer than what it spares of a product of some terms."""
-SMALL_SHARE = 16
-"""What a mask reads beside its positions, such as the lengths of a batch, is this much smaller."""
-NEAR_NESTS = 4
-"""Pointwise nests between a product and its mask that are looked through."""
+from lamina.passes.cost.fusion_limits import MASK_OPS, NEAR_NESTS, SMALL_SHARE
 
 
 def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
@@ -37,7 +31,7 @@ def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> b
     }
     if len(wide) < 2 or not any(isinstance(op, arith.CmpiOp) for op in producer.block.ops):
         return False
-    if producer.sources or body_cost(producer) > FEW_OPS:
+    if producer.sources or body_cost(producer) > MASK_OPS:
         return False
     if sum(map(value_bytes, producer.inputs)) * SMALL_SHARE > prod(producer.extents):
         return False

@@ -29,12 +29,8 @@ from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, constants_of
 from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
+from lamina.passes.cost.fusion_limits import EXPANSION_LIMIT, PREPARED_ELEMENTS
 from lamina.passes.loop.loop_rewriting import erase_if_dead
-
-EXPANSION_LIMIT = 4
-"""A constant result this many times larger than what it is made from is made each call instead."""
-PREPARED_ELEMENTS = 1 << 20
-"""Elements of what is made of nothing, at most, for which memory is held: 4 MB of f32."""
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,10 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
+from lamina.passes.cost.fusion_limits import LEAST_READS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
-
-LEAST_READS = 2
-"""Reads of each element from which on a copy costs less than testing positions."""
 
 
 @dataclass(frozen=True)

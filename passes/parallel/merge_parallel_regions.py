@@ -19,15 +19,11 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
-from lamina.passes.cost.team_cost import NANOSECONDS, sharing_pays, team_pays
+from lamina.passes.cost.team_cost import LONGEST_SINGLE, NANOSECONDS, sharing_pays, team_pays
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
 from lamina.passes.parallel.team_steps import share_out
-
-LONGEST_SINGLE = 40_000
-"""Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
-meanwhile its threads belong to others."""
 
 FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
 """Ops of an entry that only name memory: they may stand in front of a team."""

@@ -15,15 +15,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.cost.fusion_cost import element_bytes
+from lamina.passes.cost.product_limits import APART, WAY_ELEMENTS
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import scheduled_sweeps
-
-WAY_ELEMENTS = 512
-"""Rows a multiple of this many elements apart would share sets of the nearest cache."""
-APART = 16
-"""Elements that keep them apart: a line of f32."""
 
 Segment = list[Stage]
 

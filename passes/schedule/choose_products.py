@@ -17,10 +17,9 @@ from lamina.passes.cost.kernel_model import (
     LONG_PANEL,
     PACKED_TASK_ROWS,
     PACKED_TERMS,
-    PRODUCT_ROWS,
     TERMS_AHEAD,
-    THREADS,
     TURNED_TERMS,
+    shared_rows,
 )
 from lamina.passes.cost.product_limits import (
     CHAIN,
@@ -300,11 +299,6 @@ def _panels(stage: Stage, shape: Contraction) -> int:
     return -(-stage.extents[shape.inner_column] // (shape.panel or 1))
 
 
-def _shared_rows(rows: int, most: int) -> int:
-    """Rows of a task that takes whole rows: fewer where threads would find no work."""
-    return max(PRODUCT_ROWS, min(most, -(-rows // THREADS)))
-
-
 def _block_rows(
     stages: list[Stage],
     products: Mapping[Stage, Contraction],
@@ -323,7 +317,7 @@ def _block_rows(
         tiled = all(shape.pairs is not None for shape in products.values())
         streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
         long = ROW_MODE_ROWS if stream is None else streamed
-        most = _shared_rows(prod(all_rows), long)
+        most = shared_rows(prod(all_rows), long)
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore

@@ -14,11 +14,9 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.live_rows import Digit
+from lamina.passes.cost.product_limits import EVEN_ROUNDS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, divided, times
-
-ROUNDS = 4
-"""Blocks for each thread that share well enough as they are: a thread has a fourth more at most."""
 
 
 def shares_evenly(digits: Sequence[Digit], size: int, fewest: int) -> bool:
@@ -66,7 +64,7 @@ class EvenBlocks:
         shared = emit.times(emit.quotient(emit.plus(count, threads - 1), threads), threads)
         shared = emit.least(shared, emit.most(emit.quotient(live, fewest), 1))
         is_uneven = _compared(emit, emit.remainder(tasks, threads), "ne", 0)
-        are_few = _compared(emit, tasks, "slt", ROUNDS * threads)
+        are_few = _compared(emit, tasks, "slt", EVEN_ROUNDS * threads)
         divides = emit.add(arith.AndIOp(is_uneven, are_few))
         chosen = emit.add(arith.SelectOp(divides, emit.value(shared), emit.value(count)))
         return EvenBlocks(lead, extent, live, chosen, fewest)

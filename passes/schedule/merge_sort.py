@@ -8,14 +8,12 @@ from typing import Protocol
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from lamina.passes.cost.unstructured_cost import MERGED_RUN
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.ranks import emit_rank
 from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
-
-RUN = 8
-"""Elements whose ranks are counted faster than they are merged, one by one."""
 
 
 class Row(Protocol):
@@ -41,9 +39,9 @@ def emit_merge_sort(emit: Emitter, load: Load, row: SortedRow) -> None:
         return
     length, down = row.length, row.keys.down
     ends = [OrderedPairs(p.keys, p.places, p.base, down) for p in (row.results, row.work)]
-    start, other = ends if _passes(length, RUN) % 2 == 0 else ends[::-1]
+    start, other = ends if _passes(length, MERGED_RUN) % 2 == 0 else ends[::-1]
     _rank_runs(emit, load, start, length, down)
-    _merge_runs(emit, start, other, length, RUN)
+    _merge_runs(emit, start, other, length, MERGED_RUN)
 
 
 def _sort_words(emit: Emitter, load: Load, row: SortedRow, ranked: WordVectors) -> None:
@@ -78,8 +76,8 @@ def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: int, down: bool) ->
     """Each element goes to the place of its rank: how many of its run must stand before it."""
 
     def run(inner: Emitter, number: list[Index]) -> None:
-        low = inner.times(number[0], RUN)
-        high = inner.least(inner.plus(low, RUN), length)
+        low = inner.times(number[0], MERGED_RUN)
+        high = inner.least(inner.plus(low, MERGED_RUN), length)
 
         def element(e: Emitter, at: list[Index]) -> None:
             here = e.value(at[0])
@@ -93,7 +91,7 @@ def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: int, down: bool) ->
 
         over_points(inner, [(low, high)], element)
 
-    over_points(emit, [(0, -(-length // RUN))], run)
+    over_points(emit, [(0, -(-length // MERGED_RUN))], run)
 
 
 def _merge_runs(emit: Emitter, start: Row, other: Row, length: int, run: int) -> None:

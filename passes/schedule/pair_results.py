@@ -30,14 +30,12 @@ from lamina.dialects.loop.kernel_nests import (
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.passes.cost.fusion_limits import MOST_PAIR_OPS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
 from lamina.passes.schedule.strided_access import MOST_STRIDE, Elements, can_interleave
-
-MOST_OPS = 64
-"""Ops of a body that is written twice."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
 def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
     """Whether a nest writes parts of f32 or f64 side by side that are not read in the same way."""
     last = len(nest.extents) - 1
-    if last < 1 or nest.extents[-1] != 2 or lanes < 4 or len(list(nest.block.ops)) > MOST_OPS:
+    if last < 1 or nest.extents[-1] != 2 or lanes < 4 or len(list(nest.block.ops)) > MOST_PAIR_OPS:
         return False
     if any(combiner != "store" for combiner in nest.combiner_names):
         return False

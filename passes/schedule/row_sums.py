@@ -17,6 +17,7 @@ from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.schedules import NestSchedule
+from lamina.passes.cost.sweep_limits import CLEARING_UNROLL
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -27,9 +28,6 @@ from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Access, Stage, turn_rows
 from lamina.passes.schedule.sweep import Prepared, Step, SweepEmitter
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
-
-CLEARING_UNROLL = 2
-"""Vectors of totals that are cleared in a step."""
 
 
 def emit_sums(

@@ -11,6 +11,7 @@ from xdsl.ir import Block, SSAValue
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.passes.cost.unstructured_cost import LEAST_SCATTER_TASKS, SCATTER_TASKS
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Memory
@@ -21,11 +22,6 @@ from lamina.passes.schedule.points import (
     needed_for,
     over_points,
 )
-
-LEAST_TASKS = 4
-"""Fewer leading rows than this are no use to several threads."""
-COLUMN_TASKS = 16
-"""Tasks that a later distinct dimension is cut into."""
 
 
 def schedule_scatter(
@@ -41,7 +37,7 @@ def schedule_scatter(
     bounds: list[tuple[Index, Index]] = [(0, extent) for extent in extents]
     leading = _leading(op)
     rows = prod(extents[:leading])
-    if rows >= LEAST_TASKS:
+    if rows >= LEAST_SCATTER_TASKS:
 
         def row(inner: Emitter, number: Index) -> None:
             position = inner.split(number, extents[:leading])
@@ -51,10 +47,10 @@ def schedule_scatter(
         emit.tasks(rows, row, parallel=forks)
         return
     column = max(op.distinct_dims, default=None)
-    if column is None or not forks or extents[column] < 2 * COLUMN_TASKS:
+    if column is None or not forks or extents[column] < 2 * SCATTER_TASKS:
         over_points(emit, bounds, lambda e, at: _point(e, op, memory, out, at))
         return
-    width = -(-extents[column] // COLUMN_TASKS)
+    width = -(-extents[column] // SCATTER_TASKS)
 
     def strip(inner: Emitter, number: Index) -> None:
         low = inner.times(number, width)

@@ -14,13 +14,13 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from lamina.passes.cost.unstructured_cost import SAMPLE_TABLES
+from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS, SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Load, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.top import BLOCK_VECTORS, any_before, carried_if
+from lamina.passes.schedule.top import any_before, carried_if
 from lamina.passes.schedule.words import WORD_BITS, word_lanes
 
 DIGIT_BITS = 11
@@ -92,7 +92,7 @@ def _collect_blocks(
 ) -> None:
     """The same of the row itself: a block of vectors in which there is none is passed over."""
     element = _collecting(emit, digits, digits.keys.load, to, last, equals)
-    block = BLOCK_VECTORS * lanes
+    block = COMPARED_VECTORS * lanes
     whole = length - length % block if lanes > 1 else 0
 
     def blocks(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:

@@ -25,6 +25,7 @@ from lamina.dialects.loop.tiles import (
     TileStoreOp,
     TileZeroOp,
 )
+from lamina.passes.cost.product_limits import PAIRS_UNROLLED
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.packed_product import PackedProduct
@@ -34,9 +35,6 @@ PAIR_ROW = 2 * TILE_COLUMNS
 
 PANEL_TILES = TILE_PANEL // TILE_COLUMNS
 """Tiles of a panel."""
-
-PAIRS_UNROLLED = 2
-"""Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.compare import compare, element_of
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
-
-BLOCK_VECTORS = 4
-"""Vectors that are compared before the branch: it costs as much as they do."""
 
 
 def emit_top(emit: Emitter, row: SortedRow) -> None:
@@ -50,7 +48,7 @@ class _Top:
     def run(self, emit: Emitter, length: int) -> None:
         """The whole row."""
         state = [self.keys.key(emit, 0)]
-        block = BLOCK_VECTORS * self.lanes
+        block = COMPARED_VECTORS * self.lanes
         whole = length - length % block if self.lanes > 1 else 0
 
         def blocks(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
@@ -125,7 +123,7 @@ def any_before(
     kind = VectorType(limit.type, [lanes])
     limits = emit.add(vector.BroadcastOp(limit, kind))
     found: SSAValue | None = None
-    for number in range(BLOCK_VECTORS):
+    for number in range(COMPARED_VECTORS):
         where = emit.value(emit.plus(keys.base, emit.plus(at, number * lanes)))
         values = emit.add(vector.LoadOp(keys.memory, [where], kind))
         goes = before(emit, values, limits, keys.down, equal=equal)

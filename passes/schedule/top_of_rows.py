@@ -12,15 +12,13 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.passes.cost.unstructured_cost import MOST_KEPT
 from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.words import place_of, word_of
-
-MOST_KEPT = 64
-"""Numbers kept of each row: what vectors do not fit into registers is in the nearest cache."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.source import parse_module
 from lamina.frontends.exported_program import import_exported_program
 from lamina.lowering.pipeline import pipeline, run_pipeline
-from lamina.passes.fusion.copied_bodies import MAX_COPIED_OPS
+from lamina.passes.cost.fusion_limits import MAX_COPIED_OPS
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 Make = Callable[[int], tuple[Function, torch.Tensor]]

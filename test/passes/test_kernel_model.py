@@ -18,6 +18,7 @@ from lamina.passes.cost.kernel_model import (
     row_tasks,
     seconds,
 )
+from lamina.passes.cost.product_limits import ROW_MODE_ROWS
 from lamina.runtime.layers import parse
 
 MACHINE = Roofline.of(Target.parse("x86-64-v3"))
@@ -92,7 +93,7 @@ def _product(rows: int, columns: int, *, repacked: bool, then: str = "max") -> l
 def test_threads_take_blocks_of_rows_of_a_product() -> None:
     nests = _product(64, 128, repacked=False)
     assert row_tasks(nests, 64) == 64 // PRODUCT_ROWS
-    assert row_tasks(nests, 12 * 64) == 12 * 64 // PRODUCT_ROWS  # of twelve such products
+    assert row_tasks(nests, 12 * 64) == 12 * 64 // ROW_MODE_ROWS  # of twelve such products
     assert row_tasks(nests, 0) == 0
     assert row_tasks(nests[:1], 64) == row_tasks(nests[1:], 64) == 64
     assert row_tasks(_product(64, 128, repacked=False, then="pointwise"), 64) == 64
