@@ -95,7 +95,7 @@ func.func private @divided(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {
 // -----
 
 func.func private @alone(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
-  // expected-error@below {{compute_with: it cannot share the loops of the nest before it}}
+  // expected-error@below {{compute_with: no nest is before it}}
   loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.schedule = #loop.schedule<compute_with>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
