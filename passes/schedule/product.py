@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy as copied
 from dataclasses import dataclass, replace
-from math import gcd, isqrt, prod
+from math import gcd, prod
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType
@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.plain_ops import plain_op
-from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_MULTIPLY_ADDS, SUM_UNROLL
+from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -30,7 +30,7 @@ from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sum_blocks import SumBlock
+from lamina.passes.schedule.sum_blocks import SumBlock, chain_block
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,6 @@ class TilePosition:
         """Elements from a row of the tile to the next, of what is at such an offset."""
         step = form.coefficient(LOCAL_ROW)
         return step if self.row is None else step + form.coefficient(self.row)
-
-
-def chain_block(extent: int, length: int) -> int:
-    """Positions of a summed dimension that get a sum of their own; 0 for all in one.
-
-    Each position has `length` terms of inner dimensions. A short sum over long windows is divided
-    too. Sums of more than the square of `CHAIN` terms have longer chains, as many as each is long.
-    """
-    terms = extent * length
-    if 2 * terms <= 3 * CHAIN:
-        return 1 if length >= LONG_SUM else 0
-    chain = max(CHAIN, isqrt(terms))
-    if length > 2 * chain:
-        return 0  # the inner dimensions are divided
-    wanted = max(1, chain // length)
-    near = range(wanted * 4 // 3, wanted * 2 // 3, -1)
-    divisors = [size for size in near if extent % size == 0]
-    return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
 
 
 class ProductEmitter:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 
+from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 
@@ -21,6 +23,24 @@ class SumBlock:
     count: int
     is_first: bool
     is_last: bool
+
+
+def chain_block(extent: int, length: int) -> int:
+    """Positions of a summed dimension that get a sum of their own; 0 for all in one.
+
+    Each position has `length` terms of inner dimensions. A short sum over long windows is divided
+    too. Sums of more than the square of `CHAIN` terms have longer chains, as many as each is long.
+    """
+    terms = extent * length
+    if 2 * terms <= 3 * CHAIN:
+        return 1 if length >= LONG_SUM else 0
+    chain = max(CHAIN, isqrt(terms))
+    if length > 2 * chain:
+        return 0  # the inner dimensions are divided
+    wanted = max(1, chain // length)
+    near = range(wanted * 4 // 3, wanted * 2 // 3, -1)
+    divisors = [size for size in near if extent % size == 0]
+    return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
 
 
 def over_sum(
