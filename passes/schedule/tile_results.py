@@ -200,4 +200,6 @@ class TileResults:
                 store(inner, sums, Elements(flat, target, unit, TILE_COLUMNS, mask))
 
         low = start if self.is_tiled else rows[0]
+        if self.turned and emit.divisor(rows[0]) % TILE_ROWS:
+            low = emit.most(low, rows[0])  # the tile may begin in front of the block
         emit.each(low, emit.least(emit.plus(start, self.tile_rows), rows[1]), 1, row)

@@ -126,6 +126,36 @@ func.func @main(%x: tensor<?x{terms}xf32> {{lamina.dims = [#lamina.size<n in [1,
         np.testing.assert_array_equal(found, (x @ w)[:count])
 
 
+@pytest.mark.parametrize("block", [None, 20, 37])
+def test_blocks_of_rows_in_pairs_begin_anywhere(block: int | None) -> None:
+    """Tiles of rows that are packed in pairs begin in front of a block that begins within one."""
+    bound, kind = 64, "tensor<?x48xbf16>"
+    text = f"""
+func.func @main(%x: tensor<?x48xf32> {{lamina.dims = [#lamina.size<n in [1, {bound}]>]}},
+                %w: tensor<96x48xf32>) -> tensor<?x96xf32> {{
+  %0 = aten._to_copy.default(%x, dtype = bf16) : (tensor<?x48xf32>) -> {kind}
+  %1 = aten._to_copy.default(%w, dtype = bf16) : (tensor<96x48xf32>) -> tensor<96x48xbf16>
+  %2 = aten.linear.default(%0, %1) : ({kind}, tensor<96x48xbf16>) -> tensor<?x96xbf16>
+  %3 = aten._to_copy.default(%2, dtype = f32) : (tensor<?x96xbf16>) -> tensor<?x96xf32>
+  func.return %3 : tensor<?x96xf32>
+}}"""
+    module = padded_program(parse(text), {"n": bound})
+    target = replace(Target.parse("znver4"), cores=2)
+    lower(module, "functional", "bufferized", target)
+    made = _uncut(str(module))
+    assert re.search(r"#loop.schedule<vectorize = d0 x 16, .*jam = d1 x 8", made)
+    if block is not None:
+        made = re.sub(r"block = \d+", f"block = {block}", made)
+        made = re.sub(r"num_threads = \d+, ", "", made)
+    module = parse(made)
+    lower(module, "bufferized", "scheduled", target)
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((bound, 48), (96, 48)))
+    for count in (33, bound):
+        found = run_module(module, [x, w, np.array(count)])[0][:count]
+        np.testing.assert_allclose(found, (x @ w.T)[:count], 1e-2)
+
+
 @pytest.mark.parametrize("count", [-3, 0, BOUND + 1, 1 << 40])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_count_out_of_range_stays_in_memory(name: str, count: int) -> None:
