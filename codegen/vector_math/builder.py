@@ -300,7 +300,6 @@ class MathBuilder:
         return total
 
     # Bits.
-
     def as_bits(self, x: Value) -> Value:
         """The bits of a float."""
         return self.emit(self.int_type, f"bitcast {x.type} {x.text} to {self.int_type}")
@@ -314,8 +313,9 @@ class MathBuilder:
         return self.constant(self.int_type, number)
 
     def to_int(self, x: Value) -> Value:
-        """A float that is an integer in range, as an integer."""
-        return self.emit(self.int_type, f"fptosi {x.type} {x.text} to {self.int_type}")
+        """A float that is an integer in range, as an integer; any for others (LLVM: poison)."""
+        made = self.emit(self.int_type, f"fptosi {x.type} {x.text} to {self.int_type}").text
+        return self.emit(self.int_type, f"freeze {self.int_type} {made}")
 
     def to_float(self, x: Value) -> Value:
         """An integer as a float."""
