@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, TensorType, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
 from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
+from lamina.passes.refusal import invalid
 
 DIMS = "lamina.dims"
 
@@ -108,6 +110,24 @@ def sizes_among(function: FuncOp) -> set[int]:
         for number, entry in enumerate(attributes)
         if DIMS in entry.data and kinds[number] == i64
     }
+
+
+def stated_of_sizes(function: FuncOp, attribute: str) -> list[tuple[SizeName, Attribute]]:
+    """What a dictionary of a function states of its sizes; nothing if there is none.
+
+    Raises InputError for what is no dictionary, and for names of sizes that no argument has.
+    """
+    held = function.attributes.get(attribute)
+    if held is None:
+        return []
+    if not isinstance(held, DictionaryAttr):
+        raise invalid(function, f"{attribute} is {held}, not a dictionary of sizes")
+    names = size_names(arguments_of(function))
+    for name in held.data:
+        if name not in names:
+            known = f"there: {', '.join(names) or 'none'}"
+            raise invalid(function, f"{attribute}: no argument has the size '{name}'; {known}")
+    return [(names[name], said) for name, said in held.data.items()]
 
 
 def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
 from xdsl.dialects.func import FuncOp
 
-from lamina.passes.contracts.argument_sizes import size_names
-from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.argument_sizes import stated_of_sizes
 from lamina.passes.refusal import invalid
 
 HINTS = "lamina.hints"
@@ -22,23 +21,14 @@ HINTS = "lamina.hints"
 def hints_of(function: FuncOp) -> dict[str, int]:
     """The sizes that a function states. Raises InputError for names that it has not, and for what
     is out of their ranges."""
-    held = function.attributes.get(HINTS)
-    if held is None:
-        return {}
-    if not isinstance(held, DictionaryAttr):
-        raise invalid(function, f"{HINTS} is {held}, not a dictionary of sizes")
-    names = size_names(arguments_of(function))
     found: dict[str, int] = {}
-    for name, hint in held.data.items():
-        if name not in names:
-            known = ", ".join(names) or "none"
-            raise invalid(function, f"{HINTS}: no argument has the size '{name}'; there: {known}")
+    for size, hint in stated_of_sizes(function, HINTS):
         if not isinstance(hint, IntegerAttr):
-            raise invalid(function, f"{HINTS}: '{name}' is {hint}, not an integer")
-        if not names[name].range.holds(hint.value.data):
-            reason = f"'{name}' is in {names[name].range}, and cannot be {hint.value.data}"
+            raise invalid(function, f"{HINTS}: '{size.text}' is {hint}, not an integer")
+        if not size.range.holds(hint.value.data):
+            reason = f"'{size.text}' is in {size.range}, and cannot be {hint.value.data}"
             raise invalid(function, f"{HINTS}: {reason}")
-        found[name] = hint.value.data
+        found[size.text] = hint.value.data
     return found
 
 

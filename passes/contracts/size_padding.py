@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from lamina.passes.contracts.argument_sizes import size_names
-from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.argument_sizes import stated_of_sizes
 from lamina.passes.refusal import invalid
 
 PADDING = "lamina.padding"
@@ -31,20 +30,11 @@ WAYS = (ROWS, MASKED, EXACT)
 
 def padding_of(function: FuncOp) -> dict[str, str]:
     """The ways of padding that a function states. Raises InputError for others than there are."""
-    held = function.attributes.get(PADDING)
-    if held is None:
-        return {}
-    if not isinstance(held, DictionaryAttr):
-        raise invalid(function, f"{PADDING} is {held}, not a dictionary of sizes")
-    names = size_names(arguments_of(function))
     found: dict[str, str] = {}
-    for name, way in held.data.items():
-        if name not in names:
-            known = ", ".join(names) or "none"
-            raise invalid(function, f"{PADDING}: no argument has the size '{name}'; there: {known}")
+    for size, way in stated_of_sizes(function, PADDING):
         if not isinstance(way, StringAttr) or way.data not in WAYS:
-            raise invalid(function, f"{PADDING}: '{name}' is {way}, one of {', '.join(WAYS)}")
-        found[name] = way.data
+            raise invalid(function, f"{PADDING}: '{size.text}' is {way}, one of {', '.join(WAYS)}")
+        found[size.text] = way.data
     return found
 
 

@@ -149,13 +149,18 @@ def by_dynamo(program: nn.Module) -> Callable[..., Any]:
     return torch.compile(program, backend="lamina", dynamic=True, fullgraph=True)
 
 
+def near(program: nn.Module) -> float:
+    """Relative: eager mode rounds what is bf16, which kernels need not."""
+    return 2.0**-8 if getattr(program, "function", None) is _narrow else 1e-4
+
+
 def judge(program: nn.Module, compiled: Callable[..., Any]) -> None:
     """Runs all shapes, contiguous and not, and compares with eager mode."""
     for batch, length in SHAPES:
         x = torch.randn(batch, length, 24)
         wanted = program(x)
         for given in (argument(x), argument(x.transpose(0, 2).contiguous()).transpose(0, 2)):
-            torch.testing.assert_close(compiled(given), wanted, rtol=1e-2, atol=1e-2)
+            torch.testing.assert_close(compiled(given), wanted, rtol=near(program), atol=1e-5)
 
 
 def main(how: str, *options: str) -> None:
