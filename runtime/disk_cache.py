@@ -32,6 +32,9 @@ _TEMPORARY = ".partial"
 DEFAULT_LIMIT_BYTES = 1 << 30
 #: Eviction goes down to this part of the limit, so that it does not run at every write.
 _KEEP = 0.8
+#: Who writes that part of the limit looks through the folder once on average, as it may hold a
+#: hundred thousand files; room for as much is left.
+_LOOKED_AFTER = 1 / 16
 #: Files that say what the compiler does.
 _SOURCES = (".py", ".tsv", ".txt")
 #: A writer that old was killed.
@@ -104,7 +107,8 @@ def _warn(text: str) -> None:
 
 
 class DiskCache:
-    """A folder of compiled programs, bounded in size: the longest unused go first."""
+    """A folder of compiled programs, bounded in size: the longest unused go first. It is looked
+    through about once for each sixteenth of the bound that is written."""
 
     def __init__(self, folder: Path | None = None, limit_bytes: int | None = None) -> None:
         """Uses `folder`, made if need be (CacheError if that fails); see `cache_folder`."""
@@ -148,9 +152,16 @@ class DiskCache:
             self._refused(error)
             _remove(Path(name))
             return False
-        with suppress(OSError):  # folders may go while they are listed
-            self._evict(keep=path)
+        if self._is_due(key, _LENGTH_BYTES + len(code) + len(metadata)):
+            with suppress(OSError):  # folders may go while they are listed
+                self._evict(keep=path)
         return True
+
+    def _is_due(self, key: str, size: int) -> bool:
+        """Whether this write is one to look through the folder after. Keys are hashes: that many of
+        them begin with a small number, whoever writes them, so that nobody has to keep count."""
+        chance = size / max(1.0, self.limit_bytes * _LOOKED_AFTER)
+        return int(text_key(key)[:8], 16) < chance * 16**8
 
     def _refused(self, error: OSError) -> None:
         _warn(f"the cache folder {self.folder} cannot be written to: {error.strerror or error}")
@@ -192,7 +203,7 @@ class DiskCache:
                 continue  # its writer finished
         entries = self._ages()
         total = sum(size for _, size, _ in entries)
-        if total <= self.limit_bytes:
+        if total <= self.limit_bytes * (1 - _LOOKED_AFTER):
             return
         for _, size, path in sorted(entries):
             if total <= self.limit_bytes * _KEEP:

@@ -108,7 +108,8 @@ def test_a_writer_killed_in_mid_write_leaves_no_entry(cache: DiskCache) -> None:
     assert cache.put(KEY, b"code", "metadata") and cache.get(KEY) == (b"code", "metadata")
     assert partial.exists(), "its writer may still be at work"
     os.utime(partial, (time.time() - 7200,) * 2)
-    cache.put(cache_key("next"), b"code", "")
+    small = DiskCache(cache.folder, limit_bytes=1000)
+    small.put(cache_key("next"), b"code" * 16, "")
     assert not partial.exists(), "a writer that old is dead, however little the cache holds"
 
 
@@ -118,7 +119,7 @@ def test_many_processes_keep_one_folder_within_its_bound(tmp_path: Path) -> None
 import sys
 from pathlib import Path
 from lamina.runtime.disk_cache import DiskCache, cache_key
-cache = DiskCache(Path(sys.argv[1]), limit_bytes=200_000)
+cache = DiskCache(Path(sys.argv[1]), limit_bytes=150_000)
 for i in range(150):
     key = cache_key(str(i % 40))
     found = cache.get(key)
@@ -128,7 +129,7 @@ for i in range(150):
     command = [sys.executable, "-c", code, str(tmp_path)]
     writers = [subprocess.Popen(command) for _ in range(3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
-    assert DiskCache(tmp_path).size() <= 200_000
+    assert DiskCache(tmp_path).size() <= 150_000
 
 
 def test_longest_unused_go_first_and_the_size_stays_bounded(tmp_path: Path) -> None:
@@ -145,6 +146,23 @@ def test_longest_unused_go_first_and_the_size_stays_bounded(tmp_path: Path) -> N
     assert cache.get(keys[0]) is not None
     assert cache.get(keys[1]) is None
     assert cache.get(keys[11]) is not None
+
+
+def test_few_writes_look_through_a_large_folder(tmp_path: Path) -> None:
+    """It would take a second for each, once it holds a hundred thousand files."""
+    looked: list[Path] = []
+
+    class Watched(DiskCache):
+        def _evict(self, keep: Path) -> None:
+            looked.append(keep)
+            super()._evict(keep)
+
+    cache, largest = Watched(tmp_path, limit_bytes=160_000), 0
+    for i in range(500):
+        cache.put(cache_key("few", str(i)), b"x" * 900, "")
+        largest = max(largest, cache.size())
+    assert 20 <= len(looked) <= 100, "one of ten, about"
+    assert largest <= 180_000
 
 
 def test_partial_files_of_killed_writers_are_cleaned_up(tmp_path: Path) -> None:
