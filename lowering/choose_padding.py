@@ -113,7 +113,7 @@ class _Trial:
             limit_sizes(copy, most)
             _bound(copy)
         except UnsupportedError as error:
-            self.error = error
+            self.error = error.with_traceback(None)  # it would hold all that was tried
             return
         except VerifyException as error:  # sizes that go together, of which only some are padded
             self.error = UnsupportedError(f"sizes {', '.join(padded)}", str(error).splitlines()[0])

@@ -165,10 +165,15 @@ def _masked_fill(a: dict[str, Any], b: Builder, op: SchemaOp) -> SSAValue:
 
 
 @_expands("full_like.default", "new_full.default")
-def _full(a: dict[str, Any], b: Builder, op: SchemaOp) -> SSAValue:
-    """The number, repeated; sizes are static."""
+def _full(a: dict[str, Any], b: Builder, op: SchemaOp) -> SSAValue | None:
+    """The number, repeated; sizes are static, or those of another tensor."""
+    if not isinstance(a["fill_value"], SSAValue):
+        return None  # its sizes are what the call tells
     kind = op.results[0].type
     assert isinstance(kind, TensorType)
+    if not kind.has_static_shape() and "size" not in a:
+        number = b("full.default", [], a["fill_value"], dtype=kind.element_type)
+        return b("fill.Tensor", b("zeros_like.default", a["self"], dtype=kind.element_type), number)
     if not kind.has_static_shape():
         raise b.refuse("repeats a number that the call tells up to a size that depends on data")
     return b("full.default", list(kind.get_shape()), a["fill_value"], dtype=kind.element_type)

@@ -195,6 +195,7 @@ def _numbers_made(
     "resolve_neg",
     "fill.Scalar",
     "fill.Tensor",
+    "zero",
     "copy",
     "special_xlogy",
     "special_round",

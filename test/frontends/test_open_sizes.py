@@ -193,3 +193,17 @@ def test_a_number_of_the_call_fills_a_size_of_the_call() -> None:
       }""")
     assert compiled(3, 2.5).tolist() == [5.0] * 3
     assert compiled(0, -1.0).tolist() == []
+
+
+class Filled(nn.Module):
+    """Tensors of one number, as large as another."""
+
+    def forward(self, x: Any) -> Any:
+        cleared = (x + 1).zero_()
+        return cleared + x.new_full(x.shape, 2.0) * x + torch.full_like(x, x.shape[0])
+
+
+def test_tensors_of_one_number_are_padded() -> None:
+    calls = [(torch.randn(n, 3),) for n in (2, 5, 40)]
+    compiled = check(Filled(), {"x": {0: Dim.DYNAMIC}}, calls)
+    assert compiled.sizes.reason is None
