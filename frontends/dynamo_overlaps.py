@@ -108,6 +108,9 @@ class _Walk(fx.Interpreter):
         if n.op == "get_attr":
             held = self._values[n]
             return super().run_node(n) if held is None else held
+        number = n.meta.get("example_value")
+        if isinstance(number, torch.SymFloat) and number.node.has_hint():
+            return number.node.hint  # read of a tensor without data, it would be any number
         if isinstance(n.target, HigherOrderOperator):
             return tree_map(lambda leaf: _alike([leaf])[0], n.meta["example_value"])
         with _Watching(n):
