@@ -10,12 +10,13 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
+from lamina.lowering.einsum_terms import einsum_terms
 from lamina.lowering.tensor_types import element_of, is_integer, shape_of
 
 
 @dataclass
 class Term:
-    """An operand and the label of each of its dimensions; labels of an ellipsis are numbers."""
+    """An operand and the label of each of its dimensions, as `einsum_terms` gives them."""
 
     labels: list[str]
     value: SSAValue
@@ -24,20 +25,16 @@ class Term:
 @lowers("einsum")
 def einsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Operands are multiplied from left to right, whatever `path` says."""
-    equation = op.arg("equation").replace(" ", "")
-    inputs, arrow, output = equation.partition("->")
-    texts, tensors = inputs.split(","), op.arg("tensors")
-    if len(texts) != len(tensors) or not all(map(_is_valid, (*texts, output))):
-        raise b.refuse(f"einsum {equation!r} of {len(tensors)} tensors", "a term for each tensor")
+    equation, tensors = op.arg("equation"), op.arg("tensors")
+    try:
+        labels, wanted = einsum_terms(equation, [len(shape_of(x)) for x in tensors])
+    except ValueError as error:
+        raise b.refuse(str(error), "a term for each tensor") from None
     element = element_of(op.results[0])  # sums of small integers are of i64
     terms = [
-        _diagonal(b, Term(_labels(text, len(shape_of(x))), b.cast(x, element)))
-        for text, x in zip(texts, tensors, strict=True)
+        _diagonal(b, Term(term, b.cast(x, element)))
+        for term, x in zip(labels, tensors, strict=True)
     ]
-    dots = max(sum(label.isdigit() for label in term.labels) for term in terms)
-    wanted = _implied(inputs, dots)
-    if arrow:
-        wanted = _labels(output, len(output.replace("...", "")) + dots)
     extents: dict[str, int] = {}
     for term in terms:
         for label, extent in zip(term.labels, shape_of(term.value), strict=True):
@@ -50,26 +47,6 @@ def einsum(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     result = _summed(b, result, wanted)
     order = [result.labels.index(label) for label in wanted]
     return b.permute(result.value, order)
-
-
-def _is_valid(text: str) -> bool:
-    letters = text.replace("...", "", 1)
-    return not letters or (letters.isascii() and letters.isalpha())
-
-
-def _labels(text: str, rank: int) -> list[str]:
-    """A letter or number for each dimension; numbers count from the end of the ellipsis."""
-    before, dots, after = text.partition("...")
-    count = rank - len(before) - len(after)
-    middle = [str(number) for number in reversed(range(count))] if dots else []
-    return [*before, *middle, *after]
-
-
-def _implied(inputs: str, dots: int) -> list[str]:
-    """The ellipsis, then letters that occur once, sorted."""
-    letters = inputs.replace(",", "").replace(".", "")
-    once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
-    return [*(str(number) for number in reversed(range(dots))), *once]
 
 
 def _diagonal(b: CoreBuilder, term: Term) -> Term:

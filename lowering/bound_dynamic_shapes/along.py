@@ -27,7 +27,6 @@ def _along(tensor: Bounded, dims: list[int], b: BoundBuilder) -> None:
     "tensor_split.indices",
     "unbind.int",
     "glu",
-    "roll",
 )
 def along(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """The op on the padded tensor; `unbind` drops the dimension."""

@@ -43,17 +43,18 @@ def new_filled(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 @bounds("arange", "arange.start", "arange.start_step")
 def arange(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Integers up to a size; the start may be a constant only."""
+    """Integers up to a size; start and step may be constants only."""
     values = op.args()
     kind: Any = op.results[0].type
     start, step = values.get("start", 0), values.get("step", 1)
-    if not isinstance(start, int) or step != 1:
-        raise b.refuse("only the end of a range may depend on data, in steps of 1")
+    if not isinstance(start, int) or not isinstance(step, int) or step < 1:
+        raise b.refuse("only the end of a range may depend on data, in steps of a positive integer")
     end = as_size(b.number(values["end"]), b)
-    if start:
-        most = max((end.most or 0) - start, 0)
-        count = b("clamp_min.default", b("sub.Scalar", b.as_tensor(end), start), 0)
-        numbers = b("arange.start", start, start + most, dtype=i64)
+    if start or step != 1:
+        most = max(-(-((end.most or 0) - start) // step), 0)
+        beyond = b("add.Scalar", b.as_tensor(end), step - 1 - start)
+        count = b("clamp_min.default", b("floor_divide.Scalar", beyond, step), 0)
+        numbers = b("arange.start_step", start, start + step * most, step, dtype=i64)
         return b.bounded(b.converted(numbers, kind.element_type), [count])
     numbers = b.iota(end.most or 0)
     return b.bounded(b.converted(numbers, kind.element_type), [end])

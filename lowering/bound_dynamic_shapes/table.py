@@ -15,9 +15,11 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
 
 FAMILIES = (
     "along",
+    "bags",
     "attention",
     "batches",
     "creation",
+    "einsum",
     "indexing",
     "joining",
     "loss",
@@ -27,7 +29,9 @@ FAMILIES = (
     "product",
     "rearranging",
     "reduction",
+    "rolling",
     "rowwise",
+    "samples",
     "selecting",
     "slicing",
     "uniqueness",

@@ -344,11 +344,12 @@ def _arithmetic(function: Callable[..., Extent]) -> Callable[[Operation, Symboli
 
 
 _NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
-    **{f"{layer}.{name}": _size for layer in ("aten", "core_aten") for name in ("sym_size.int",)},
+    "aten.sym_size.int": _size,
+    "core_aten.sym_size.int": _size,
     "aten.size.int": _size,
-    "aten.sym_numel": _count,
-    "aten.numel": _count,
-    "core_aten.sym_numel": _count,
+    "aten.sym_numel.default": _count,
+    "core_aten.sym_numel.default": _count,
+    "aten.numel.default": _count,
     "arith.constant": _constant,
     "arith.addi": _arithmetic(lambda a, b: a + b),
     "arith.subi": _arithmetic(lambda a, b: a - b),

@@ -1,0 +1,140 @@
+"""Ops on batches of unknown size, against torch: one version serves all, whatever stands behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import lamina
+
+torch: Any = pytest.importorskip("torch")
+nn, F = torch.nn, torch.nn.functional
+
+SIZES = (5, 2, 9, 20)
+Made = tuple[Any, ...]
+
+
+class Program(nn.Module):
+    """A function, and modules that it is given."""
+
+    def __init__(self, function: Callable[..., Any], *modules: Any) -> None:
+        super().__init__()
+        self.function, self.held = function, nn.ModuleList(modules)
+
+    def forward(self, x: Any, y: Any = None) -> Any:
+        return self.function(*self.held, *((x,) if y is None else (x, y)))
+
+
+def rows(*shape: int) -> Callable[[int], Made]:
+    return lambda n: (torch.randn(n, *shape),)
+
+
+def pairs(one: tuple[int, ...], other: tuple[int, ...]) -> Callable[[int], Made]:
+    return lambda n: (torch.randn(n, *one), torch.randn(n, *other))
+
+
+def tokens(n: int) -> Made:
+    return (torch.randint(0, 40, (n, 5)),)
+
+
+def bag(mode: str, padding: int | None = None) -> Program:
+    return Program(lambda held, x: held(x), nn.EmbeddingBag(40, 6, mode=mode, padding_idx=padding))
+
+
+def recurrent(kind: Any, **options: Any) -> Program:
+    return Program(lambda held, x: held(x)[0], kind(6, 8, batch_first=True, **options))
+
+
+PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
+    "bilinear": (Program(lambda f, x, y: f(x, y), nn.Bilinear(8, 4, 3)), pairs((8,), (4,))),
+    "bucketize": (Program(lambda x: torch.bucketize(x, torch.linspace(-1, 1, 5))), rows(8)),
+    "cdist": (Program(lambda x, y: torch.cdist(x, y)), pairs((8,), (8,))),
+    "cdist of batches": (Program(lambda x, y: torch.cdist(x, y)), pairs((4, 8), (3, 8))),
+    "cosine_similarity": (nn.CosineSimilarity(), pairs((8,), (8,))),
+    "det": (Program(lambda x: torch.linalg.det(x)), rows(3, 3)),
+    "diag_embed": (Program(lambda x: torch.diag_embed(x)), rows(4)),
+    "einsum of batches": (
+        Program(lambda x, y: torch.einsum("bij,bkj->bik", x, y)),
+        pairs((4, 8), (3, 8)),
+    ),
+    "einsum that sums rows": (
+        Program(lambda x, y: torch.einsum("ni,nj->ij", x.exp(), y / y)),
+        pairs((4,), (3,)),
+    ),
+    "einsum of ellipses": (
+        Program(lambda x, y: torch.einsum("...i,...i", x, y)),
+        pairs((4, 8), (1, 8)),
+    ),
+    "embedding_bag mean": (bag("mean"), tokens),
+    "embedding_bag sum": (bag("sum", 3), tokens),
+    "embedding_bag max": (bag("max"), tokens),
+    "fft": (Program(lambda x: torch.fft.rfft(x).abs()), rows(8)),
+    "grid_sampler": (
+        Program(lambda x, y: F.grid_sample(x, y.tanh(), align_corners=False)),
+        pairs((4, 8, 8), (3, 3, 2)),
+    ),
+    "gru": (recurrent(nn.GRU, bidirectional=True), rows(7, 6)),
+    "lstm": (recurrent(nn.LSTM, num_layers=2), rows(7, 6)),
+    "pairwise_distance": (nn.PairwiseDistance(), pairs((8,), (8,))),
+    "prelu": (nn.PReLU(8), rows(8)),
+    "prelu of one weight": (nn.PReLU(), rows(8, 3)),
+    "quantile": (Program(lambda x: x.quantile(0.3, dim=1, keepdim=True)), rows(8)),
+    "roll": (Program(lambda x: x.roll((1, -3, 2), (0, 0, 1))), rows(8)),
+    "stft": (
+        Program(lambda x: torch.stft(x, 8, window=torch.ones(8), return_complex=True).abs()),
+        rows(32),
+    ),
+    "ranges in steps": (Program(lambda x: x.flatten()[torch.arange(0, x.numel(), 3)]), rows(3)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_version_serves_all_batches(name: str) -> None:
+    torch.manual_seed(7)
+    module, make = PROGRAMS[name]
+    module = module.eval()
+    given = make(SIZES[0])
+    dims = tuple({0: torch.export.Dim.DYNAMIC} for _ in given)
+    compiled = lamina.compile(torch.export.export(module, given, dynamic_shapes=dims, strict=False))
+    with torch.no_grad():
+        for size in SIZES:
+            args = make(size)
+            found, wanted = compiled(*args), module(*args)
+            assert found.shape == wanted.shape
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    assert compiled.sizes.reason is None
+
+
+REFUSED: dict[str, tuple[Any, tuple[Any, ...], int, str]] = {
+    "det of matrices": (
+        Program(lambda x: torch.linalg.det(x.mT @ x)),
+        (torch.randn(3, 5),),
+        1,
+        "sizes of samples that depend on data",
+    ),
+    "quantile of all": (
+        Program(lambda x: x.quantile(0.5)),
+        (torch.randn(5, 3),),
+        0,
+        "sorts elements whose number depends on data",
+    ),
+    "roll through all": (
+        Program(lambda x: x.roll(2)),
+        (torch.randn(5, 3),),
+        0,
+        "goes through all elements, whose number depends on data",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_others_have_a_version_for_each_size(name: str) -> None:
+    module, given, dim, reason = REFUSED[name]
+    dims = ({dim: torch.export.Dim.DYNAMIC},)
+    compiled = lamina.compile(torch.export.export(module, given, dynamic_shapes=dims, strict=False))
+    larger = (torch.cat([given[0], given[0] + 1], dim),)
+    for args in (given, larger):
+        torch.testing.assert_close(compiled(*args), module(*args), rtol=1e-4, atol=1e-4)
+    assert reason in (compiled.sizes.reason or "")
