@@ -183,6 +183,8 @@ def _may_follow(old: RowBuffer, new: RowBuffer, segments: list[Segment]) -> bool
     if new.writer not in segment or len(segment) == 1:
         return False  # a product reads its operand again for each panel
     sweeps = scheduled_sweeps(segment)
+    if any(sweep.followers for sweep in sweeps):
+        return False
     own = next(n for n, sweep in enumerate(sweeps) if new.writer in sweep.stages)
     if any(_reads(s, old) for sweep in sweeps[own + 1 :] for s in sweep.stages):
         return False

@@ -55,6 +55,7 @@ from lamina.passes.schedule.choose_tiles import (
     choose_tiled_row,
     register_height,
 )
+from lamina.passes.schedule.jammed_block import JammedBlock, can_run_in_block, with_row_inside
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
@@ -72,7 +73,12 @@ from lamina.passes.schedule.product_kernel import (
 )
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
-from lamina.passes.schedule.sweeps import flat_arguments, lay_out_scratch, outputs_of
+from lamina.passes.schedule.sweeps import (
+    column_windows,
+    flat_arguments,
+    lay_out_scratch,
+    outputs_of,
+)
 
 PAIR_BYTES = 2
 """Bytes of an element of a product in matrix tiles."""
@@ -142,6 +148,8 @@ def choose_products(
     for segment in segments:
         divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)
         divided = divided or (stream is not None and segment[0] in stream.dims)
+        if not divided and _choose_jammed_block(segment, memory, target, blocks, scratch):
+            continue
         around = SweepSurroundings(memory, target, whole=not divided)
         sweeps = group_sweeps(segment)
         lay_out_scratch(sweeps, memory, outputs)
@@ -149,6 +157,39 @@ def choose_products(
         if len(sweeps) == 1:
             choose_fetch_along(sweeps[0], around)
     return tasks
+
+
+def _choose_jammed_block(
+    segment: list[Stage],
+    memory: Memory,
+    target: Target,
+    blocks: Blocks,
+    scratch: BlockScratch | None,
+) -> bool:
+    """Whether the segment runs for a block of rows at once, as a sum of it gains by a jam along
+    these; its schedules are decided then."""
+    if not blocks.is_blocked or blocks.live or not any(not s.is_pointwise for s in segment):
+        return False
+    if any(s.totals or s.op.sources for s in segment) or not can_run_in_block(segment):
+        return False
+    outputs = outputs_of(segment)
+    copies: list[Stage] = []
+    for stage in segment:
+        copy = with_row_inside(stage)
+        extents = list(copy.extents)
+        extents[copy.inner[0]] = blocks.fewest
+        copy.extents = tuple(extents)
+        copies.append(copy)
+    sweeps = group_sweeps(copies, follow=True)
+    kept = JammedBlock(segment, memory, outputs, blocks, scratch).block_memory()
+    lay_out_scratch(sweeps, kept, outputs, column_windows(copies, blocks.size))
+    choose_sweeps(sweeps, SweepSurroundings(kept, target))
+    jams = [(copy.schedule.jam, copy.inner[0]) for copy in copies]
+    if not any(jam is not None and jam.dim == row for jam, row in jams):
+        return False
+    for stage, copy in zip(segment, copies, strict=True):
+        stage.schedule = copy.schedule
+    return True
 
 
 def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target) -> None:

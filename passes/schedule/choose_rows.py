@@ -86,7 +86,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
         tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
     whole = tasks.tile is None or tasks.tile >= length
-    sweeps = group_sweeps(stages)
+    sweeps = group_sweeps(stages, follow=whole and bool(tasks.inner))
     divided = not whole and not is_popped
     lay_out_scratch(
         sweeps, memory, outputs, column_windows(stages, tasks.tile or 1) if divided else {}

@@ -46,7 +46,12 @@ from lamina.passes.schedule.prefetch import (
     streams_alike,
 )
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweeps import joined_order, own_loops, scheduled_sweeps
+from lamina.passes.schedule.sweeps import (
+    followed_dims,
+    joined_order,
+    own_loops,
+    scheduled_sweeps,
+)
 from lamina.passes.schedule.transpose import turned_reads
 from lamina.passes.schedule.vector_place import vector_place
 
@@ -73,16 +78,33 @@ def decide(stage: Stage, **clauses: object) -> None:
     stage.schedule = stage.schedule.completed_by(chosen)
 
 
-def group_sweeps(stages: Sequence[Stage]) -> list[Sweep]:
-    """Neighbouring stages that can share a nest do, in order, unless they say what theirs is."""
+def group_sweeps(stages: Sequence[Stage], *, follow: bool = False) -> list[Sweep]:
+    """Neighbouring stages that can share a nest do, in order, unless they say what theirs is.
+
+    Where they may `follow`, pointwise stages are computed of the totals of a reduction, too.
+    """
     sweeps: list[Sweep] = []
     for stage in stages:
         if stage.schedule.compute_with is None and not own_loops(stage):
             joins = bool(sweeps) and sweeps[-1].schedule.compute_at is None
             order = joined_order(sweeps[-1], stage) if joins else None
-            decide(stage, compute_with=True if order is not None else None)
-        sweeps = scheduled_sweeps([s for sweep in sweeps for s in sweep.stages] + [stage])
+            follows = joins and follow and order is None and _may_follow(sweeps[-1], stage)
+            decide(stage, compute_with=True if order is not None or follows else None)
+        sweeps = scheduled_sweeps([s for sweep in sweeps for s in sweep.members] + [stage])
     return sweeps
+
+
+def _may_follow(sweep: Sweep, stage: Stage) -> bool:
+    """Whether a stage can be computed of a reduction's totals in registers, which are not added up
+    in streams (see `_rfactor`)."""
+    given, order = sweep.schedule.vectorize, sweep.order[sweep.stages[0]]
+    if not sweep.kept or sweep.schedule.rfactor is not None:
+        return False
+    place = vector_place(sweep) if given is None else order.index(given.dim)
+    longest = max((sweep.extents[p] for p in range(len(order)) if p not in sweep.kept), default=1)
+    if place not in sweep.kept or longest >= STREAMS * LEAST_LENGTH:
+        return False
+    return followed_dims(sweep, stage) is not None
 
 
 def choose_sweeps(sweeps: Sequence[Sweep], around: SweepSurroundings) -> None:

@@ -71,6 +71,20 @@ class Sweep:
     order: dict[Stage, tuple[int, ...]]
     run: int = 0
     """Which of the runs of neighbouring nests it is of: others hand on nothing in registers."""
+    followers: dict[Stage, dict[int, int]] = field(default_factory=dict)
+    """Pointwise stages that are computed of totals in registers, before these are stored: of each,
+    its own dimension for each that the reduction keeps."""
+
+    @property
+    def members(self) -> list[Stage]:
+        """All stages, in the order of their nests."""
+        return [*self.stages, *self.followers]
+
+    def dim(self, stage: Stage, place: int) -> int:
+        """The dimension of a member that the nest's loop at `place`, a kept one, walks."""
+        first = self.stages[0]
+        dims = self.followers.get(stage)
+        return self.order[stage][place] if dims is None else dims[self.order[first][place]]
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -312,6 +312,10 @@ class Task:
                 for own, other in zip(sweep.order[stage], sweep.order[member], strict=True):
                     if differ(self.inner[stage].get(own), self.inner[member].get(other)):
                         raise illegal(member.op, "compute_with: it runs another slice")
+            for member, dims in sweep.followers.items():
+                for own, other in dims.items():
+                    if differ(self.inner[stage].get(own), self.inner[member].get(other)):
+                        raise illegal(member.op, "compute_with: it runs another slice")
             parts = [dim for dim in self.inner[stage] if not self._is_whole(stage, dim)]
             if not parts:
                 continue

@@ -10,7 +10,7 @@ from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.column_rfactor import ColumnRfactorEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
+from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.online_softmax import (
     OnlineSoftmax,
     OnlineSoftmaxEmitter,
@@ -74,7 +74,7 @@ class RowSegment:
             if fetch is not None and later is not None and fetch.sweep is sweep:
                 ahead = fetch.ahead(emit, self.memory, later)
             ahead += fetch_along(emit, sweep, self.memory, envs)
-            self._sweep(emit, sweep, {s: envs[s] for s in sweep.stages}, ranges, ahead)
+            self._sweep(emit, sweep, {s: envs[s] for s in sweep.members}, ranges, ahead)
         self.memory.scalars.clear()
 
     def run_together(self, emit: Emitter, rows: list[Envs]) -> None:
@@ -131,7 +131,7 @@ class RowSegment:
         ahead: list[Ahead],
     ) -> None:
         if sweep.kept:
-            self._partial(emit, sweep, envs[sweep.stages[0]], ranges)
+            self._partial(emit, sweep, envs, ranges)
         elif sweep.schedule.transpose is not None:
             self._emitter(TransposeEmitter, sweep).run(emit, envs, ranges)
         else:
@@ -146,12 +146,12 @@ class RowSegment:
         self,
         emit: Emitter,
         sweep: Sweep,
-        env: Env,
+        envs: Envs,
         ranges: list[tuple[Index, Index]],
     ) -> None:
         """A reduction that keeps some inner dims: loops over those around one over the rest."""
         stage, schedule, place = sweep.stages[0], sweep.schedule, sweep.place
-        order = sweep.order[stage]
+        order, env = sweep.order[stage], envs[stage]
         outer = [p for p in sweep.kept if p != place]
         kind = SweepEmitter
         if place in sweep.kept:
@@ -160,7 +160,10 @@ class RowSegment:
         if schedule.jam is not None:
             outer = [p for p in outer if order[p] != schedule.jam.dim]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
+        inner_sweep.followers = sweep.followers
         emitter = self._emitter(kind, inner_sweep)
+        if isinstance(emitter, ColumnEmitter):
+            emitter.around = {follower: envs[follower] for follower in sweep.followers}
         if schedule.jam is not None and isinstance(emitter, ColumnEmitter):
             emitter.jammed = ranges[order.index(schedule.jam.dim)]
 

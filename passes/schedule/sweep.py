@@ -245,28 +245,33 @@ class SweepEmitter:
             dim = self._vector_dim(stage)
             env = envs[stage] if dim is None else {**envs[stage], dim: at.at}
             body = prepared[stage].fork()
-            here = Step(stage, body, env, dim, at.mask, made)
-            self._load_reads(emit, here)
-            for op in stage.op.block.ops:
-                if isinstance(op, IndexOp) and op.dim.value.data == dim:
-                    scale = 1 if self.lanes > 1 else 0
-                    body.indices[op.result] = position(stage.extents, op, at.at, scale)
-            rest = [
-                o
-                for o in stage.op.block.ops
-                if o.results
-                and not isinstance(o, IndexOp)
-                and o.results[0] not in body.values
-                and o.results[0] not in body.indices
-            ]
-            body.run(emit, rest, self._sources(stage), at.mask)
-            for number, value in enumerate(stage.op.yielded):
-                body.materialize(emit, value)
-                self._emit_result(emit, here, number)
+            self.point(emit, Step(stage, body, env, dim, at.mask, made))
             for owner, number in self.reductions:
                 if owner is stage:
                     values[stage, number] = body.vector(emit, stage.op.yielded[number])
         return self._accumulate(emit, [values[key] for key in self.reductions], carried, at.mask)
+
+    def point(self, emit: Emitter, at: Step) -> None:
+        """Run the body of a stage at one vector, and store what it stores."""
+        stage, body, dim = at.stage, at.body, at.dim
+        self._load_reads(emit, at)
+        for op in stage.op.block.ops:
+            if isinstance(op, IndexOp) and op.dim.value.data == dim:
+                scale = 1 if self.lanes > 1 else 0
+                place = at.env[op.dim.value.data]
+                body.indices[op.result] = position(stage.extents, op, place, scale)
+        rest = [
+            o
+            for o in stage.op.block.ops
+            if o.results
+            and not isinstance(o, IndexOp)
+            and o.results[0] not in body.values
+            and o.results[0] not in body.indices
+        ]
+        body.run(emit, rest, self._sources(stage), at.mask)
+        for number, value in enumerate(stage.op.yielded):
+            body.materialize(emit, value)
+            self._emit_result(emit, at, number)
 
     def _dot(
         self,

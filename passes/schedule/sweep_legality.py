@@ -37,8 +37,22 @@ def verify_sweep(sweep: Sweep) -> None:
         _verify_dots(sweep)
     for stage in sweep.stages:
         _verify_prefetch(stage)
+    if sweep.followers:
+        _verify_followers(sweep)
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
         raise _refuse(sweep, "online, unroll: the nest has no loops in a task")
+
+
+def _verify_followers(sweep: Sweep) -> None:
+    """What is computed of totals shares the tiles of a reduction with vectors along a kept dim."""
+    last = next(reversed(sweep.followers))
+    if sweep.place not in sweep.kept or sweep.schedule.rfactor is not None:
+        legal = "only of totals whose vectors run along a kept dimension, in one stream"
+        raise illegal(last.op, f"compute_with: {legal}")
+    for stage in sweep.followers:
+        legal = ("compute_with", "nontemporal")
+        if others := [name for name in stage.schedule.texts() if name not in legal]:
+            raise illegal(stage.op, f"{', '.join(others)}: of totals that another nest computes")
 
 
 def _verify_prefetch(stage: Stage) -> None:

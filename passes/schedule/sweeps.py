@@ -33,12 +33,17 @@ def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
             sweeps.append(Sweep([stage], {stage: _order(stage)}, run))
             continue
         order = joined_order(sweeps[-1], stage) if sweeps else None
-        if order is None:
+        followed = followed_dims(sweeps[-1], stage) if sweeps and order is None else None
+        if order is None and followed is None:
             why = "it cannot share the loops of the nest before it"
             raise illegal(stage.op, f"compute_with: {why if sweeps else 'no nest is before it'}")
         if others := own_loops(stage):
             legal = f"a nest that shares loops may have {', '.join(FOLLOWING)}"
             raise illegal(stage.op, f"{', '.join(others)}: {legal}")
+        if followed is not None:
+            sweeps[-1].followers[stage] = followed
+            continue
+        assert order is not None
         sweeps[-1].stages.append(stage)
         sweeps[-1].order[stage] = order
     return sweeps
@@ -89,6 +94,47 @@ def joined_order(sweep: Sweep, stage: Stage) -> tuple[int, ...] | None:
     if set(order) != set(stage.inner):
         return None
     return order if tuple(stage.extents[d] for d in order) == sweep.extents else None
+
+
+def followed_dims(sweep: Sweep, stage: Stage) -> dict[int, int] | None:
+    """The stage's dims by those that the sweep's reduction keeps, if it can be computed of each
+    vector of totals; None if not.
+
+    Tiles may compute some totals twice: of those, what the stage writes must not be what it reads.
+    """
+    first, *others = sweep.stages
+    kept = tuple(sweep.order[first][place] for place in sweep.kept)
+    if others or not kept or "store" in first.combiners or not stage.is_pointwise or stage.totals:
+        return None
+    if stage.op.sources or len(stage.inner) != len(kept) or not _is_apart(stage):
+        return None
+    orders = {first: kept} | {
+        s: tuple(dims[d] for d in kept) for s, dims in sweep.followers.items()
+    }
+    found: tuple[int, ...] | None = None
+    for member, order in orders.items():
+        for write in member.writes:
+            for read in stage.reads:
+                if read.memory is not write.memory:
+                    continue
+                matched = match_order(order, write, read)
+                if matched is None or found not in (None, matched):
+                    return None
+                found = matched
+    if found is None or set(found) != set(stage.inner):
+        return None
+    dims = dict(zip(kept, found, strict=True))
+    alike = all(first.extents[d] == stage.extents[own] for d, own in dims.items())
+    return dims if alike else None
+
+
+def _is_apart(stage: Stage) -> bool:
+    """Whether nothing that the stage reads can be memory that it writes, element by element."""
+    wide = {d for d in (*stage.rows, *stage.inner) if stage.extents[d] > 1}
+    if all(is_temporary(write.memory) for write in stage.writes):
+        return True
+    whole = [r for r in stage.reads if wide <= {d for f in r.axes for d, _ in f.terms}]
+    return all(is_temporary(read.memory) for read in whole)
 
 
 def _reads_source_of(sweep: Sweep, stage: Stage) -> bool:
@@ -162,13 +208,13 @@ def lay_out_scratch(
     """
     readers: dict[SSAValue, list[tuple[Sweep, Stage]]] = {}
     for sweep in sweeps:
-        for stage in sweep.stages:
+        for stage in sweep.members:
             for memref_value in [r.memory for r in stage.reads] + list(stage.op.sources):
                 readers.setdefault(memref_value, []).append((sweep, stage))
     found: list[tuple[Access, int]] = []
     placed = {*outputs, *memory.flat}
     for sweep in sweeps:
-        for stage in sweep.stages:
+        for stage in sweep.members:
             for write in stage.writes:
                 if write.memory in placed:
                     continue

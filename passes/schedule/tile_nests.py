@@ -72,7 +72,7 @@ def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
     kept = [
         dim
         for at, dim in enumerate(order)
-        if not any(sweep.order[stage][at] in stage.reduced for stage in stages)
+        if not any(sweep.order[stage][at] in stage.reduced for stage in sweep.stages)
     ]
     if tile.dim not in kept:
         legal = f"kept loops of a task: {dim_names(kept)}"
@@ -90,6 +90,6 @@ def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:
     for stage in stages:
         stage.op.detach()
         block.add_op(stage.op)
-        dim = sweep.order[stage][place]
+        dim = sweep.dim(stage, place)
         run_slice(stage.op, dim, block.args[0], tile.count, f"tile = d{dim}")
     block.add_op(scf.YieldOp.create())

@@ -57,3 +57,31 @@ func.func private @one_line(%a: memref<302x512xf32>, %w: memref<3x512xf32>, %c: 
 // CHECK-LABEL: @one_line
 // CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, inner = [1]>]
 // CHECK-NOT:     jam
+
+// -----
+
+// In front of a product, pixels of its block are jammed; what follows of their sums is computed in registers.
+func.func private @in_front_of_a_product(%a: memref<30x30x32xf32>, %w: memref<3x3x32xf32>, %b: memref<32xf32>, %m: memref<1x32x16xf32>, %y: memref<28x28x16xf32>) attributes {lamina.kernel} {
+  %s = memref.alloc() : memref<28x28x32xf32>
+  loop.generic (y, x, c, i, j) in [28, 28, 32, 3, 3] reads(%a[y + i, x + j, c] : memref<30x30x32xf32>, %w[i, j, c] : memref<3x3x32xf32>) writes([y, x, c] add into %s : memref<28x28x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = memref.alloc() : memref<28x28x32xf32>
+  loop.generic (y, x, c) in [28, 28, 32] reads(%s[y, x, c] : memref<28x28x32xf32>, %b[c] : memref<32xf32>) writes([y, x, c] store into %t : memref<28x28x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [28, 28, 16, 32] reads(%t[y, x, k] : memref<28x28x32xf32>, %m[n floordiv 16, k, n mod 16] : memref<1x32x16xf32>) writes([y, x, n] add into %y : memref<28x28x16xf32>) attributes {lamina.packing = #loop.packing<panel = 16>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @in_front_of_a_product
+// CHECK-SAME:    lamina.schedule = [#loop.products<parallel, compute_at = block, block = 28>]
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 14>
+// CHECK:         #loop.schedule<compute_with>

@@ -1,0 +1,115 @@
+"""Stages between products that run for a block of rows at once, as a sum that is jammed along them.
+
+A depthwise convolution in front of a product, row by row, reads its weights again for each pixel.
+Jammed along the row that blocks divide, pixels of a line share them, and have as many totals side
+by side as hide the latency of an addition. What a stage hands on to the next one then is a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.block_scratch import BlockScratch
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.memory import Envs, Memory
+from lamina.passes.schedule.packed_product import Blocks
+from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import (
+    FIRST_WINDOW,
+    allocate_scratch,
+    column_windows,
+    scheduled_sweeps,
+)
+
+
+def jams_rows(segment: Sequence[Stage]) -> bool:
+    """Whether a stage is jammed along the last row of the kernel, which blocks divide."""
+    jams = ((stage, stage.schedule.jam) for stage in segment)
+    return any(jam is not None and jam.dim in stage.rows[-1:] for stage, jam in jams)
+
+
+def with_row_inside(stage: Stage) -> Stage:
+    """A copy whose first loop is the last row of the kernel."""
+    return replace(stage, rows=stage.rows[:-1], inner=(stage.rows[-1], *stage.inner))
+
+
+@dataclass(frozen=True)
+class JammedBlock:
+    """A segment of a task that runs for all rows of its block."""
+
+    segment: Sequence[Stage]
+    memory: Memory
+    outputs: set[SSAValue]
+    blocks: Blocks
+    scratch: BlockScratch | None
+
+    def emit(
+        self, emit: Emitter, envs: Envs, rows: tuple[Index, Index], *, divided: bool = False
+    ) -> None:
+        """Append the loops of a task that is at `envs`, for `rows` of it.
+
+        Raises InputError where blocks may have fewer rows than are jammed, or the segment is
+        `divided` along another dimension.
+        """
+        self._verify(divided=divided)
+        copies = {with_row_inside(stage): stage for stage in self.segment}
+        sweeps = scheduled_sweeps(list(copies))
+        memory = self.block_memory()
+        windows = column_windows(list(copies), self.blocks.size)
+        allocate_scratch(emit, sweeps, memory, self.outputs, windows)
+        own = {copy: {**envs[stage], FIRST_WINDOW: rows[0]} for copy, stage in copies.items()}
+        bounds = {sweep: {sweep.stages[0].inner[0]: rows} for sweep in sweeps}
+        RowSegment(sweeps, memory, self.outputs).run(emit, own, bounds)
+
+    def _verify(self, *, divided: bool) -> None:
+        for stage in self.segment:
+            jam = stage.schedule.jam
+            if jam is None:
+                continue
+            if divided or not self.blocks.is_blocked or self.blocks.live:
+                legal = "only where each block has all rows and columns that it may have"
+                raise illegal(stage.op, f"jam = d{jam.dim}: {legal}")
+            if jam.dim in stage.rows and jam.count > self.blocks.fewest:
+                reason = f"a block may have {self.blocks.fewest} rows only"
+                raise illegal(stage.op, f"jam = d{jam.dim} x {jam.count}: {reason}")
+        if not can_run_in_block(self.segment):
+            raise illegal(self.segment[0].op, "jam: what the block keeps has no axis for its rows")
+
+    def block_memory(self) -> Memory:
+        """Where the stages find what spans a block: by its row, not by the number within it."""
+        memory = self.memory
+        found = replace(
+            memory,
+            scratch=dict(memory.scratch),
+            shift=dict(memory.shift),
+            local_row=dict(memory.local_row),
+        )
+        for buffer in self.scratch.buffers if self.scratch is not None else ():
+            pitch = found.local_row.pop(buffer.memory, None)
+            if pitch is None:
+                continue
+            axis = _row_axis(buffer.writer, buffer.memory)
+            if axis is not None:
+                found.scratch[buffer.memory] = {**found.scratch[buffer.memory], axis: pitch}
+                shift = found.shift.get(buffer.memory, Linear(()))
+                found.shift[buffer.memory] = shift.add(Linear(((FIRST_WINDOW, -pitch),)))
+        return found
+
+
+def can_run_in_block(segment: Sequence[Stage]) -> bool:
+    """Whether all that stages hand on has an axis for the row that blocks divide."""
+    return all(
+        _row_axis(stage, write.memory) is not None for stage in segment for write in stage.writes
+    )
+
+
+def _row_axis(stage: Stage, memory: SSAValue) -> int | None:
+    write = next(w for w in stage.writes if w.memory is memory)
+    axes = (axis for axis, form in enumerate(write.axes) if form.pure_dim == stage.rows[-1])
+    return next(axes, None)
