@@ -168,10 +168,13 @@ def _choose_jammed_block(
 ) -> bool:
     """Whether the segment runs for a block of rows at once, as a sum of it gains by a jam along
     these; its schedules are decided then."""
-    if not blocks.is_blocked or blocks.live or not any(not s.is_pointwise for s in segment):
+    sums = [stage for stage in segment if not stage.is_pointwise]
+    if not sums or not blocks.is_blocked or blocks.live or not can_run_in_block(segment):
         return False
-    if any(s.totals or s.op.sources for s in segment) or not can_run_in_block(segment):
+    if any(s.totals or s.op.sources or s.schedule.compute_with for s in segment):
         return False
+    if any(s.reduced.issuperset(d for d in s.inner if s.extents[d] > 1) for s in sums):
+        return False  # such as a softmax: it keeps no columns that vectors run along
     outputs = outputs_of(segment)
     copies: list[Stage] = []
     for stage in segment:

@@ -96,6 +96,28 @@ def test_alone(size: tuple[int, int, int, int, int], target: str) -> None:
     np.testing.assert_array_equal(made(*given), expected)
 
 
+def test_a_schedule_that_was_chosen_can_be_given() -> None:
+    text, (given, expected) = _program(*SIZES[1], 20), _inputs(*SIZES[1], 20)
+    chosen = {k.name: k.schedule or "" for k in lamina.compile(text, cache=False).kernels}
+    made = lamina.compile(text, schedules=chosen, cache=False)
+    assert {k.name: k.schedule for k in made.kernels} == chosen
+    np.testing.assert_array_equal(made(*given), expected)
+
+
+def test_a_softmax_between_products_goes_row_by_row() -> None:
+    q, kv = "tensor<2x64x32xf32>", "tensor<2x96x32xf32>"
+    text = f"""
+    func.func @main(%q: {q}, %k: {kv}, %v: {kv}) -> {q} {{
+      %0 = aten.scaled_dot_product_attention.default(%q, %k, %v) : ({q}, {kv}, {kv}) -> {q}
+      func.return %0 : {q}
+    }}"""
+    made = lamina.compile(text, cache=False)
+    q_, k_, v_ = (rng.standard_normal((2, n, 32), dtype=np.float32) for n in (64, 96, 96))
+    weights = np.exp(q_ @ k_.transpose(0, 2, 1) / np.sqrt(32))
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(made(q_, k_, v_), weights @ v_, rtol=1e-5, atol=1e-6)
+
+
 def test_what_follows_shares_the_tiles_of_totals() -> None:
     """Tiles may compute some totals twice: what may be in place is apart."""
     text = _program(20, 23, 40, 3, 1, 0)
