@@ -120,6 +120,18 @@ def test_what_is_written() -> None:
     check(step, [(torch.randn(n, 4), torch.zeros(4)) for n in (3, 5, 6, 12)], graphs=1)
 
 
+def test_a_module_that_writes_and_has_numbers() -> None:
+    """Statistics in training mode, whose `eps` torch compares with 0 when it is run once more."""
+    norms = [nn.BatchNorm1d(8), nn.BatchNorm1d(8)]
+    compiled = torch.compile(norms[0], backend="lamina", dynamic=True)
+    with torch.no_grad():
+        for batch in (5, 7):
+            x = torch.randn(batch, 8)
+            torch.testing.assert_close(compiled(x), norms[1](x), rtol=1e-4, atol=1e-5)
+    for found, wanted in zip(*(norm.buffers() for norm in norms), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_strided_arguments_and_views() -> None:
     calls = [(torch.randn(8, n).t(),) for n in (3, 5, 6, 12)]
     check(lambda x: (x.exp(), x.t(), x[1:]), calls, graphs=1)
