@@ -200,6 +200,7 @@ def _numbers_made(
     "special_xlogy",
     "special_round",
     "special_ndtr",
+    "_prelu_kernel",
 )
 def untagged(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """Ops that are pointwise without torch's tag."""

@@ -12,7 +12,7 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded
 from lamina.lowering.tensor_types import element_of, normalized
 
 
-@bounds("softmax.int", "_softmax", "log_softmax.int", "_log_softmax")
+@bounds("softmax.int", "_softmax", "_safe_softmax", "log_softmax.int", "_log_softmax")
 def softmax(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Padding along the dimension counts as minus infinity."""
     values = op.args()

@@ -32,6 +32,7 @@ FAMILIES = (
     "rolling",
     "rowwise",
     "samples",
+    "scattering",
     "selecting",
     "slicing",
     "uniqueness",
