@@ -53,6 +53,7 @@ from lamina.passes.schedule.choose_tiles import (
     choose_inner_row,
     choose_register_tile,
     choose_tiled_row,
+    follows_in_registers,
     register_height,
 )
 from lamina.passes.schedule.jammed_block import JammedBlock, can_run_in_block, with_row_inside
@@ -98,6 +99,10 @@ def choose_products(
     tasks = given.completed_by(ProductTasks(parallel=forks, compute_at=compute_at))
     stream = None if panel_mode else stream_of(stages, products)
     segments = [s for s in segments_of(stages, products, stream) if s[0] not in products]
+    if panel_mode and follows_in_registers(stages, products, target):
+        for stage in stages[1:]:
+            decide(stage, compute_with=True)
+        segments = []
     for segment in segments:
         group_sweeps(segment)
     scratch = None if panel_mode else plan_block(stages, products, stream)
@@ -123,7 +128,7 @@ def choose_products(
         for buffer in scratch.buffers:
             memory.scratch[buffer.memory] = buffer.strides
             memory.flat[buffer.memory] = buffer.memory
-    else:
+    elif segments:
         lay_out_panel(next(iter(products)), products, memory)
     for stage, shape in products.items():
         product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))

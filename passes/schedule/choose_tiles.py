@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from lamina.codegen.target import Target
@@ -10,6 +11,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.cost.cache_shares import row_copy_bytes
+from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.loop_estimate import FLOAT_LATENCY
 from lamina.passes.cost.product_limits import (
     BROADCAST_COLUMNS,
@@ -18,11 +20,14 @@ from lamina.passes.cost.product_limits import (
     TAIL_ROWS,
     WAY_BYTES,
 )
+from lamina.passes.cost.sweep_limits import LIGHT_BODY
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.product_kernel import Products, jammed_row
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import own_loops
+from lamina.passes.schedule.totals_epilogue import run_in_registers, verify_followers
 
 
 def choose_tiled_row(products: Products, target: Target) -> int | None:
@@ -38,6 +43,22 @@ def choose_tiled_row(products: Products, target: Target) -> int | None:
     if shape.pairs is not None or stage.schedule.jam is not None:
         return jammed_row(products)
     return _long_enough(stage, shape, [d for d in stage.rows if d in shape.rows], target)
+
+
+def follows_in_registers(stages: Sequence[Stage], products: Products, target: Target) -> bool:
+    """Whether what follows a product panel by panel is computed of its register tiles.
+
+    A light body is: others would need the registers that hold the totals of the tile.
+    """
+    (shape,), epilogue = products.values(), stages[1:]
+    if run_in_registers(epilogue):  # as the text says
+        verify_followers(epilogue)
+        return True
+    if shape.pairs is not None or shape.panel is None or target.lanes(32) == 1:
+        return False
+    if any(own_loops(stage) or stage.op.sources for stage in epilogue):
+        return False
+    return sum(body_cost(stage.op) for stage in epilogue) <= LIGHT_BODY
 
 
 def choose_inner_row(stage: Stage, shape: Contraction, target: Target) -> int | None:

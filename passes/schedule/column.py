@@ -10,7 +10,7 @@ lines shorter than a vector need a mask.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
@@ -20,9 +20,10 @@ from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs
 from lamina.passes.schedule.peel import Vectors, each_vector, mask_below
-from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sweep import Step, SweepEmitter
+from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 
 
 class ColumnEmitter(SweepEmitter):
@@ -30,8 +31,8 @@ class ColumnEmitter(SweepEmitter):
 
     jammed: tuple[Index, Index] | None = None
     """Positions of the jammed dimension that are run; None for all."""
-    around: Mapping[Stage, Env] = {}
-    """Positions of the rows that followers are at."""
+    epilogue: TotalsEpilogue | None = None
+    """What is computed of the totals before they are stored."""
 
     def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
         if (jam := self.sweep.schedule.jam) is not None:
@@ -106,32 +107,10 @@ class ColumnEmitter(SweepEmitter):
                     total = next(totals)
                     self._store_total(emit, envs[stage], (stage, number), total, at)
                     made[stage.writes[number].memory] = Lane(total, False)
-                self._follow(emit, envs, at, made)
-
-    def _follow(self, emit: Emitter, envs: Envs, at: Vectors, made: dict[SSAValue, Lane]) -> None:
-        """Compute and store what follows of a vector of totals."""
-        for follower, dims in self.sweep.followers.items():
-            (stage,) = self.sweep.stages
-            bound = {**envs[stage], self.sweep.order[stage][self.place]: at.at}
-            env = {**self.around[follower], **{own: bound[d] for d, own in dims.items()}}
-            body = self._prepare(emit, follower, env)
-            self._past_caches = all(map(self._is_aligned, follower.writes))
-            self.point(emit, Step(follower, body, env, self._vector_dim(follower), at.mask, made))
-
-    def _is_aligned(self, write: Access) -> bool:
-        """Whether all vectors of a follower's result begin at multiples of their length."""
-        form = self.memory.layout(write)
-        steps = [c for _, c in form.terms if c != 1]
-        columns = self.sweep.extents[self.place]
-        return all(step % self.lanes == 0 for step in (*steps, form.constant, columns))
-
-    def _vector_dim(self, stage: Stage) -> int | None:
-        return self.sweep.dim(stage, self.place)
-
-    def _forwarded(self, stage: Stage, access: Access) -> bool:
-        if stage not in self.sweep.followers:
-            return super()._forwarded(stage, access)
-        return any(w.memory is access.memory for s in self.sweep.members for w in s.writes)
+                if self.epilogue is not None:
+                    (stage,) = self.sweep.stages
+                    bound = {**envs[stage], self.sweep.order[stage][self.place]: place}
+                    self.epilogue.run(emit, bound, made, mask)
 
     def _accumulate(
         self,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Memory
-from lamina.passes.schedule.product_task import ProductTask, TaskDomain
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.memory import Env, Envs, Memory
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain, tile_of
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
+from lamina.passes.schedule.totals_epilogue import (
+    TotalsEpilogue,
+    run_in_registers,
+    verify_followers,
+)
 
 
 class PanelEpilogue(ProductTask):
@@ -30,6 +38,10 @@ class PanelEpilogue(ProductTask):
         last = emit.plus(first, each)
         epilogue = [s for s in self.stages if s is not stage]
         if not epilogue:
+            self.product(emit, stage, envs[stage], rows, (first, last), together=each)
+            return
+        if run_in_registers(epilogue):
+            self.epilogue = self._in_registers(epilogue, envs)
             self.product(emit, stage, envs[stage], rows, (first, last), together=each)
             return
         write = stage.writes[0]
@@ -56,6 +68,21 @@ class PanelEpilogue(ProductTask):
             inner.each(*rows, 1, row)
 
         self.product(emit, stage, envs[stage], rows, (first, last), after_panel, each)
+
+    def _in_registers(self, epilogue: Sequence[Stage], envs: Envs) -> TotalsEpilogue:
+        """What follows the product on the vectors of its tiles."""
+        stage, shape = self._shape()
+        verify_followers(epilogue)
+        if shape.pairs is not None:
+            raise illegal(epilogue[0].op, "compute_with: of totals in register tiles of vectors")
+        column = shape.inner_column
+        dims = {s: {column: s.inner[0]} for s in epilogue}
+        if self.blocks.is_blocked:
+            dims = {s: {stage.rows[-1]: s.rows[-1], **own} for s, own in dims.items()}
+        made = {write.memory for s in self.stages for write in s.writes}
+        self.memory.dead.update(m for m in made if is_temporary(m))
+        lanes = tile_of(self.packed(stage)).lanes
+        return TotalsEpilogue(dims, envs, self.memory, self.outputs, lanes, column)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         return stage.writes[0].memory in self.memory.local_row

@@ -20,7 +20,7 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
-from lamina.passes.schedule.body import broadcast
+from lamina.passes.schedule.body import Lane, broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
@@ -31,6 +31,7 @@ from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import SumBlock, chain_block
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ class ProductEmitter:
         """Where sums wait for the next block of terms."""
         self.first: Index = 0
         """The first panel of the task."""
+        self.epilogue: TotalsEpilogue | None = None
+        """What is computed of the totals before they are stored."""
         packed = stage.reads[shape.b]
         self.packed_start = packed.offset.constant
         if packing is not None:
@@ -369,7 +372,7 @@ class ProductEmitter:
         lanes, vectors = self.tile.lanes, self.vectors
         write = self.stage.writes[0]
         form = self.memory.layout(write)
-        flat = self.memory.flat[write.memory]
+        flat = self.memory.flat.get(write.memory)  # none of what stays in registers
         column = emit.times(at.panel, self.tile.panel)
         start = emit.linear(form, {**at.env, self.column: column})
         step = at.row_step(form)
@@ -380,6 +383,12 @@ class ProductEmitter:
                 left = emit.minus(self.stage.extents[self.column], column)
                 mask = emit.first_lanes(emit.minus(left, v * lanes), lanes)
             for row in range(at.height):
-                place = emit.plus(start, row * step + v * lanes * unit)
-                where = Elements(flat, place, unit, lanes, mask)
-                store(emit, totals[row * vectors + v], where)
+                total = totals[row * vectors + v]
+                if flat is not None:
+                    place = emit.plus(start, row * step + v * lanes * unit)
+                    store(emit, total, Elements(flat, place, unit, lanes, mask))
+                if self.epilogue is not None:
+                    env = {**at.env, self.column: emit.plus(column, v * lanes)}
+                    if at.row is not None:
+                        env[at.row] = emit.plus(env[at.row], row)
+                    self.epilogue.run(emit, env, {write.memory: Lane(total, False)}, mask)

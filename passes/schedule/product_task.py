@@ -21,6 +21,7 @@ from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_panels, over_sum
 from lamina.passes.schedule.tile_product import TileProduct
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class ProductTask:
         self.blocks = blocks
         self.scratch = scratch
         self.bounded = bounded
+        self.epilogue: TotalsEpilogue | None = None
+        """What is computed of the product's tiles in registers."""
 
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""
@@ -158,6 +161,7 @@ class ProductTask:
         tile = tile_of(product)
         packing = self._panel_copy(emit, product, together)
         tiles = ProductEmitter(product, self.memory, tile, part, packing)
+        tiles.epilogue = self.epilogue
         if terms is not None:
             whole = self.scratch is not None or not self.blocks.is_blocked
             if not is_alone or whole or len(product.summed) != 1 or tile.lanes == 1:

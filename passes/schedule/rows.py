@@ -20,6 +20,7 @@ from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.prefetch import Ahead, RowPrefetch, fetch_along, fetch_rows
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.sweep_legality import verify_sweep
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.transpose import TransposeEmitter
 
 Ranges = Mapping[Sweep, Mapping[int, tuple[Index, Index]]]
@@ -160,10 +161,10 @@ class RowSegment:
         if schedule.jam is not None:
             outer = [p for p in outer if order[p] != schedule.jam.dim]
         inner_sweep = Sweep([stage], {stage: tuple(order[p] for p in rest)})
-        inner_sweep.followers = sweep.followers
         emitter = self._emitter(kind, inner_sweep)
-        if isinstance(emitter, ColumnEmitter):
-            emitter.around = {follower: envs[follower] for follower in sweep.followers}
+        if sweep.followers and isinstance(emitter, ColumnEmitter):
+            where = (self.memory, self.outputs, emitter.lanes, order[place])
+            emitter.epilogue = TotalsEpilogue(sweep.followers, envs, *where)
         if schedule.jam is not None and isinstance(emitter, ColumnEmitter):
             emitter.jammed = ranges[order.index(schedule.jam.dim)]
 

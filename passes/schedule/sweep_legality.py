@@ -13,6 +13,7 @@ from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.totals_epilogue import verify_followers
 from lamina.passes.schedule.transpose import turned_reads
 
 
@@ -49,10 +50,7 @@ def _verify_followers(sweep: Sweep) -> None:
     if sweep.place not in sweep.kept or sweep.schedule.rfactor is not None:
         legal = "only of totals whose vectors run along a kept dimension, in one stream"
         raise illegal(last.op, f"compute_with: {legal}")
-    for stage in sweep.followers:
-        legal = ("compute_with", "nontemporal")
-        if others := [name for name in stage.schedule.texts() if name not in legal]:
-            raise illegal(stage.op, f"{', '.join(others)}: of totals that another nest computes")
+    verify_followers(list(sweep.followers))
 
 
 def _verify_prefetch(stage: Stage) -> None:
