@@ -37,6 +37,7 @@ from lamina.frontends.dynamo_sizes import (
     open_arguments,
     refuse_other_sizes,
     symbols_of,
+    with_numbers,
 )
 from lamina.frontends.dynamo_staged import ListStructure, StagedDynamoCall
 from lamina.frontends.dynamo_weights import Call
@@ -95,7 +96,7 @@ def lamina_backend(
         _refuse_lazy(inputs)
         compiler = _GraphCompiler(chosen)
         if not symbols_of(graph):
-            return compiler.static(graph)
+            return with_numbers(compiler.static(graph), graph)
         views = compiler.views(graph)
         if has_sizes_of_data(graph):
             call = compiler.open(graph, policy)

@@ -19,7 +19,7 @@ from lamina.frontends.graph import GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module, output_attributes
 from lamina.frontends.open_sizes import open_sizes, size_number
-from lamina.frontends.torch_types import scalar_type, tensor_type
+from lamina.frontends.torch_types import known_size, scalar_type, tensor_type
 
 
 @dataclass
@@ -86,8 +86,10 @@ def import_dynamo_graph(
     for position, node in enumerate(placeholders):
         example = node.meta.get("val")
         if isinstance(example, torch.SymInt):
-            symbols[position] = node
-            values.append(None)
+            fixed = known_size(example)
+            if fixed is None:
+                symbols[position] = node
+            values.append(fixed)
             continue
         if not isinstance(example, torch.Tensor):
             values.append(_fixed(example))

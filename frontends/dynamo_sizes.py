@@ -21,6 +21,7 @@ from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import OpenArguments
 from lamina.frontends.open_sizes import range_of, sized_symbols
+from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import Padding
 from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
@@ -118,7 +119,7 @@ class SizedDynamoCall:
     def _exact(self, sizes: Mapping[str, int]) -> Call:
         with unset_fake_temporarily():  # tensors without data are of another mode
             graph = specialized(self._graph, sizes)
-            return _with_numbers(self._static(graph), graph)
+            return with_numbers(self._static(graph), graph)
 
     def _padding(self) -> Padding:
         """Torch does not say which symbols an op needs to be equal, but compiles for such as are
@@ -133,7 +134,7 @@ class SizedDynamoCall:
 
     def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
         assert self._imported is not None
-        return _with_numbers(self._imported.padded(bounds, numbers), self._graph)
+        return with_numbers(self._imported.padded(bounds, numbers), self._graph)
 
     def _copied(self) -> fx.GraphModule:
         copied = fx.Graph()
@@ -152,9 +153,13 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
 
 
 def symbols_of(graph: fx.GraphModule) -> dict[int, torch.SymInt]:
-    """The symbols among the placeholders of a graph, by position."""
+    """The symbols among the placeholders of a graph, by position; a guard may have fixed others."""
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
-    return {place: value for place, value in enumerate(values) if isinstance(value, torch.SymInt)}
+    return {
+        place: value
+        for place, value in enumerate(values)
+        if isinstance(value, torch.SymInt) and not value.node.expr.is_number
+    }
 
 
 def has_sizes_of_data(graph: fx.GraphModule) -> bool:
@@ -207,20 +212,29 @@ def number_at(size: int | torch.SymInt, sizes: Mapping[str, int]) -> int:
     return int(expr.xreplace({s: sizes[str(s)] for s in expr.free_symbols}))
 
 
-def _with_numbers(call: Call, graph: fx.GraphModule) -> Call:
-    """A call that gives the numbers that the graph has among its results."""
+def with_numbers(call: Call, graph: fx.GraphModule) -> Call:
+    """A call that gives the numbers which the graph has among its results, or guards have fixed."""
     entries: Any = graph.graph.output_node().args[0]
-    numbers = {place: entry for place, entry in enumerate(entries) if isinstance(entry, int)}
+    fixed = {place: _fixed_number(entry) for place, entry in enumerate(entries)}
+    numbers = {place: number for place, number in fixed.items() if number is not None}
     if not numbers:
         return call
 
-    def with_numbers(args: list[Any]) -> list[Any]:
+    def completed(args: list[Any]) -> list[Any]:
         results = list(call(args))
         for place, number in numbers.items():
             results[place] = number
         return results
 
-    return with_numbers
+    boxed: Any = completed
+    boxed._boxed_call = True  # AOTAutograd's sign that the arguments come as one list
+    return boxed
+
+
+def _fixed_number(entry: Any) -> int | None:
+    """A result of a graph that is one number in all its calls."""
+    value = entry.meta.get("val") if isinstance(entry, fx.Node) else entry
+    return known_size(value) if isinstance(value, int | torch.SymInt) else None
 
 
 def open_arguments(

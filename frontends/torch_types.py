@@ -1,6 +1,7 @@
 """torch's dtypes, fake tensors and attribute values in terms of xDSL types and Python constants."""
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ComplexType,
@@ -69,7 +70,10 @@ def known_size(size: int | torch.SymInt) -> int | None:
     if not isinstance(size, torch.SymInt):
         return int(size)
     expr = size.node.expr  # a number where torch found that a symbol is one
-    return int(expr) if expr.is_number else None
+    if expr.is_number:
+        return int(expr)
+    # What torch has broadcast is 1 in all calls of the graph, by a guard: its size says so no more.
+    return 1 if not expr.is_symbol and statically_known_true(size == 1) else None
 
 
 def described(value: torch.Tensor) -> str:

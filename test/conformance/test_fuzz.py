@@ -62,6 +62,20 @@ def test_lost_digits_are_no_mistake() -> None:
     assert oracle.complaint([torch.tensor(1000.0), *kept]) is not None
 
 
+def test_what_is_made_of_nothing_is_as_wide_as_arguments() -> None:
+    """exp(-110) is 0 in f32, and in f64 it is not."""
+    lines = _lines(
+        "torch.nn.functional.bilinear(torch.eye(1), {0}, torch.ones_like({0})[None])",
+        "torch.nn.functional.mish({})",
+        "{} == 0",
+    )
+    program = Program({"x": torch.tensor([[-110.0]])}, lines, ["v2"])
+    oracle = Oracle(program)
+    kept = program.tensors()
+    assert oracle.complaint([torch.tensor([[True]]), *kept]) is None
+    assert oracle.complaint([torch.tensor([[False]]), *kept]) is None
+
+
 def test_a_pole_may_be_anything() -> None:
     """sqrt(2) squared is 2 but for its last digit, which decides size and sign of 1 / 0."""
     lines = _lines("torch.sqrt({})", "torch.square({})", "1 / ({} - 2)")

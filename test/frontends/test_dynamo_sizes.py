@@ -260,3 +260,15 @@ def test_sizes_that_go_together(function: Any, shapes: list[tuple[int, ...]]) ->
     if 0 not in shapes[0]:
         given = tuple(value.float() for value in given)
     check(function, [given], graphs=1)
+
+
+def test_a_size_that_a_guard_fixes() -> None:
+    """Two chunks of two rows: torch makes the symbol a number, and other sizes another graph."""
+    check(lambda x: (x.chunk(2, 0)[0], x.shape[0], 2 * x.shape[0] + 1), rows(2, 7, 2, 9), graphs=2)
+
+
+def test_a_size_that_is_one_wherever_the_graph_is_for() -> None:
+    """The first third of three rows is broadcast; that it is one row only torch's guard says."""
+    calls = [(torch.rand(n, n) < 0.5, torch.randn(n, n)) for n in (3, 5, 4)]
+    program = lambda mask, x: torch.where(mask, x[: x.shape[0] // 3], x)  # noqa: E731
+    check(program, calls, graphs=1)

@@ -284,12 +284,22 @@ class Joining(TorchDispatchMode):
 class Widening(TorchDispatchMode):
     """Lets ops have operands of two float types, where one is that of arguments made wider.
 
-    What is made half precision on the way is `dtype` instead.
+    What is made half precision on the way is `dtype` instead, and so is what is made of nothing:
+    composite ops compare the types of their operands before a mode sees them.
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()
         self._dtype = dtype
+        self._default = torch.get_default_dtype()
+
+    def __enter__(self) -> Widening:
+        torch.set_default_dtype(self._dtype)
+        return super().__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        torch.set_default_dtype(self._default)
+        super().__exit__(*raised)
 
     def __torch_dispatch__(
         self,
