@@ -154,7 +154,7 @@ def _outermost(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     room = prod(tensor.shape)
     first = sizes[0].constant
     if first is None:
-        first = room // max(inner, 1)
+        first = room // inner if inner else sizes[0].most or 0
     flat = b.reshape(tensor.value, [room])
     flat = b.resized(flat, 0, first * inner)
     shape = [first, *(_constant(size, b) for size in sizes[1:])]

@@ -274,7 +274,9 @@ def scan(a: Call) -> Array:
         "min": np.minimum,
         "logaddexp": np.logaddexp,
     }
-    return functions[a["combiner"]].accumulate(wide(a["a"]), axis=a["dim"])
+    made = functions[a["combiner"]].accumulate(wide(a["a"]), axis=a["dim"])
+    # Code adds the first element to the exponential of -inf, which makes 0.0 of -0.0.
+    return made + 0.0 if a["combiner"] == "logaddexp" else made
 
 
 def extern(a: Call) -> list[Array]:

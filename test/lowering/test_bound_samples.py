@@ -102,6 +102,10 @@ PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
         Program(lambda x: torch.slice_scatter(x, x[:, :2] * 2, 1, 0, 3, 2)),
         rows(3),
     ),
+    "joined dimensions of no elements": (
+        Program(lambda x: x.clone().flatten(1).exp()),
+        lambda n: (torch.zeros(n, 0, 0),),
+    ),
     "ranges in steps": (Program(lambda x: x.flatten()[torch.arange(0, x.numel(), 3)]), rows(3)),
 }
 

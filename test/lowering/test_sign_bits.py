@@ -43,3 +43,15 @@ def test_relu_keeps_zeros_as_they_are() -> None:
     x = np.array([0.0, -0.0, -1.0, 2.0], np.float32)
     for result in (lamina.compile(text, cache=False)(x), *run_module(parse(text), [x])):
         np.testing.assert_array_equal(np.signbit(result), [False, True, False, False])
+
+
+def test_sums_of_exponentials_begin_with_nothing() -> None:
+    """So that the first one of -0.0 is 0.0, as in torch."""
+    text = """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %0 = aten.logcumsumexp.default(%x, dim = 0) : (tensor<3xf32>) -> tensor<3xf32>
+      func.return %0 : tensor<3xf32>
+    }"""
+    compiled = lamina.compile(text, cache=False)
+    x = np.array([-0.0, 1.0, 2.0], np.float32)
+    made = [run_module(parse(compiled.ir(layer)), [x])[0] for layer in LAYERS]
+    assert not any(np.signbit(result[0]) for result in (compiled(x), *made))
