@@ -46,6 +46,7 @@ from lamina.frontends.resampling_composites import resampling_kept
 from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.lowering.choose_padding import Padding
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.compile import (
@@ -272,10 +273,13 @@ class _ImportedOpenGraph:
         self._imported, self._call = imported, call
         self._compile = kept_scopes(self._compile_here)
 
-    @property
-    def padding(self) -> Padding:
+    def padding(self, hints: Mapping[str, int]) -> Padding:
+        module = self._imported.module.clone()
+        main = function_named(module, "main")
+        assert main is not None
+        set_hints(main, {name: hints[name] for name in CallSizes(main).names if name in hints})
         with compiling():
-            return padding_of_program(self._imported.module)
+            return padding_of_program(module)
 
     def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
         with compiling():

@@ -38,9 +38,11 @@ CompileStatic = Callable[[fx.GraphModule], Call]
 class OpenGraph(Protocol):
     """An imported graph whose sizes are open, some symbols of which stand for others."""
 
-    @property
-    def padding(self) -> Padding:
-        """How its sizes can be padded. Raises InputError where symbols need to be equal."""
+    def padding(self, hints: Mapping[str, int]) -> Padding:
+        """How its sizes can be padded, where those that cannot are what `hints` says.
+
+        Raises InputError where symbols need to be equal.
+        """
         ...
 
     def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
@@ -127,7 +129,7 @@ class SizedDynamoCall:
         for aliases in ({}, _first_alike(self._hints)):
             self._imported = self._import(self._copied(), aliases)
             try:
-                return self._imported.padding
+                return self._imported.padding(self._hints)
             except InputError as error:
                 reason = str(error).partition("\n")[0]
         raise UnsupportedError("torch.compile(backend='lamina')", reason)

@@ -25,6 +25,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS, padding_of, set_padding
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
@@ -92,7 +93,8 @@ def choose_padding(module: ModuleOp) -> Padding:
 
 
 class _Trial:
-    """A copy of a program, some of whose sizes are padded, others numbers: given ones, or any."""
+    """A copy of a program, some of whose sizes are padded, others numbers: given ones, else those
+    of `lamina.hints`, else any."""
 
     def __init__(
         self, module: ModuleOp, padded: Collection[str], sizes: Mapping[str, int] | None = None
@@ -106,7 +108,9 @@ class _Trial:
         assert main is not None
         set_padding(main, {})
         names = size_names(arguments_of(main))
-        values = some_sizes(main) if sizes is None else {n: sizes[n] for n in names}
+        values = (
+            some_sizes(main) | hints_of(main) if sizes is None else {n: sizes[n] for n in names}
+        )
         most = {n: max(_TRIED, names[n].range.least) if sizes is None else sizes[n] for n in padded}
         try:
             bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
+    DenseIntElementsAttr,
     IndexType,
     IntegerAttr,
     ShapedType,
@@ -99,8 +100,8 @@ class StructuredOp(IRDLOperation):
     iterator_types = opt_prop_def(ArrayAttr)
     doc = opt_prop_def(StringAttr)
     library_call = opt_prop_def(StringAttr)
-    strides = opt_prop_def(Attribute)
-    dilations = opt_prop_def(Attribute)
+    strides = opt_prop_def(DenseArrayBase | DenseIntElementsAttr)
+    dilations = opt_prop_def(DenseArrayBase | DenseIntElementsAttr)
     permutation = opt_prop_def(DenseArrayBase)
     dimensions = opt_prop_def(DenseArrayBase)
     dimension = opt_prop_def(IntegerAttr)

@@ -272,3 +272,23 @@ def test_a_size_that_is_one_wherever_the_graph_is_for() -> None:
     calls = [(torch.rand(n, n) < 0.5, torch.randn(n, n)) for n in (3, 5, 4)]
     program = lambda mask, x: torch.where(mask, x[: x.shape[0] // 3], x)  # noqa: E731
     check(program, calls, graphs=1)
+
+
+def test_sizes_beside_one_that_goes_with_a_number() -> None:
+    """Of rotary embeddings of 4 angles rows have 7 or 8 elements, as torch's guard says; batches
+    and lengths stay open."""
+
+    def rotated(x: Any) -> Any:
+        angles = torch.outer(torch.arange(x.shape[1]).float(), torch.tensor([1.0, 0.1, 0.01, 1e-3]))
+        even, odd = x[..., ::2], x[..., 1::2]
+        turned = (
+            even * angles.cos() - odd * angles.sin(),
+            even * angles.sin() + odd * angles.cos(),
+        )
+        return torch.stack(turned, -1).flatten(-2)
+
+    before = lamina.compile_count()
+    check(
+        rotated, [(torch.randn(batch, n, 8),) for batch, n in ((2, 6), (3, 9), (5, 40))], graphs=1
+    )
+    assert lamina.compile_count() - before == 1

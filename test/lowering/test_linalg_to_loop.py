@@ -335,6 +335,7 @@ def test_layers() -> None:
         ("linalg.matmul", "linalg.matmull", "nearest: linalg.matmul"),
         ("arith.addf %in, %in_0 : f32", "math.fma %in, %in_0, %in : f32", None),
         ("tensor<13x5xf32>", "tensor<12x5xf32>", "is 13 long for one operand, 12 for another"),
+        ("linalg.matmul", "linalg.matmul {strides = 3 : i64}", "Unexpected attribute 3 : i64"),
     ],
 )
 def test_refusals(old: str, new: str, said: str | None) -> None:
