@@ -69,17 +69,6 @@ def diff(op: SchemaOp, b: BoundBuilder) -> Results:
     return Bounded(b("sub.Tensor", later, earlier), tuple(sizes))
 
 
-@bounds("constant_pad_nd", "pad")
-def pad(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """The last dimensions made longer."""
-    values = op.args()
-    tensor = b.tensor(values["self"])
-    count = len(values["pad"]) // 2
-    _along(tensor, list(range(tensor.rank - count, tensor.rank)), b)
-    value = b(op.overload_name, **{**values, "self": tensor.value})
-    return Bounded(value, tensor.sizes)
-
-
 @bounds("repeat")
 def repeat(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Copies of the whole; where elements end, the next copy begins."""

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
     Count,
@@ -104,11 +105,13 @@ def _count(
         block = function.body.block
         counts[name] = block.insert_arg(TensorType(i64, []), len(block.args))
         counts[name].name_hint = "size"
+        b.state.least[counts[name]] = name.range.least
     if extent.range[0] == extent.range[1]:
         return None  # it has one number only
     if extent == Size.of(name):
         return counts[name]
     terms = dict(extent.terms)
-    made = b("mul.Scalar", counts[name], terms[(name,)])
-    offset = terms.get((), 0)
-    return b("add.Scalar", made, offset) if offset else made
+    least, most = name.range.least, name.range.most
+    made = affine(Number(counts[name], most, least), terms[(name,)], terms.get((), 0), b)
+    assert isinstance(made.value, SSAValue)
+    return made.value

@@ -2,93 +2,74 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, divides, quotient, resized
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded
-
-_CONVOLUTIONS = (
-    "convolution",
-    "_convolution",
-    *(f"conv{rank}d{overload}" for rank in (1, 2, 3) for overload in ("", ".padding")),
-    "conv_transpose1d",
-    "conv_transpose2d.input",
-    "conv_transpose3d.input",
-)
-
-_POOLS = tuple(
-    pool.replace("#", str(rank))
-    for rank in (1, 2, 3)
-    for pool in (
-        "max_pool#d",
-        "max_pool#d_with_indices",
-        "avg_pool#d",
-        "adaptive_avg_pool#d",
-        "adaptive_max_pool#d",
-    )
-)
-
-_INNER_POOLS = ("_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
-
-_RESAMPLINGS = tuple(
-    f"upsample_{kind}{overload}"
-    for kind in (
-        "nearest1d",
-        "nearest2d",
-        "nearest3d",
-        "linear1d",
-        "bilinear2d",
-        "trilinear3d",
-        "bicubic2d",
-    )
-    for overload in ("", ".vec")
-)
-
-_PADS = tuple(f"{kind}_pad{rank}d" for kind in ("reflection", "replication") for rank in (1, 2, 3))
-
-_SHUFFLES = ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle")
-
-_NORMS = ("group_norm", "instance_norm", "_native_batch_norm_legit_no_training")
+from lamina.lowering.tensor_types import rank_of
 
 
-@bounds(*_CONVOLUTIONS, *_POOLS, *_INNER_POOLS, *_RESAMPLINGS, *_PADS, *_SHUFFLES, *_NORMS)
-def batch(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
-    """The number of samples may be padded, the first dimension of the first operand."""
-    return _samples(op, b)
+@bounds("channel_shuffle", "native_channel_shuffle")
+def channel_shuffle(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Channels in another order."""
+    images = only_first_padded(op, b)
+    _known_channels(images, 1, b)
+    return Bounded(b(op.overload_name, **{**op.args(), "self": images.value}), images.sizes)
 
 
-@bounds("batch_norm", "native_batch_norm")
-def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
-    """With running statistics each sample is normalized alone."""
-    if op.arg("training"):
-        raise b.refuse("statistics of a batch whose size depends on data", "eval()")
-    return _samples(op, b)
+@bounds("pixel_shuffle")
+def pixel_shuffle(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A block of pixels for each: those of padding stay behind the others."""
+    images, factor = only_first_padded(op, b), op.arg("upscale_factor")
+    _known_channels(images, images.rank - 3, b)
+    dims = [dim for dim in images.dynamic_dims if dim >= images.rank - 2]
+    sizes = {dim: affine(b.size(images, dim), factor, 0, b) for dim in dims}
+    return resized(images, b(op.overload_name, images.value, factor), sizes, b)
 
 
-def _samples(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
-    arguments = op.args()
-    name = next(iter(arguments))
-    tensor = b.tensor(arguments[name])
-    if any(dim > 0 for dim in tensor.dynamic_dims):
-        raise b.refuse("sizes of samples that depend on data", "a batch whose size does")
-    for other, value in arguments.items():
-        if other != name and any(_is_padded(entry, b) for entry in _flat(value)):
+@bounds("pixel_unshuffle")
+def pixel_unshuffle(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """A pixel for each block."""
+    images, factor = only_first_padded(op, b), op.arg("downscale_factor")
+    _known_channels(images, images.rank - 3, b)
+    value, sizes = images.value, dict[int, Any]()
+    for dim in (dim for dim in images.dynamic_dims if dim >= images.rank - 2):
+        size = b.size(images, dim)
+        if not divides(factor, size, b):
+            rest = b("remainder.Scalar", b.as_tensor(size), factor)
+            message = f"the size of dimension {dim} is no multiple of {factor}"
+            b.require(b("eq.Scalar", rest, 0), b.place + message)
+        value = b.resized(value, dim, images.shape[dim] // factor * factor)
+        sizes[dim] = quotient(size, 0, factor, b)
+    return resized(images, b(op.overload_name, value, factor), sizes, b)
+
+
+def only_first_padded(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The first operand, the only one that may have padding."""
+    name, *others = op.args()
+    for other in others:
+        value = op.arg(other)
+        if any(_is_padded(entry, b) for entry in (value if isinstance(value, list) else [value])):
             raise b.refuse(f"{other} has a size that depends on data")
-    made = b.op(op.overload_name, **{**arguments, name: tensor.value}).results
-    found = [_as_batch(Bounded(value, ()), tensor) for value in made]
-    return found[0] if len(found) == 1 else found
+    return b.tensor(op.arg(name))
 
 
-def _as_batch(made: Bounded, given: Bounded) -> Bounded:
-    shape = made.shape
-    is_batch = bool(shape) and shape[0] == given.shape[0] and len(shape) > 1
-    return Bounded(made.value, (given.sizes[0] if is_batch else None, *[None] * (len(shape) - 1)))
+def spatial_dims(op: SchemaOp) -> list[int]:
+    """The dimensions of an image, the last ones: as many as the name of an op on its first operand
+    says, such as `avg_pool2d`."""
+    found = re.search(r"(\d)d", op.overload_name)
+    assert found is not None
+    count, rank = int(found.group(1)), rank_of(op.operands[0])
+    return list(range(rank - count, rank))
 
 
-def _flat(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
+def _known_channels(images: Bounded, dim: int, b: BoundBuilder) -> None:
+    if images.sizes[dim] is not None:
+        raise b.refuse("a number of channels that depends on data")
 
 
 def _is_padded(value: Any, b: BoundBuilder) -> bool:

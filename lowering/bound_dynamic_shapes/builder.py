@@ -111,6 +111,11 @@ class BoundBuilder(Builder):
         shape = list(shape)
         return value if shape == shape_of(value) else self("expand.default", value, shape)
 
+    def along(self, vector: SSAValue, dim: int, rank: int) -> SSAValue:
+        """A vector as a tensor of that rank, along one dimension."""
+        (extent,) = shape_of(vector)
+        return self.reshape(vector, [extent if d == dim else 1 for d in range(rank)])
+
     def slice(self, value: SSAValue, dim: int, start: int, end: int) -> SSAValue:
         """A part of one dimension; the value itself if that is all of it."""
         if start == 0 and end >= shape_of(value)[dim]:
@@ -138,7 +143,8 @@ class BoundBuilder(Builder):
         """How many elements a dimension has."""
         count = tensor.sizes[dim]
         extent = tensor.shape[dim]
-        return known(extent) if count is None else Number(count, extent, 0)
+        least = 0 if count is None else self.state.least.get(count, 0)
+        return known(extent) if count is None else Number(count, extent, least)
 
     def elements(self, tensor: Bounded, dims: Sequence[int] | None = None) -> Number:
         """The product of sizes, all of them by default."""
@@ -190,9 +196,7 @@ class BoundBuilder(Builder):
         for dim, count in enumerate(tensor.sizes):
             if count is None or (dims is not None and dim not in dims):
                 continue
-            extent = tensor.shape[dim]
-            shape = [extent if d == dim else 1 for d in range(tensor.rank)]
-            one = self.reshape(self.is_element(count, extent), shape)
+            one = self.along(self.is_element(count, tensor.shape[dim]), dim, tensor.rank)
             found = one if found is None else self("logical_and.default", found, one)
         return found
 
@@ -215,11 +219,13 @@ class BoundBuilder(Builder):
         self.require(same, f"{self.place}{what}")
 
     def require_least(self, size: Number, least: int, what: str) -> None:
-        """A size that must not be below `least`."""
+        """A size that must not be below `least`, and is not from there on."""
         if size.least is not None and size.least >= least:
             return
         holds = self("ge.Scalar", self.as_tensor(size), least)
         self.require(holds, f"{self.place}{what}")
+        if isinstance(size.value, SSAValue):
+            self.state.least[size.value] = max(least, self.state.least.get(size.value, least))
 
     @property
     def place(self) -> str:

@@ -35,6 +35,8 @@ def factors(*numbers: Number) -> Factors:
             constant *= int(value)
         elif isinstance(owner, Operation) and owner.name == "aten.mul.Tensor":
             pending += owner.operands
+        elif isinstance(owner, SchemaOp) and owner.name == "aten.mul.Scalar":
+            pending += [owner.operands[0], owner.arg("other")]
         elif isinstance(owner, SchemaOp) and owner.name == "aten.scalar_tensor.default":
             pending.append(owner.arg("s"))
         else:

@@ -140,7 +140,8 @@ def _require_elements(tensor: Bounded, dims: Sequence[int], b: BoundBuilder) -> 
             b.require_least(b.size(tensor, dim), 1, message)
 
 
-def _computed_in(element: Attribute) -> Attribute:
+def computed_in(element: Attribute) -> Attribute:
+    """The type in which means are computed: f32 for half floats."""
     return f32 if element in (bf16, f16) else element
 
 
@@ -161,7 +162,7 @@ def _mean(
 
 def mean_over(tensor: Bounded, dims: Sequence[int], keepdim: bool, b: BoundBuilder) -> SSAValue:
     """The mean over elements; half floats are summed and divided in f32, and come back so."""
-    wide = b.converted(tensor.value, _computed_in(element_of(tensor.value)))
+    wide = b.converted(tensor.value, computed_in(element_of(tensor.value)))
     return _mean(Bounded(wide, tensor.sizes), dims, keepdim, b)[0]
 
 
@@ -198,7 +199,7 @@ def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     dims = reduced_dims(op, tensor.rank)
     keepdim = bool(values.get("keepdim", False))
     correction = values.get("correction", 1 if values.get("unbiased", True) else 0)
-    wide = Bounded(b.converted(tensor.value, _computed_in(_result_element(op))), tensor.sizes)
+    wide = Bounded(b.converted(tensor.value, computed_in(_result_element(op))), tensor.sizes)
     center, count = _mean(wide, dims, True, b)
     distance = b("sub.Tensor", wide.value, center)
     squares = Bounded(b("mul.Tensor", distance, distance), tensor.sizes)

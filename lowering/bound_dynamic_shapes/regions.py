@@ -108,6 +108,7 @@ class RegionBounding:
         made = [block.insert_arg(self._type_in(t), len(block.args)) for t, _ in given]
         counts = [block.insert_arg(_TENSOR_OF_NUMBER, len(block.args)) for _ in self._counts]
         inside = dict(zip(self._counts, counts, strict=True))
+        inner.least = {inside[c]: n for c, n in self.state.least.items() if c in inside}
         for before, value, (tensor, number) in zip(old, made, given, strict=True):
             value.name_hint = before.name_hint
             sizes = tuple(None if count is None else inside[count] for count in tensor.sizes)

@@ -14,11 +14,14 @@ from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
 
 FAMILIES = (
+    "adaptive_pooling",
     "along",
-    "bags",
     "attention",
+    "bags",
     "batches",
+    "convolution",
     "creation",
+    "edges",
     "einsum",
     "indexing",
     "joining",
@@ -26,16 +29,20 @@ FAMILIES = (
     "numbers",
     "ordering",
     "pointwise",
+    "pooling",
     "product",
     "rearranging",
     "reduction",
+    "resampling",
     "rolling",
     "rowwise",
+    "sample_norms",
     "samples",
     "scattering",
     "selecting",
     "slicing",
     "uniqueness",
+    "windows",
     "writing",
 )
 

@@ -100,6 +100,20 @@ class State:
         default_factory=dict[tuple[SSAValue, int], SSAValue]
     )
     """Vectors of i1, by count and bound: which positions are elements."""
+    least: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """What counts are at least, where the program says or checks it."""
+    origins: dict[SSAValue, tuple[SSAValue, int, int]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, int, int]]
+    )
+    """Counts that are `factor * other + offset`: the other count, and these two."""
+    affine: dict[tuple[SSAValue, int, int], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, int, int], SSAValue]
+    )
+    """The same the other way round."""
+    quotients: dict[tuple[SSAValue, int, int], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, int, int], SSAValue]
+    )
+    """`(count + offset) // by`, by these three."""
     concerned: set[Operation] = field(default_factory=set[Operation])
     """The ops to look at, and those that hold them in their regions."""
     at: Operation | None = None

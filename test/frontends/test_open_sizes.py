@@ -138,14 +138,6 @@ def test_batches_of_images() -> None:
     assert compiled.sizes.reason is None
 
 
-def test_images_of_any_size_have_a_version_each() -> None:
-    torch.manual_seed(3)
-    calls = [(torch.randn(1, 3, *size),) for size in ((16, 16), (20, 18), (31, 17))]
-    dims = {"x": {2: Dim("height", min=4, max=64), 3: Dim("width", min=4, max=64)}}
-    compiled = check(Images(), dims, calls)
-    assert "sizes of samples" in (compiled.sizes.reason or "")
-
-
 def test_dimensions_are_joined() -> None:
     calls = [(torch.randn(*shape, 3),) for shape in ((2, 5), (3, 4), (1, 7), (4, 1))]
     dims = {"x": {0: Dim("batch", min=1, max=4), 1: Dim("length", min=1, max=9)}}

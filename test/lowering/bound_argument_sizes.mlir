@@ -73,10 +73,56 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?
 
 // -----
 
-// CHECK: aten.conv2d.default: sizes of samples that depend on data
-func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}, %w: tensor<5x3x3x3xf32>) -> tensor<1x5x?x6xf32> {
-  %0 = aten.conv2d.default(%x, %w) : (tensor<1x3x?x8xf32>, tensor<5x3x3x3xf32>) -> tensor<1x5x?x6xf32>
-  func.return %0 : tensor<1x5x?x6xf32>
+// Zeros stand behind the end of an image. Two ways to one size are one size: nothing is checked, and
+// what has padding in front gets no more windows from there.
+
+// CHECK-LABEL: @main
+// CHECK:         [[IMAGE:%\S+]] = aten.where.self({{%\S+}}, %x, {{%\S+}})
+// CHECK:         [[WIDE:%\S+]] = aten.conv2d.default([[IMAGE]], %w, stride = [2, 2], padding = [1, 1]) : (tensor<1x3x17x8xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x9x4xf32>
+// CHECK:         aten.conv2d.default({{%\S+}}, %v, stride = [2, 2])
+// CHECK-NOT:     aten.eq
+// CHECK:         aten.add.Tensor([[WIDE]], {{%\S+}})
+func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 17]>]}, %w: tensor<3x3x3x3xf32>,
+                %v: tensor<3x3x1x1xf32>) -> tensor<1x3x?x4xf32> {
+  %0 = aten.conv2d.default(%x, %w, stride = [2, 2], padding = [1, 1]) : (tensor<1x3x?x8xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x?x4xf32>
+  %1 = aten.conv2d.default(%x, %v, stride = [2, 2]) : (tensor<1x3x?x8xf32>, tensor<3x3x1x1xf32>) -> tensor<1x3x?x4xf32>
+  %2 = aten.add.Tensor(%0, %1) : (tensor<1x3x?x4xf32>, tensor<1x3x?x4xf32>) -> tensor<1x3x?x4xf32>
+  func.return %2 : tensor<1x3x?x4xf32>
+}
+
+// -----
+
+// A product with a kernel of one element computes on padding as on elements.
+
+// CHECK-LABEL: @main
+// CHECK:         aten.conv2d.default(%x, %w) : (tensor<1x3x16x8xf32>
+func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}, %w: tensor<5x3x1x1xf32>) -> tensor<1x5x?x8xf32> {
+  %0 = aten.conv2d.default(%x, %w) : (tensor<1x3x?x8xf32>, tensor<5x3x1x1xf32>) -> tensor<1x5x?x8xf32>
+  func.return %0 : tensor<1x5x?x8xf32>
+}
+
+// -----
+
+// A maximum leaves out what is least; a mean is divided by what a window has of the image.
+
+// CHECK-LABEL: @main
+// CHECK:         [[LEAST:%\S+]] = aten.scalar_tensor.default({{.*}}inf
+// CHECK:         [[IMAGE:%\S+]] = aten.where.self({{%\S+}}, %x, [[LEAST]])
+// CHECK:         aten.max_pool2d.default([[IMAGE]], kernel_size = [2, 2])
+// CHECK:         aten.avg_pool2d.default({{%\S+}}, kernel_size = [3, 3], {{.*}}divisor_override = 1)
+// CHECK:         aten.div.Tensor
+func.func @main(%x: tensor<1x3x?x8xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}) -> (tensor<1x3x?x4xf32>, tensor<1x3x?x4xf32>) {
+  %0 = aten.max_pool2d.default(%x, [2, 2]) : (tensor<1x3x?x8xf32>) -> tensor<1x3x?x4xf32>
+  %1 = aten.avg_pool2d.default(%x, [3, 3], stride = [2, 2], padding = [1, 1], count_include_pad = false) : (tensor<1x3x?x8xf32>) -> tensor<1x3x?x4xf32>
+  func.return %0, %1 : tensor<1x3x?x4xf32>, tensor<1x3x?x4xf32>
+}
+
+// -----
+
+// CHECK: aten.conv2d.default: a number of channels that depends on data
+func.func @main(%x: tensor<1x?x8x8xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}, %w: tensor<5x3x3x3xf32>) -> tensor<1x5x6x6xf32> {
+  %0 = aten.conv2d.default(%x, %w) : (tensor<1x?x8x8xf32>, tensor<5x3x3x3xf32>) -> tensor<1x5x6x6xf32>
+  func.return %0 : tensor<1x5x6x6xf32>
 }
 
 // -----

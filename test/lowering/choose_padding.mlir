@@ -24,9 +24,9 @@ func.func @main(%i: tensor<?xi64> {lamina.dims = [#lamina.size<n>]}, %w: tensor<
 
 // -----
 
-// Convolutions take batches that are padded, but no images.
+// Convolutions take batches that are padded, and images, behind whose ends zeros are put.
 
-// CHECK: lamina.padding = {b = "rows", h = "exact"}
+// CHECK: lamina.padding = {b = "rows", h = "masked"}
 func.func @main(%x: tensor<?x3x?x8xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<h in [3, 99]>]},
                 %w: tensor<4x3x3x3xf32>) -> tensor<?x4x?x6xf32> {
   %r = aten.conv2d.default(%x, %w) : (tensor<?x3x?x8xf32>, tensor<4x3x3x3xf32>) -> tensor<?x4x?x6xf32>
@@ -43,6 +43,16 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.siz
   %0 = aten.slice.Tensor(%x, dim = 1, step = 2) : (tensor<?x?xf32>) -> tensor<?x?xf32>
   %1 = aten.mul.Tensor(%0, %w) : (tensor<?x?xf32>, tensor<4xf32>) -> tensor<?x?xf32>
   func.return %1 : tensor<?x?xf32>
+}
+
+// -----
+
+// Nothing else takes channels of an open number.
+
+// CHECK: lamina.padding = {b = "rows", c = "exact"}
+func.func @main(%x: tensor<?x?x5x8xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<c>]}) -> tensor<?x?x10x16xf32> {
+  %r = aten.upsample_nearest2d.vec(%x, scale_factors = [2.0, 2.0]) : (tensor<?x?x5x8xf32>) -> tensor<?x?x10x16xf32>
+  func.return %r : tensor<?x?x10x16xf32>
 }
 
 // -----

@@ -61,14 +61,15 @@ func.func @main(%n: tensor<i64>, %m: tensor<i64>) -> tensor<?x?xf32> {
 
 // CHECK-LABEL: @main
 // CHECK:         aten.exp.default({{.*}}) {lamina.begins_stage}
-// CHECK:         aten.unfold.default({{.*}}) {lamina.begins_stage}
+// CHECK:         aten.renorm.default({{.*}} {lamina.begins_stage}
 func.func @main(%x: tensor<8xf32>) -> tensor<?x2xf32> {
   %m = aten.gt.Scalar(%x, 0) : (tensor<8xf32>) -> tensor<8xi1>
   %s = aten.masked_select.default(%x, %m) : (tensor<8xf32>, tensor<8xi1>) -> tensor<?xf32>
   %e = aten.exp.default(%s) {lamina.begins_stage} : (tensor<?xf32>) -> tensor<?xf32>
   %t = aten.masked_select.default(%x, %m) : (tensor<8xf32>, tensor<8xi1>) -> tensor<?xf32>
   %u = aten.add.Tensor(%e, %t) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
-  %r = aten.unfold.default(%t, 0, 2, 1) : (tensor<?xf32>) -> tensor<?x2xf32>
+  %w = aten.unfold.default(%t, 0, 2, 1) : (tensor<?xf32>) -> tensor<?x2xf32>
+  %r = aten.renorm.default(%w, 2, 0, 1) : (tensor<?x2xf32>) -> tensor<?x2xf32>
   func.return %r : tensor<?x2xf32>
 }
 

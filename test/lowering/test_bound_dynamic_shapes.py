@@ -150,8 +150,9 @@ REFUSED = {
         "tensor<?xi64>",
     ),
     "cannot compute on sizes that depend on data": (
-        "%r = aten.unfold.default(%s, 0, 2, 1) : (tensor<?xf32>) -> tensor<?x2xf32>",
-        "tensor<?x2xf32>",
+        "%u = aten.unsqueeze.default(%s, 1) : (tensor<?xf32>) -> tensor<?x1xf32>\n"
+        "%r = aten.renorm.default(%u, 2, 0, 1) : (tensor<?x1xf32>) -> tensor<?x1xf32>",
+        "tensor<?x1xf32>",
     ),
 }
 

@@ -84,7 +84,7 @@ def convolve(args: Args) -> Types:
     strides = repeat_to(args["stride"], rank, "stride")
     dilations = repeat_to(args.get("dilation", [1]), rank, "dilation")
     sizes = shape[-rank:]
-    totals = _paddings(args["padding"], kernel[2:], dilations, strides)
+    totals = both_paddings(args["padding"], kernel[2:], dilations, strides)
     out = [
         _need_fit(window_count(size, window, stride, padding, dilation), size, window)
         for size, window, stride, padding, dilation in zip(
@@ -94,7 +94,7 @@ def convolve(args: Args) -> Types:
     return _finish(args, value, shape, kernel[0], out)
 
 
-def _paddings(
+def both_paddings(
     padding: Sequence[int] | str, windows: Shape, dilations: Sequence[int], strides: Sequence[int]
 ) -> list[int]:
     """Padding of both sides of each dim together."""

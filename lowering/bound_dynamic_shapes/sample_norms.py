@@ -1,0 +1,99 @@
+"""Norms of samples and of channels: what is reduced is the elements of each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.schema.op import SchemaOp
+from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
+from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.reduction import computed_in
+from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.tensor_types import element_of, rank_of
+
+
+@bounds("batch_norm", "native_batch_norm", "_native_batch_norm_legit_no_training")
+def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+    """With running statistics each element is normalized alone."""
+    if op.args().get("training"):
+        raise b.refuse("statistics of a batch whose size depends on data", "eval()")
+    tensor = only_first_padded(op, b)
+    _known_channels(tensor, b)
+    name = next(iter(op.args()))
+    made: Any = b.op(op.overload_name, **{**op.args(), name: tensor.value}).results
+    others = [Bounded(value, (None,) * rank_of(value)) for value in made[1:]]
+    found = Bounded(made[0], tensor.sizes)
+    return [found, *others] if others else found
+
+
+@bounds("instance_norm")
+def instance_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Each channel of a sample by itself."""
+    tensor, values = only_first_padded(op, b), op.args()
+    if all(map(tensor.is_known, range(1, tensor.rank))):
+        made = b(op.overload_name, **{**values, "input": tensor.value})
+        return Bounded(made, tensor.sizes)
+    _known_channels(tensor, b)
+    if not values["use_input_stats"]:
+        raise b.refuse("running statistics of samples whose size depends on data")
+    return _normalized(tensor, tensor.shape[1], values, b)[0]
+
+
+@bounds("group_norm")
+def group_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Channels of a sample in groups."""
+    tensor, values = only_first_padded(op, b), op.args()
+    if all(map(tensor.is_known, range(1, tensor.rank))):
+        made = b(op.overload_name, **{**values, "input": tensor.value})
+        return Bounded(made, tensor.sizes)
+    _known_channels(tensor, b)
+    return _normalized(tensor, values["num_groups"], values, b)[0]
+
+
+@bounds("native_group_norm")
+def native_group_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+    """The same, with the mean of each group and one by its deviation."""
+    values = op.args()
+    tensor = b.tensor(values["input"])
+    _known_channels(tensor, b)
+    return _normalized(tensor, values["group"], values, b)
+
+
+def _known_channels(tensor: Bounded, b: BoundBuilder) -> None:
+    if tensor.rank > 1 and tensor.sizes[1] is not None:
+        raise b.refuse("a number of channels that depends on data")
+
+
+def _normalized(
+    tensor: Bounded, groups: int, values: dict[str, Any], b: BoundBuilder
+) -> list[Bounded]:
+    """Elements by the mean and the variance of their group, in two passes; as (samples, groups) the
+    means, and one by the deviations."""
+    wide = b.converted(tensor.value, computed_in(element_of(tensor.value)))
+    samples, channels, *extents = tensor.shape
+    shape = [samples, groups, channels // groups, *extents]
+    sizes = (tensor.sizes[0], None, None, *tensor.sizes[2:])
+    grouped = Bounded(b.reshape(wide, shape), sizes)
+    reduced = list(range(2, grouped.rank))
+    count = b.as_tensor(b.elements(grouped, reduced), element_of(wide))
+    mean = _mean(grouped, reduced, count, b)
+    away = b("sub.Tensor", grouped.value, mean)
+    squares = Bounded(b("mul.Tensor", away, away), sizes)
+    variance = _mean(squares, reduced, count, b)
+    scale = b("rsqrt.default", b("add.Scalar", variance, values["eps"]))
+    value = b.reshape(b("mul.Tensor", away, scale), tensor.shape)
+    for name, function in (("weight", "mul.Tensor"), ("bias", "add.Tensor")):
+        if values[name] is not None:
+            factor = b.along(values[name], 1, tensor.rank)
+            value = b(function, value, b.converted(factor, element_of(wide)))
+    flat = [b.reshape(number, [samples, groups]) for number in (mean, scale)]
+    return [Bounded(value, tensor.sizes), *(Bounded(v, (tensor.sizes[0], None)) for v in flat)]
+
+
+def _mean(tensor: Bounded, dims: Sequence[int], count: SSAValue, b: BoundBuilder) -> SSAValue:
+    total = b("sum.dim_IntList", b.filled(tensor, 0, dims), list(dims), True)
+    return b("div.Tensor", total, count)
