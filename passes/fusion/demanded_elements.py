@@ -1,6 +1,7 @@
 """Which elements of its values a program's results depend on: those below sizes that a call brings.
 
-As LLVM's demanded elements, but for prefixes of dimensions. A result that is cut to `%n` rows when
+As LLVM's demanded elements, but for prefixes of dimensions, which end at a number of the program or
+at one that follows from it: so many windows of an image reach so far into it. A result that is cut to `%n` rows when
 a call ends demands these rows of what it is computed from, and so on backwards; a mask of positions
 below `%n` demands no more of what it chooses. What is demanded are digits of row-major element
 numbers, which reshapes leave as they are.
@@ -12,33 +13,47 @@ or whether to fail, is demanded whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import BoolAttr, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
-from lamina.dialects.loop.access import flatten, shape_of
+from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.predicates import SLT, ULT
 
 
 @dataclass(frozen=True)
+class Reach:
+    """`factor` times the number in `count`, and `offset`."""
+
+    count: SSAValue
+    factor: int = 1
+    offset: int = 0
+
+    def then(self, factor: int, offset: int) -> Reach:
+        """`factor` times this, and `offset`."""
+        return Reach(self.count, factor * self.factor, factor * self.offset + offset)
+
+
+@dataclass(frozen=True)
 class Limit:
-    """Elements of which `number // stride % extent` is below the number in `count`."""
+    """Elements of which `number // stride % extent` is below `end`."""
 
     stride: int
     extent: int
-    count: SSAValue
+    end: Reach
 
 
 @dataclass(frozen=True)
 class PointLimit:
-    """Points of a nest at which `form // stride % extent` is below the number in `count`.
+    """Points of a nest at which `form // stride % extent` is below `end`.
 
     `period` is how many numbers the form takes: 0 to `period`.
     """
@@ -47,13 +62,14 @@ class PointLimit:
     period: int
     stride: int
     extent: int
-    count: SSAValue
+    end: Reach
 
 
 Demand = frozenset[Limit]
 """Elements within all limits; all elements if there are none."""
 Points = frozenset[PointLimit]
 
+FALSE = BoolAttr.from_bool(False)
 EVERYTHING: Demand = frozenset()
 ALL_POINTS: Points = frozenset()
 
@@ -67,7 +83,7 @@ class Demands:
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
         known = self._found.get(value)
-        self._found[value] = demand if known is None else known & demand
+        self._found[value] = demand if known is None else _joined(known, demand)
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""
@@ -88,6 +104,7 @@ class NestDemand:
         counts: Mapping[SSAValue, SSAValue],
     ) -> None:
         self.nest, self._masks, self._counts = nest, masks, counts
+        self._outside: dict[tuple[AffineExpr, int], int] = {}
         self._results = [
             None if demand is None else self._points(n, demand) for n, demand in enumerate(results)
         ]
@@ -105,8 +122,9 @@ class NestDemand:
         for number, value in enumerate(nest.inputs):
             if (points := self._of(arguments[number])) is None:
                 continue
-            touched = _Touched.of(nest, value, nest.read_maps[number])
-            demands.need(value, touched.limits(points))
+            index_map = nest.read_maps[number]
+            limits = self._touched(value, index_map).limits(points)
+            demands.need(value, limits | _window_limits(nest, shape_of(value), index_map, points))
         for value in nest.sources:
             demands.need(value, EVERYTHING)
 
@@ -118,9 +136,10 @@ class NestDemand:
                 return ALL_POINTS
             operand = nest.inputs[number]
             limits = self._masks.get(operand, EVERYTHING)
-            if not limits or nest.pad_values[number] is not None:
+            pad = nest.pad_values[number]
+            if not limits or (pad is not None and pad != FALSE):
                 return ALL_POINTS
-            return _Touched.of(nest, operand, nest.read_maps[number]).points(limits)
+            return self._touched(operand, nest.read_maps[number]).points(limits)
         match value.owner:
             case arith.AndIOp() as both:
                 return self.truth(both.lhs) | self.truth(both.rhs)
@@ -131,7 +150,7 @@ class NestDemand:
 
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""
-        return _Touched.of(self.nest, value, index_map).limits(points)
+        return self._touched(value, index_map).limits(points)
 
     def _below(self, compared: arith.CmpiOp) -> Points:
         """`position < %n`."""
@@ -147,11 +166,28 @@ class NestDemand:
             return ALL_POINTS
         dim = at.dim.value.data
         extent = self.nest.extents[dim]
-        return frozenset([PointLimit(Linear.dim(dim), extent, 1, extent, count)])
+        return frozenset([PointLimit(Linear.dim(dim), extent, 1, extent, Reach(count))])
 
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest
-        return _Touched.of(nest, nest.res[number], nest.write_maps[number]).points(demand)
+        return self._touched(nest.res[number], nest.write_maps[number]).points(demand)
+
+    def _touched(self, value: SSAValue, index_map: AffineMap) -> _Touched:
+        """An access. An index that is no linear form, as of panels, or that leaves the value, where
+        a pad is read, is a dimension of its own behind the nest's: one for all accesses that have
+        it."""
+        nest, shape = self.nest, shape_of(value)
+        forms: list[Linear] = []
+        for expression, extent in zip(index_map.results, shape, strict=True):
+            form = linear(expression, nest.extents)
+            low, high = (0, extent) if form is None else form.range(nest.extents)
+            if form is None or low < 0 or high >= extent:
+                key = (expression, extent)
+                place = self._outside.setdefault(key, len(nest.extents) + len(self._outside))
+                form = Linear.dim(place)
+            forms.append(form)
+        extents = (*nest.extents, *(extent for _, extent in self._outside))
+        return _Touched(flatten(forms, shape), extents)
 
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""
@@ -173,35 +209,55 @@ class NestDemand:
         return found
 
 
+_Prefix = TypeVar("_Prefix", Limit, PointLimit)
+
+
+def _joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Prefix]:
+    """The limits that hold of both: of two ends that differ by a number the later one."""
+    found = set(one & other)
+    for limit in one - other:
+        for also in other - one:
+            end = limit.end if limit.end.offset > also.end.offset else also.end
+            if replace(limit, end=end) == replace(also, end=end) and (
+                (limit.end.count, limit.end.factor) == (also.end.count, also.end.factor)
+            ):
+                found.add(replace(limit, end=end))
+    return frozenset(found)
+
+
 def _agreed(found: Sequence[Points | None]) -> Points | None:
     read = [points for points in found if points is not None]
-    return frozenset.intersection(*read) if read else None
+    return reduce(_joined, read) if read else None
+
+
+def _window_limits(
+    nest: GenericOp, shape: Sequence[int], index_map: AffineMap, points: Points
+) -> Demand:
+    """The elements that windows touch: along each dimension of a value, up to the last of those
+    that begin at points within limits."""
+    found: set[Limit] = set()
+    ends = {p.form.pure_dim: p for p in points if p.stride == 1 and p.extent == p.period}
+    accesses = zip(index_map.results, shape, row_major_strides(shape), strict=True)
+    for expression, extent, stride in accesses:
+        form = linear(expression, nest.extents)
+        for dim, step in () if form is None else form.terms:
+            point = ends.get(dim)
+            if form is None or point is None or step < 1 or point.extent != nest.extents[dim]:
+                continue
+            _, last = form.add(Linear.dim(dim).scale(-step)).range(nest.extents)
+            found.add(Limit(stride, extent, point.end.then(step, last + 1 - step)))
+    return frozenset(found)
 
 
 @dataclass(frozen=True)
 class _Touched:
     """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
 
-    These are the nest's, and one for each index that is no linear form of them, as of panels, or
-    that leaves the value, where a pad is read.
+    These are the nest's, and those of indices by themselves.
     """
 
     offset: Linear
     extents: tuple[int, ...]
-
-    @staticmethod
-    def of(nest: GenericOp, value: SSAValue, index_map: AffineMap) -> _Touched:
-        """An access of a nest."""
-        extents, shape = list(nest.extents), shape_of(value)
-        forms: list[Linear] = []
-        for expression, extent in zip(index_map.results, shape, strict=True):
-            form = linear(expression, nest.extents)
-            low, high = (0, extent) if form is None else form.range(nest.extents)
-            if form is None or low < 0 or high >= extent:
-                form = Linear.dim(len(extents))
-                extents.append(extent)
-            forms.append(form)
-        return _Touched(flatten(forms, shape), tuple(extents))
 
     def points(self, limits: Demand) -> Points:
         """The points that touch elements within limits, as far as these are digits of theirs."""
@@ -213,7 +269,7 @@ class _Touched:
             return None
         form = self._digit(limit.stride, limit.extent)
         if form is not None and form.terms:
-            return PointLimit(form, limit.extent, 1, limit.extent, limit.count)
+            return PointLimit(form, limit.extent, 1, limit.extent, limit.end)
         for dim, step in self.offset.terms:
             # A digit of one dimension's own position.
             extent = self.extents[dim]
@@ -223,7 +279,7 @@ class _Touched:
             form = Linear.dim(dim)
             if self._digit(step, extent) == form:
                 stride = limit.stride // step
-                return PointLimit(form, extent, stride, limit.extent, limit.count)
+                return PointLimit(form, extent, stride, limit.extent, limit.end)
         return None
 
     def limits(self, points: Points) -> Demand:
@@ -236,7 +292,7 @@ class _Touched:
         step, rest = divmod(self.offset.coefficient(dim), coefficient)
         if rest or step < 1 or self._digit(step, point.period) != point.form:
             return None
-        return Limit(step * point.stride, point.extent, point.count)
+        return Limit(step * point.stride, point.extent, point.end)
 
     def _digit(self, stride: int, extent: int) -> Linear | None:
         """`offset // stride % extent`, if it is linear."""

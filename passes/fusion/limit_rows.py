@@ -49,20 +49,22 @@ from lamina.passes.fusion.demanded_elements import (
     Limit,
     NestDemand,
     Points,
+    Reach,
     is_count,
 )
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.row_counts import Ends, expose_counts
 
 
 @dataclass(frozen=True)
 class RowLimit:
     """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
-    to a size."""
+    to a size, or to what follows from one."""
 
     place: int
     stride: int
     extent: int
-    count: SSAValue
+    end: Reach
 
 
 Masks = dict[int, SSAValue]
@@ -79,6 +81,7 @@ class LimitRowsPass(ModulePass):
     name = "limit-rows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expose_counts(op)
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         calls: dict[str, list[_Call]] = {name: [] for name in kernels}
         for function in op.body.block.ops:
@@ -88,8 +91,9 @@ class LimitRowsPass(ModulePass):
                     if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
                         known = found.get(inner) or _Call(inner, {}, {})
                         calls[inner.callee.string_value()].append(known)
+        ends = Ends(op)
         for name, kernel in kernels.items():
-            _limit(kernel, calls[name])
+            _limit(kernel, calls[name], ends)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class _Program:
         self.calls: dict[func.CallOp, _Call] = {}
         block = function.body.block
         if (wanted := _results(function)) is None:
-            return  # no result is cut
+            return
         for argument in block.args:
             self._facts.note_count(argument)
         for op in block.ops:
@@ -132,6 +136,7 @@ class _Program:
             inner = _Facts()
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
                 inner.same(argument, value, self._facts)
+            inner.name_counts(kernel, op)
             for made, value in zip(op.res, inner.through(kernel), strict=True):
                 self._facts.same(made, value, inner)
         else:
@@ -162,6 +167,7 @@ class _Program:
             for argument in block.args
             if (count := facts.end_of(argument)) is not None
         }
+        facts.name_counts(kernel, call)
         returned = facts.through(kernel)
         within = Demands()
         for value, result in zip(returned, call.res, strict=True):
@@ -203,6 +209,14 @@ class _Facts:
         if is_count(value):
             self.counts.setdefault(value, value)
 
+    def name_counts(self, kernel: func.FuncOp, call: func.CallOp) -> None:
+        """Numbers that a kernel computes and returns are what its call gives."""
+        end = kernel.body.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        for value, made in zip(end.operands, call.res, strict=True):
+            if is_count(value) and isinstance(value.owner, GenericOp):
+                self.counts.setdefault(value, made)
+
     def same(self, value: SSAValue, other: SSAValue, known: _Facts | None = None) -> None:
         """`value` is what another is known to be."""
         known = known or self
@@ -214,7 +228,9 @@ class _Facts:
     def end_of(self, value: SSAValue) -> SSAValue | None:
         """The size below which a mask of one dimension is true, if it is one."""
         limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
-        return limits[0].count if len(limits) == 1 and limits[0].stride == 1 else None
+        if len(limits) != 1 or limits[0].stride != 1 or limits[0].end != Reach(limits[0].end.count):
+            return None
+        return limits[0].end.count
 
     def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
         """Follow the ops of a kernel; gives what it returns."""
@@ -240,10 +256,12 @@ class _Facts:
 
 
 def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:
-    """The values at which the dimensions of each result are cut; None where no result is."""
+    """The values at which the dimensions of each result are cut; None where nothing is a size."""
     end = function.body.block.last_op
-    if function.res_attrs is None or not isinstance(end, func.ReturnOp):
+    if not isinstance(end, func.ReturnOp):
         return None
+    if function.res_attrs is None:
+        return [[] for _ in end.operands] if any(map(is_count, function.body.block.args)) else None
     entries = [e.data if isinstance(e, DictionaryAttr) else {} for e in function.res_attrs.data]
     pairs = list(zip(entries, end.operands, strict=True))
     sizes = [value for entry, value in pairs if entry.get("lamina.kind") == StringAttr("size")]
@@ -256,14 +274,14 @@ def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:
                 assert isinstance(number, IntegerAttr)
                 place = number.value.data
                 found[-1].append(sizes[place] if place >= 0 else None)
-    return found if any(found) else None
+    return found if any(found) or any(map(is_count, function.body.block.args)) else None
 
 
 def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
     """The elements of an array that is cut to these sizes."""
     strides = row_major_strides(shape)
     return frozenset(
-        Limit(stride, extent, count)
+        Limit(stride, extent, Reach(count))
         for stride, extent, count in zip(strides, shape, counts, strict=True)
         if count is not None and extent > 1
     )
@@ -273,7 +291,7 @@ def _row_limits(nest: GenericOp, points: Points) -> frozenset[RowLimit]:
     """The limits that are digits of one row dimension."""
     rows = rows_of(nest)
     return frozenset(
-        RowLimit(place, point.stride, point.extent, point.count)
+        RowLimit(place, point.stride, point.extent, point.end)
         for point in points
         for place, dim in enumerate(rows)
         if point.form == Linear.dim(dim)
@@ -282,7 +300,7 @@ def _row_limits(nest: GenericOp, points: Points) -> frozenset[RowLimit]:
     )
 
 
-def _limit(kernel: func.FuncOp, calls: Sequence[_Call]) -> None:
+def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
     """Note what all calls of a kernel agree on."""
     nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
     if not calls or MASKS in kernel.attributes:
@@ -294,22 +312,22 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call]) -> None:
     for nest in nests:
         parts.setdefault(part_of(nest), []).append(nest)
     divided = [group for _, own in sorted(parts.items()) for group in _divided(own, agreed)]
-    numbers: dict[SSAValue, int] = {}
+    numbers: dict[Reach, int] = {}
     for part, group in enumerate(divided):
         common = frozenset.intersection(*(agreed[nest] for nest in group))
-        for limit in sorted(common, key=lambda x: (x.place, -x.stride)):
-            numbers.setdefault(limit.count, len(kernel.body.block.args) + len(numbers))
+        for limit in sorted(common, key=_order):
+            numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
         for nest in group:
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
             set_live_rows(nest, _digits(extents, common, numbers))
     _bound(kernel, nests, calls, numbers)
-    for count in numbers:
+    for end in numbers:
         block = kernel.body.block
-        argument = block.insert_arg(count.type, len(block.args))
+        argument = block.insert_arg(end.count.type, len(block.args))
         argument.name_hint = "count"
         for call in calls:
-            call.op.operands = [*call.op.operands, count]
+            call.op.operands = [*call.op.operands, ends.value(end, call.op)]
     kernel.update_function_type()
 
 
@@ -317,7 +335,7 @@ def _bound(
     kernel: func.FuncOp,
     nests: Sequence[GenericOp],
     calls: Sequence[_Call],
-    numbers: dict[SSAValue, int],
+    numbers: dict[Reach, int],
 ) -> None:
     """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
     common = set[tuple[int, SSAValue]].intersection(*(set(call.masks.items()) for call in calls))
@@ -326,7 +344,7 @@ def _bound(
     for argument, count in sorted(common, key=lambda pair: pair[0]):
         if all(_reaches(count, call.op) for call in calls):
             first = len(kernel.body.block.args) + len(known)
-            masks[argument] = known.setdefault(count, first)
+            masks[argument] = known.setdefault(Reach(count), first)
     arguments = kernel.body.block.args
     found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
     noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
@@ -342,7 +360,7 @@ def _bound(
 def _agreed(nest: GenericOp, calls: Sequence[_Call]) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
     found = frozenset.intersection(*(call.rows.get(nest, frozenset()) for call in calls))
-    return frozenset(x for x in found if all(_reaches(x.count, call.op) for call in calls))
+    return frozenset(x for x in found if all(_reaches(x.end.count, call.op) for call in calls))
 
 
 def _divided(
@@ -378,19 +396,24 @@ def _reaches(value: SSAValue, call: func.CallOp) -> bool:
     return value.owner.parent is block and value.owner.is_before_in_block(call)
 
 
+def _order(limit: RowLimit) -> tuple[int, ...]:
+    """Outermost first; of several ends of one digit, one that needs no arithmetic."""
+    return limit.place, -limit.stride, limit.end.factor, abs(limit.end.offset), limit.end.offset
+
+
 def _digits(
-    extents: Sequence[int], limits: frozenset[RowLimit], numbers: Mapping[SSAValue, int]
+    extents: Sequence[int], limits: frozenset[RowLimit], numbers: Mapping[Reach, int]
 ) -> LiveRows | None:
     """The digits of rows of these extents; None if none of them is limited."""
     digits: list[Digit] = []
     for place, extent in enumerate(extents):
         left = extent
-        for limit in sorted((x for x in limits if x.place == place), key=lambda x: -x.stride):
+        for limit in sorted((x for x in limits if x.place == place), key=_order):
             reach = limit.stride * limit.extent
             if left % reach:
                 continue  # it overlaps one that is further out
             digits.append(Digit(left // reach))
-            digits.append(Digit(limit.extent, numbers[limit.count]))
+            digits.append(Digit(limit.extent, numbers[limit.end]))
             left = limit.stride
         digits.append(Digit(left))
     live = LiveRows(tuple(digit for digit in digits if digit.extent > 1))

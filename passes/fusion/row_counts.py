@@ -1,0 +1,120 @@
+"""Numbers at which rows end, as values of the program: those that kernels compute, and reaches."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop.kernel_nests import set_rows
+from lamina.passes.fusion.demanded_elements import Reach, is_count
+from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
+
+_NUMBER = TensorType(i64, [])
+
+
+def expose_counts(module: ModuleOp) -> None:
+    """Have kernels return the sizes that they compute of others, and read themselves.
+
+    Where these are the ends of masks, other kernels end their rows at them.
+    """
+    for kernel in kernel_functions(module):
+        end = kernel.body.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        given = set(end.operands)
+        made = [value for value in _sizes(kernel) if value not in given]
+        if not made:
+            continue
+        end.operands = [*end.operands, *made]
+        kernel.update_function_type()
+        for function in module.body.block.ops:
+            for call in list(function.walk()):
+                if isinstance(call, func.CallOp) and call.callee == SymbolRefAttr(kernel.sym_name):
+                    _with_results(call, len(made))
+
+
+def _sizes(kernel: func.FuncOp) -> list[SSAValue]:
+    """The numbers of a kernel that follow from others alone, and are read in it."""
+    return [
+        value
+        for nest in kernel.body.block.ops
+        if isinstance(nest, GenericOp) and not nest.extents and all(map(is_count, nest.inputs))
+        for value in nest.res
+        if is_count(value) and value.uses and nest.inputs
+    ]
+
+
+def _with_results(call: func.CallOp, more: int) -> None:
+    types = [value.type for value in call.res] + [_NUMBER] * more
+    made = func.CallOp(call.callee, list(call.arguments), types)
+    made.location = call.location
+    made.attributes.update(call.attributes)
+    Rewriter.replace_op(call, made, list(made.res[: len(call.res)]))
+
+
+class Ends:
+    """Makes the numbers of reaches where kernels are called, each once in a program."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._names: dict[tuple[int, int], str] = {}
+        self._made: dict[Reach, SSAValue] = {}
+
+    def value(self, end: Reach, call: func.CallOp) -> SSAValue:
+        """The number in front of a call; it stands where what it follows from is first known."""
+        if end == Reach(end.count):
+            return end.count
+        found = self._made.get(end)
+        if found is None:
+            name = self._function(end.factor, end.offset)
+            made = func.CallOp(name, [end.count], [_NUMBER])
+            block = call.parent
+            assert block is not None
+            owner = end.count.owner
+            if isinstance(owner, Block):
+                assert owner.first_op is not None
+                owner.insert_ops_before([made], owner.first_op)
+            else:
+                assert owner.parent is not None
+                owner.parent.insert_ops_after([made], owner)
+            found = self._made[end] = made.res[0]
+        return found
+
+    def _function(self, factor: int, offset: int) -> str:
+        """A kernel of one number."""
+        key = (factor, offset)
+        if key not in self._names:
+            name = self._names[key] = f"reach_{len(self._names)}"
+            body = Block(arg_types=[i64])
+            value: SSAValue = body.args[0]
+            for kind, number in ((arith.MuliOp, factor), (arith.AddiOp, offset)):
+                constant = arith.ConstantOp(IntegerAttr(number, i64))
+                step = kind(value, constant.result)
+                body.add_ops([constant, step])
+                value = step.result
+            body.add_op(YieldOp([value]))
+            block = Block(arg_types=[_NUMBER])
+            at = AffineMap(0, 0, ())
+            nest = GenericOp([], [block.args[0]], [at], [at], ["store"], [_NUMBER], Region(body))
+            set_rows(nest, ())
+            block.add_ops([nest, func.ReturnOp(nest.res[0])])
+            kind = FunctionType.from_lists([_NUMBER], [_NUMBER])
+            made = func.FuncOp(name, kind, Region(block), visibility="private")
+            made.attributes[KERNEL] = UnitAttr()
+            made.attributes["lamina.ops"] = ArrayAttr([StringAttr("reach")])
+            nest.attributes["lamina.op"] = StringAttr("reach")
+            self._module.body.block.add_op(made)
+        return self._names[key]
