@@ -96,6 +96,21 @@ class LiveRows:
             found.append(tuple(own))
         return None if left else found
 
+    def cut(self, extents: Sequence[int], to: Sequence[int]) -> LiveRows | None:
+        """That of a part of these rows, which begins anywhere: what is live in it ends at the same
+        counts, or before. None where all of it may be."""
+        rows = self.by_row(extents)
+        if rows is None:
+            return None
+        digits: list[Digit] = []
+        for own, whole, extent in zip(rows, extents, to, strict=True):
+            if extent == whole:
+                digits += own
+            elif extent > 1:
+                digits.append(Digit(extent, own[0].count if len(own) == 1 else None))
+        found = LiveRows(tuple(digits))
+        return found if found.counts else None
+
 
 def _digit(parser: AttrParser) -> Digit:
     name, count = parser.parse_optional_identifier(), None

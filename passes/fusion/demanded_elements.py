@@ -1,10 +1,10 @@
 """Which elements of its values a program's results depend on: those below sizes that a call brings.
 
 As LLVM's demanded elements, but for prefixes of dimensions, which end at a number of the program or
-at one that follows from it: so many windows of an image reach so far into it. A result that is cut to `%n` rows when
-a call ends demands these rows of what it is computed from, and so on backwards; a mask of positions
-below `%n` demands no more of what it chooses. What is demanded are digits of row-major element
-numbers, which reshapes leave as they are.
+at one that follows from it: so many windows of an image reach so far into it. A result that is cut
+to `%n` rows when a call ends demands these rows of what it is computed from, and so on backwards; a
+mask of positions below `%n` demands no more of what it chooses. What is demanded are digits of row-
+major element numbers, which reshapes leave as they are.
 
 What other points of a nest read may never have been written. So an operand that says where to read,
 or whether to fail, is demanded whole.

@@ -12,7 +12,7 @@ An argument of a kernel that is a mask of the positions below a size is noted as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -53,7 +53,7 @@ from lamina.passes.fusion.demanded_elements import (
     is_count,
 )
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.fusion.row_counts import Ends, expose_counts
+from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Program:
 
     def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
         self._kernels = kernels
-        self._facts = _Facts()
+        self._facts = CountFacts()
         self.calls: dict[func.CallOp, _Call] = {}
         block = function.body.block
         if (wanted := _results(function)) is None:
@@ -133,7 +133,7 @@ class _Program:
         if isinstance(op, ReshapeOp):
             self._facts.same(op.result, op.source)
         elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
-            inner = _Facts()
+            inner = CountFacts()
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
                 inner.same(argument, value, self._facts)
             inner.name_counts(kernel, op)
@@ -158,7 +158,7 @@ class _Program:
                     demands.need(operand, EVERYTHING)
 
     def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
-        facts = _Facts()
+        facts = CountFacts()
         block = kernel.body.block
         for argument, value in zip(block.args, call.arguments, strict=True):
             facts.same(argument, value, self._facts)
@@ -195,64 +195,6 @@ class _Program:
 
     def _kernel(self, call: func.CallOp) -> func.FuncOp | None:
         return self._kernels.get(call.callee.string_value())
-
-
-@dataclass
-class _Facts:
-    """Of values: the size of the program that each is, and where each may be true."""
-
-    counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
-
-    def note_count(self, value: SSAValue) -> None:
-        """A value of the program that may be a size: its own, if it is no copy of another."""
-        if is_count(value):
-            self.counts.setdefault(value, value)
-
-    def name_counts(self, kernel: func.FuncOp, call: func.CallOp) -> None:
-        """Numbers that a kernel computes and returns are what its call gives."""
-        end = kernel.body.block.last_op
-        assert isinstance(end, func.ReturnOp)
-        for value, made in zip(end.operands, call.res, strict=True):
-            if is_count(value) and isinstance(value.owner, GenericOp):
-                self.counts.setdefault(value, made)
-
-    def same(self, value: SSAValue, other: SSAValue, known: _Facts | None = None) -> None:
-        """`value` is what another is known to be."""
-        known = known or self
-        if other in known.counts:
-            self.counts[value] = known.counts[other]
-        if other in known.masks:
-            self.masks[value] = known.masks[other]
-
-    def end_of(self, value: SSAValue) -> SSAValue | None:
-        """The size below which a mask of one dimension is true, if it is one."""
-        limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
-        if len(limits) != 1 or limits[0].stride != 1 or limits[0].end != Reach(limits[0].end.count):
-            return None
-        return limits[0].end.count
-
-    def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
-        """Follow the ops of a kernel; gives what it returns."""
-        for op in kernel.body.block.ops:
-            if isinstance(op, func.ReturnOp):
-                return op.operands
-            if isinstance(op, ReshapeOp):
-                self.same(op.result, op.source)
-            elif isinstance(op, GenericOp) and op.is_pointwise:
-                self._follow(op)
-        return ()
-
-    def _follow(self, nest: GenericOp) -> None:
-        demand = NestDemand(nest, [EVERYTHING] * len(nest.res), self.masks, self.counts)
-        for result, index_map, value in zip(nest.res, nest.write_maps, nest.yielded, strict=True):
-            if is_count(result):
-                if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
-                    self.same(result, nest.inputs[value.index])
-                continue
-            limits = demand.result_limits(result, index_map, demand.truth(value))
-            if limits:
-                self.masks[result] = limits
 
 
 def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:

@@ -1,6 +1,9 @@
-"""Numbers at which rows end, as values of the program: those that kernels compute, and reaches."""
+"""Numbers at which rows end: which values are sizes or masks, and how others are computed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -14,16 +17,81 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
+from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
-from lamina.passes.fusion.demanded_elements import Reach, is_count
+from lamina.passes.fusion.demanded_elements import (
+    EVERYTHING,
+    Demand,
+    NestDemand,
+    Reach,
+    is_count,
+)
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 
 _NUMBER = TensorType(i64, [])
+
+
+@dataclass
+class CountFacts:
+    """Of values: the size of the program that each is, and where each may be true."""
+
+    counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+
+    def note_count(self, value: SSAValue) -> None:
+        """A value of the program that may be a size: its own, if it is no copy of another."""
+        if is_count(value):
+            self.counts.setdefault(value, value)
+
+    def name_counts(self, kernel: func.FuncOp, call: func.CallOp) -> None:
+        """Numbers that a kernel computes and returns are what its call gives."""
+        end = kernel.body.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        for value, made in zip(end.operands, call.res, strict=True):
+            if is_count(value) and isinstance(value.owner, GenericOp):
+                self.counts.setdefault(value, made)
+
+    def same(self, value: SSAValue, other: SSAValue, known: CountFacts | None = None) -> None:
+        """`value` is what another is known to be."""
+        known = known or self
+        if other in known.counts:
+            self.counts[value] = known.counts[other]
+        if other in known.masks:
+            self.masks[value] = known.masks[other]
+
+    def end_of(self, value: SSAValue) -> SSAValue | None:
+        """The size below which a mask of one dimension is true, if it is one."""
+        limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
+        if len(limits) != 1 or limits[0].stride != 1 or limits[0].end != Reach(limits[0].end.count):
+            return None
+        return limits[0].end.count
+
+    def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
+        """Follow the ops of a kernel; gives what it returns."""
+        for op in kernel.body.block.ops:
+            if isinstance(op, func.ReturnOp):
+                return op.operands
+            if isinstance(op, ReshapeOp):
+                self.same(op.result, op.source)
+            elif isinstance(op, GenericOp) and op.is_pointwise:
+                self._follow(op)
+        return ()
+
+    def _follow(self, nest: GenericOp) -> None:
+        demand = NestDemand(nest, [EVERYTHING] * len(nest.res), self.masks, self.counts)
+        for result, index_map, value in zip(nest.res, nest.write_maps, nest.yielded, strict=True):
+            if is_count(result):
+                if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
+                    self.same(result, nest.inputs[value.index])
+                continue
+            limits = demand.result_limits(result, index_map, demand.truth(value))
+            if limits:
+                self.masks[result] = limits
 
 
 def expose_counts(module: ModuleOp) -> None:
@@ -71,6 +139,8 @@ class Ends:
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
         self._names: dict[tuple[int, int], str] = {}
+        functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+        self._first = sum(op.sym_name.data.startswith("reach_") for op in functions)
         self._made: dict[Reach, SSAValue] = {}
 
     def value(self, end: Reach, call: func.CallOp) -> SSAValue:
@@ -97,7 +167,7 @@ class Ends:
         """A kernel of one number."""
         key = (factor, offset)
         if key not in self._names:
-            name = self._names[key] = f"reach_{len(self._names)}"
+            name = self._names[key] = f"reach_{len(self._names) + self._first}"
             body = Block(arg_types=[i64])
             value: SSAValue = body.args[0]
             for kind, number in ((arith.MuliOp, factor), (arith.AddiOp, offset)):
@@ -109,12 +179,12 @@ class Ends:
             block = Block(arg_types=[_NUMBER])
             at = AffineMap(0, 0, ())
             nest = GenericOp([], [block.args[0]], [at], [at], ["store"], [_NUMBER], Region(body))
+            nest.attributes["lamina.op"] = StringAttr("reach")
             set_rows(nest, ())
             block.add_ops([nest, func.ReturnOp(nest.res[0])])
             kind = FunctionType.from_lists([_NUMBER], [_NUMBER])
             made = func.FuncOp(name, kind, Region(block), visibility="private")
             made.attributes[KERNEL] = UnitAttr()
             made.attributes["lamina.ops"] = ArrayAttr([StringAttr("reach")])
-            nest.attributes["lamina.op"] = StringAttr("reach")
             self._module.body.block.add_op(made)
         return self._names[key]

@@ -20,7 +20,7 @@ from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
-from lamina.dialects.loop.kernel_nests import rows_of, set_part
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.predicates import SLT, ULT
@@ -275,6 +275,10 @@ def _part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
         output_maps=[map_of(forms, len(extents)) for forms in maps[len(nest.inputs) :]],
         pads=pads,
     )
+    if (live := live_rows_of(nest)) is not None:
+        rows = rows_of(nest)
+        whole, cut = ([e[d] for d in rows] for e in (nest.extents, extents))
+        set_live_rows(part, live.cut(whole, cut))
     _specialize(part, dim, low)
     return drop_unused_operands(part)
 

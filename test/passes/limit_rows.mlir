@@ -318,3 +318,69 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Windows reach so far into an image: `2 * %h + 1` of its rows are read, for `%h` outputs. A kernel that computes `%h`
+// for a mask returns it. No result is cut.
+// CHECK-LABEL: @reaching
+// CHECK:         %m, %[[H:m_1]] = func.call @size(%n) : (tensor<i64>) -> (tensor<15xi1>, tensor<i64>)
+// CHECK:         %[[END:[0-9]+]] = func.call @reach_0(%[[H]]) :
+// CHECK:         func.call @edge(%x, %[[END]]) :
+// CHECK:         func.call @window(%{{[0-9]+}}, %w, %[[H]]) :
+func.func @reaching(%x: tensor<32x4xf32>, %w: tensor<3x4x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> tensor<4xf32> {
+  %m = func.call @size(%n) : (tensor<i64>) -> tensor<15xi1>
+  %0 = func.call @edge(%x) : (tensor<32x4xf32>) -> tensor<33x4xf32>
+  %1 = func.call @window(%0, %w) : (tensor<33x4xf32>, tensor<3x4x4xf32>) -> tensor<15x4xf32>
+  %2 = func.call @total(%1, %m) : (tensor<15x4xf32>, tensor<15xi1>) -> tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+func.func private @size(%n: tensor<i64>) -> tensor<15xi1> attributes {lamina.kernel} {
+  %h = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %one = arith.constant -1 : i64
+    %b = arith.addi %a, %one : i64
+    loop.yield %b : i64
+  }
+  %0 = loop.generic (i) in [15] reads(%h[] : tensor<i64>) writes([i] store : tensor<15xi1>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<15xi1>
+}
+// CHECK:         func.func private @edge(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 33, 4]>
+func.func private @edge(%x: tensor<32x4xf32>) -> tensor<33x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [33, 4] reads(%x[i - 1, j] pad 0.0 : f32 : tensor<32x4xf32>) writes([i, j] store : tensor<33x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<33x4xf32>
+}
+// CHECK:         func.func private @window(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg2 of 15, 4]>
+func.func private @window(%x: tensor<33x4xf32>, %w: tensor<3x4x4xf32>) -> tensor<15x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, f, k, c) in [15, 4, 3, 4] reads(%x[i * 2 + k, c] : tensor<33x4xf32>, %w[k, c, f] : tensor<3x4x4xf32>) writes([i, f] add : tensor<15x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.mulf %a, %b : f32
+    loop.yield %d : f32
+  }
+  func.return %0 : tensor<15x4xf32>
+}
+func.func private @total(%x: tensor<15x4xf32>, %m: tensor<15xi1>) -> tensor<4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (f, i) in [4, 15] reads(%x[i, f] : tensor<15x4xf32>, %m[i] : tensor<15xi1>) writes([f] add : tensor<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %c: i1):
+    %z = arith.constant 0.0 : f32
+    %y = arith.select %c, %a, %z : f32
+    loop.yield %y : f32
+  }
+  func.return %0 : tensor<4xf32>
+}
+// CHECK:         func.func private @reach_0(%{{[0-9]+}}: tensor<i64>) -> tensor<i64> attributes {lamina.kernel
+// CHECK:         arith.constant 2 : i64
+// CHECK:         arith.muli
+// CHECK:         arith.constant 1 : i64
+// CHECK:         arith.addi

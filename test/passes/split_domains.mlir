@@ -148,3 +148,25 @@ func.func private @pieces(%x: memref<32xf32>, %y: memref<32xf32>, %out: memref<6
 }
 // CHECK-LABEL: @pieces
 // CHECK-COUNT-3: loop.generic
+
+// -----
+
+// Of live rows a part has those in it: what begins behind the first row ends at the same count, or before.
+func.func private @live(%x: memref<16x4xf32>, %n: memref<i64>, %out: memref<17x4xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [17, 4] reads(%x[i - 1, j] pad 0.0 : f32 : memref<16x4xf32>) writes([i, j] store into %out : memref<17x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 17, 4]>} {
+  ^bb0(%p: f32):
+    %s = math.sin %p : f32
+    %z = arith.constant 0.0 : f32
+    %at = loop.index 0 : index
+    %limit = arith.constant 1 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %z, %s : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @live
+// CHECK-NEXT:    loop.generic (d0, d1) in [1, 4]
+// CHECK-NOT:       live
+// CHECK:         loop.generic (d0, d1) in [16, 4]
+// CHECK-SAME:      live = [arg1 of 16, 4]
