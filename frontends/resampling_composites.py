@@ -4,10 +4,12 @@ Those interpolate by `a + (b - a) * w`, which is NaN between equal infinities an
 of two numbers; the kernels, and the lowering of the ops, add `a * (1 - w)` and `b * w`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+from torch._decomp.decompositions import upsample_compute_output_size
 
 _ATEN = torch.ops.aten
 _KEYS = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
@@ -33,6 +35,8 @@ def resampling_kept() -> Iterator[None]:
         for op in KEPT:
             for key in _KEYS:
                 op.py_kernels.pop(key, None)
+            if op._overloadname == "vec":
+                op.py_kernels[_KEYS[1]] = _of_sizes(op)
             op._dispatch_cache.clear()
         yield
     finally:
@@ -40,3 +44,20 @@ def resampling_kept() -> Iterator[None]:
             op.py_kernels.clear()
             op.py_kernels.update(kernels)
             op._dispatch_cache.clear()
+
+
+def _of_sizes(op: torch._ops.OpOverload) -> Callable[..., torch.Tensor]:
+    """The overload `vec` by `default`, as torch's own does it, which takes no symbolic sizes."""
+    whole = op._overloadpacket.default
+
+    def call(
+        image: torch.Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> torch.Tensor:
+        sizes: Any = upsample_compute_output_size(image.size(), output_size, scale_factors)
+        scales = scale_factors or [None] * len(sizes)
+        return whole(image, sizes, align_corners, *scales)
+
+    return call

@@ -130,6 +130,15 @@ class Sizes(Sequence[Version]):
         return "\n".join(lines)
 
 
+_EQUAL_ROOM = [1 << bits for bits in range(LEAST_ROWS.bit_length() - 1, -1, -GROWTH_BITS)]
+
+_ROOM = sorted(
+    {(room, min(room, LEAST_MASKED)) for room in _EQUAL_ROOM} | {(LEAST_MASKED // 4, LEAST_MASKED)},
+    reverse=True,
+)
+"""How many rows, and how many positions that are masked, a version may have room for at least, the
+most first: batches of images give way before the images do."""
+
 Make = Callable[[Mapping[str, int]], Any]
 """Compiles a version for sizes by their names."""
 
@@ -245,8 +254,8 @@ class Versions:
         most = ROOMY_ROW_ELEMENTS if ROWS in ways.values() else ROOMY_ELEMENTS
         bounds: dict[str, int] = {}
         least: dict[str, int] = {}
-        for bits in range(LEAST_ROWS.bit_length() - 1, -1, -GROWTH_BITS):
-            least = {ROWS: 1 << bits, MASKED: min(1 << bits, LEAST_MASKED), EXACT: 1}
+        for rows, masked in _ROOM:
+            least = {ROWS: rows, MASKED: masked, EXACT: 1}
             bounds = {
                 text: sizes[text]
                 if way == EXACT

@@ -65,6 +65,20 @@ def test_sizes_that_torch_finds_to_change() -> None:
     check(lambda x: x.softmax(0) @ x.T, rows(5, 6, 7, 20, 5), graphs=2, dynamic=None)
 
 
+def test_images_of_any_size_have_one_version() -> None:
+    fine, coarse = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 3, stride=2, padding=1)
+
+    def pyramid(x: Any) -> Any:
+        large = fine(x).relu()
+        small = coarse(large)
+        return large + nn.functional.interpolate(small, size=large.shape[2:], mode="bilinear")
+
+    sizes = ((16, 20), (17, 9), (64, 33), (40, 101), (150, 60))
+    before = lamina.compile_count()
+    check(pyramid, [(torch.randn(2, 3, *size),) for size in sizes], graphs=1)
+    assert lamina.compile_count() == before + 1
+
+
 def test_marked_dimensions() -> None:
     x = torch.randn(6, 8)
     torch._dynamo.mark_dynamic(x, 0, min=2, max=100)
