@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -59,8 +60,16 @@ def native_group_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     """The same, with the mean of each group and one by its deviation."""
     values = op.args()
     tensor = b.tensor(values["input"])
+    if any(values[name] in b.state.tensors for name in ("weight", "bias")):
+        raise b.refuse("weights of a number that depends on data")
     _known_channels(tensor, b)
-    return _normalized(tensor, values["group"], values, b)
+    if any(dim > 1 for dim in tensor.dynamic_dims):
+        return _normalized(tensor, values["group"], values, b)
+    samples, channels, *image = tensor.shape
+    values.update(input=tensor.value, N=samples, C=channels, HxW=prod(image))
+    made: Any = b.op(op.overload_name, **values).results
+    sizes = (tensor.sizes, *[(tensor.sizes[0], None)] * 2)
+    return [Bounded(value, held) for value, held in zip(made, sizes, strict=True)]
 
 
 def _known_channels(tensor: Bounded, b: BoundBuilder) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -132,20 +131,6 @@ def cdist(op: SchemaOp, b: BoundBuilder) -> Bounded:
     arguments.update(x1=pair[0].value, x2=pair[1].value)
     sizes = (*common_sizes(pair), rows[0].sizes[-1], rows[1].sizes[-1])
     return Bounded(b(op.overload_name, **arguments), sizes)
-
-
-@bounds("native_group_norm")
-def group_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
-    """Groups of the channels of each sample; sizes are given once more, as numbers."""
-    arguments = op.args()
-    given = b.tensor(arguments["input"])
-    images = _batches(given, given.rank - 1, b)
-    samples, channels, *image = images.shape
-    arguments.update(input=images.value, N=samples, C=channels, HxW=prod(image))
-    _others_are_static(arguments, ("input",), b)
-    made = _results(b, op, arguments, images.sizes)
-    assert isinstance(made, list)
-    return made
 
 
 @bounds("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
