@@ -7,7 +7,7 @@ from typing import Any
 from lamina.dialects.errors import ArgumentError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import array_kind, kind_name
-from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.buffers import AlignedMemory, MemoryPart, side_by_side
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
@@ -89,7 +89,11 @@ def _prepared(
     prepared = {name: memory for name, memory in found.items() if memory is not None}
     if len(prepared) == len(names):
         return prepared
-    for name, memory in _run_setup(program, program.setup, code, constants, held, kept).items():
+    sizes = {s.name: s.size for s in program.setup.slots if s.kind == "prepared"}
+    wanted = [name for name in names if name not in prepared]
+    own = dict(zip(wanted, side_by_side([sizes[name] for name in wanted]), strict=True))
+    made = _run_setup(program, program.setup, code, constants, held, kept, own)
+    for name, memory in made.items():
         if prepared.setdefault(name, memory) is memory:
             shared.keep(recipes.get(name), constants, memory)
     return prepared
@@ -102,15 +106,16 @@ def _run_setup(
     constants: Mapping[str, Any],
     held: dict[str, int],
     kept: list[object],
-) -> dict[str, AlignedMemory]:
-    """What `setup` makes, by name."""
-    prepared: dict[str, AlignedMemory] = {}
+    own: Mapping[str, AlignedMemory | MemoryPart],
+) -> dict[str, AlignedMemory | MemoryPart]:
+    """What `setup` makes, by name: in memory of its `own`, or, what others have, in new memory."""
+    prepared: dict[str, AlignedMemory | MemoryPart] = {}
     pointers: list[int] = []
     needed = {slot.name for slot in program.main.slots}
     only_here: list[object] = []  # packed weights replace what they are made from
     for slot in setup.slots:
         if slot.kind == "prepared":
-            prepared[slot.name] = AlignedMemory(slot.size)
+            prepared[slot.name] = own.get(slot.name) or AlignedMemory(slot.size)
             pointers.append(prepared[slot.name].address)
         elif slot.kind == "arena":
             pointers.append(_scratch(slot, only_here))

@@ -7,6 +7,7 @@ that native call code keeps and gives out again.
 import ctypes
 import os
 import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -65,6 +66,35 @@ class AlignedMemory:
         if _lock is not None:  # names of this module may be gone when the process ends
             with _lock:
                 _live -= self.size
+
+
+class MemoryPart:
+    """Bytes of a larger block, which lives as long as one of its parts."""
+
+    __slots__ = ("_whole", "address", "size")
+
+    def __init__(self, whole: AlignedMemory, offset: int, size: int) -> None:
+        self._whole = whole
+        self.address = whole.address + offset
+        self.size = size
+
+
+def side_by_side(sizes: Sequence[int]) -> list[AlignedMemory | MemoryPart]:
+    """Memory for each of so many bytes, in one block where that has huge pages.
+
+    Weights of 1 to 4 MB each have none of their own, and are read at half the bandwidth of memory
+    in pages of 4 KB: 19 GB/s, where those of a block are read at 35 (a thread of a Zen 4).
+    """
+    offsets: list[int] = []
+    total = 0
+    for size in sizes:
+        total = rounded(total, ALIGNMENT if size < SMALL_BYTES else _PAGE)
+        offsets.append(total)
+        total += size
+    if total < 2 * _HUGE_PAGE:
+        return [AlignedMemory(size) for size in sizes]
+    whole = AlignedMemory(total)
+    return [MemoryPart(whole, *part) for part in zip(offsets, sizes, strict=True)]
 
 
 def live_bytes() -> int:

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.buffers import AlignedMemory, MemoryPart
 
 if TYPE_CHECKING:
     from lamina.runtime.literals import Literals
+
+
+Memory = AlignedMemory | MemoryPart
 
 
 @dataclass(frozen=True)
@@ -33,18 +36,16 @@ class SharedConstants:
     def __init__(self) -> None:
         self.literals: Literals = {}
         """Arrays of literals, by their values."""
-        self._made: dict[tuple[str, *tuple[int, ...]], tuple[list[Any], AlignedMemory]] = {}
+        self._made: dict[tuple[str, *tuple[int, ...]], tuple[list[Any], Memory]] = {}
 
-    def find(self, recipe: Recipe | None, constants: Mapping[str, Any]) -> AlignedMemory | None:
+    def find(self, recipe: Recipe | None, constants: Mapping[str, Any]) -> Memory | None:
         """The memory of what a recipe makes of these constants, if an entry has it."""
         if recipe is None or not all(name in constants for name in recipe.constants):
             return None
         found = self._made.get(_key(recipe, constants))
         return None if found is None else found[1]
 
-    def keep(
-        self, recipe: Recipe | None, constants: Mapping[str, Any], memory: AlignedMemory
-    ) -> None:
+    def keep(self, recipe: Recipe | None, constants: Mapping[str, Any], memory: Memory) -> None:
         """Notes what an entry has made, for those that come."""
         if recipe is not None:
             arrays = [constants[name] for name in recipe.constants]  # a key has their identities

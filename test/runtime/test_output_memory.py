@@ -21,6 +21,7 @@ from lamina.runtime.buffers import (
     AlignedMemory,
     block_layout,
     live_bytes,
+    side_by_side,
 )
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import output_memory
@@ -65,6 +66,29 @@ def test_aligned_memory_is_counted_while_it_lives() -> None:
     assert live_bytes() == before + 1024
     del memory
     assert live_bytes() == before
+
+
+def test_memory_side_by_side_lives_as_long_as_one_of_its_parts() -> None:
+    sizes, before = [3 << 20, 100, 1, 2 << 20], live_bytes()
+    parts = side_by_side(sizes)
+    ends = [part.address + size for part, size in zip(parts, sizes, strict=True)]
+    assert all(part.address % ALIGNMENT == 0 for part in parts)
+    assert all(end <= part.address for end, part in zip(ends, parts[1:], strict=False))
+    assert parts[0].address % (1 << 21) == 0 and parts[3].address % 4096 == 0
+    held = live_bytes() - before
+    assert sum(sizes) <= held <= sum(sizes) + 4 * 4096
+    last = parts.pop()
+    del parts
+    assert live_bytes() - before == held and last.size == sizes[3]
+    del last
+    assert live_bytes() == before
+
+
+def test_small_memory_side_by_side_is_apart() -> None:
+    before = live_bytes()
+    one, other = side_by_side([1000, 2000])
+    del one
+    assert live_bytes() == before + 2048 and other.size == 2048
 
 
 def test_outputs_are_aligned_and_recycled(array: Any) -> None:
