@@ -8,20 +8,27 @@ from lamina.dialects.forks import forks_wait
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """For a thread that reads or compiles: Python's cycle collector does not run, and forks wait.
+def collector_paused() -> Iterator[None]:
+    """Python's cycle collector does not run by itself.
 
-    IR is many small objects, which sets the collector off again and again; one run over the heap
-    of a process that has torch loaded takes 0.2 s and frees nothing while a program is compiled.
+    IR, and the compiler's own modules, are many small objects, which set the collector off again
+    and again; one run over the heap of a process that has torch loaded takes 0.2 s and frees
+    nothing while they are made.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        with forks_wait():
-            yield
+        yield
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """For a thread that reads or compiles: the cycle collector is paused, and forks wait."""
+    with collector_paused(), forks_wait():
+        yield
 
 
 def free_ir() -> None:

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.codegen.target import Target
-from lamina.dialects.compiling import compiling, free_ir
+from lamina.dialects.compiling import collector_paused, compiling, free_ir
 from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lamina.runtime.sized import CompileVersion
 
 
+@collector_paused()
 def compile_module(
     module: ModuleOp,
     *,

@@ -141,7 +141,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'lamina' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module(module), name)
+    from lamina.dialects.compiling import collector_paused
+
+    with collector_paused():
+        value = getattr(import_module(module), name)
     globals()[name] = value
     return value
 
