@@ -4,21 +4,28 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import MemRefType, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop.body_ops import YieldOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
+from lamina.dialects.loop.segments import used_dims_of
 
 Forms = tuple[Linear, ...]
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor or memref value."""
-    assert isinstance(value.type, TensorType | MemRefType)
-    return tuple(value.type.get_shape())
+    return _shape(value.type)
+
+
+@once_an_object
+def _shape(kind: Attribute) -> tuple[int, ...]:
+    assert isinstance(kind, TensorType | MemRefType)
+    return tuple(kind.get_shape())
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -33,7 +40,17 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def forms_of(index_map: AffineMap, extents: Sequence[int]) -> Forms | None:
     """Linear forms of every result of a map over a domain, or None if one has none."""
-    return _forms(index_map, tuple(extents))
+    extents = tuple(extents)
+    known = _forms_by_extents(index_map)
+    if extents not in known:
+        known[extents] = _forms(index_map, extents)
+    return known[extents]
+
+
+@once_an_object
+def _forms_by_extents(index_map: AffineMap) -> dict[tuple[int, ...], Forms | None]:
+    """What is known of the forms of a map."""
+    return {}
 
 
 @lru_cache(maxsize=4096)
@@ -135,7 +152,7 @@ def is_contraction(op: object) -> bool:
     if op.yielded != (product.results[0],):
         return False
     reduced = set(op.reduction_dims)
-    return all(reduced <= m.used_dims() for m in op.read_maps)
+    return all(reduced <= used for used in used_dims_of(op.properties["input_maps"]))
 
 
 def _widened_reads(op: GenericOp) -> tuple[int, ...]:

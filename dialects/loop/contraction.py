@@ -7,12 +7,16 @@ other group fills vectors better; their operand, `b`, is the one that schedules 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
-from lamina.dialects.loop.access import forms_of, is_contraction, row_major_strides
+from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.loop.access import Forms, forms_of, is_contraction, row_major_strides
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.packing import packing_of
+from lamina.dialects.loop.segments import integers64, maps_of, used_dims_of
 
 NARROW = 8
 """Neighbouring results that are worth a vector of their own: half of the widest there is."""
@@ -74,31 +78,45 @@ class Contraction:
         """The contraction that a generic is, or None."""
         if not is_contraction(op):
             return None
-        used = [m.used_dims() for m in op.read_maps]
-        kept = op.write_maps[0].used_dims()
-        written = forms_of(op.write_maps[0], op.extents)
-        if written is None:
-            return None
-        dims = range(len(op.extents))
-        batch = tuple(d for d in dims if d in used[0] and d in used[1] and d in kept)
-        summed = tuple(d for d in dims if d not in kept)
-        only = [
-            tuple(d for d in dims if d in used[i] and d not in used[1 - i] and d in kept)
-            for i in (0, 1)
-        ]
-        if len(batch) + len(summed) + len(only[0]) + len(only[1]) != len(op.extents):
-            return None
-        strides = _output_strides(op)
-        side = 1
-        if only[0] and (not only[1] or _least(only[0], strides) < _least(only[1], strides)):
-            side = 0
-        if _fills_vectors_better(op.extents, only[side], only[1 - side], summed, strides):
-            side = 1 - side
-        columns = tuple(sorted(only[side], key=lambda d: -strides[d]))
-        if not columns:
-            return None
-        rows = tuple(sorted(only[1 - side], key=lambda d: -strides[d]))
-        return Contraction(op, 1 - side, side, batch, rows, columns, summed)
+        kinds = op.properties
+        found = _grouped(
+            kinds["domain"], kinds["input_maps"], kinds["output_maps"], op.written_types[0]
+        )
+        return None if found is None else Contraction(op, *found)
+
+
+Groups = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""What a `Contraction` has beside its nest."""
+
+
+@once_an_object
+def _grouped(domain: Any, input_maps: Any, output_maps: Any, written: Any) -> Groups | None:
+    """The groups of a contraction's dimensions, by its properties and the type of its result."""
+    extents, index_map = integers64(domain), maps_of(output_maps)[0]
+    used, kept = used_dims_of(input_maps), used_dims_of(output_maps)[0]
+    forms = forms_of(index_map, extents)
+    if forms is None:
+        return None
+    dims = range(len(extents))
+    batch = tuple(d for d in dims if d in used[0] and d in used[1] and d in kept)
+    summed = tuple(d for d in dims if d not in kept)
+    only = [
+        tuple(d for d in dims if d in used[i] and d not in used[1 - i] and d in kept)
+        for i in (0, 1)
+    ]
+    if len(batch) + len(summed) + len(only[0]) + len(only[1]) != len(extents):
+        return None
+    strides = _output_strides(forms, written.get_shape())
+    side = 1
+    if only[0] and (not only[1] or _least(only[0], strides) < _least(only[1], strides)):
+        side = 0
+    if _fills_vectors_better(extents, only[side], only[1 - side], summed, strides):
+        side = 1 - side
+    columns = tuple(sorted(only[side], key=lambda d: -strides[d]))
+    if not columns:
+        return None
+    rows = tuple(sorted(only[1 - side], key=lambda d: -strides[d]))
+    return 1 - side, side, batch, rows, columns, summed
 
 
 def _fills_vectors_better(
@@ -131,10 +149,7 @@ def is_product(op: object) -> bool:
     return isinstance(op, GenericOp) and Contraction.of(op) is not None
 
 
-def _output_strides(op: GenericOp) -> dict[int, int]:
-    shape = op.written_types[0].get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-    written = forms_of(op.write_maps[0], op.extents)
-    assert written is not None
+def _output_strides(written: Forms, shape: Sequence[int]) -> dict[int, int]:
     strides: dict[int, int] = {}
     for form, stride in zip(written, row_major_strides(shape), strict=True):
         for dim, coefficient in form.terms:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -50,10 +49,11 @@ from lamina.dialects.loop.nest_verifier import verify_block, verify_reads, verif
 from lamina.dialects.loop.segments import (
     SEGMENTS,
     array64,
-    entries_of,
     index_maps,
     integers64,
+    left_out_by,
     maps_of,
+    pad_values_of,
     pads_of,
     segment,
     segment_sizes,
@@ -166,9 +166,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def pad_values(self) -> tuple[Attribute | None, ...]:
-        return tuple(
-            [None if type(p) is UnitAttr else p for p in entries_of(self.properties["pads"])]
-        )
+        return pad_values_of(self.properties["pads"])
 
     @property
     def combiner_names(self) -> tuple[str, ...]:
@@ -195,8 +193,7 @@ class GenericOp(IRDLOperation):
     @property
     def reduction_dims(self) -> tuple[int, ...]:
         """The dimensions that at least one result does not keep."""
-        used = [m.used_dims() for m in self.write_maps]
-        return tuple(d for d in range(len(self.extents)) if any(d not in u for u in used))
+        return left_out_by(self.properties["output_maps"])
 
     @property
     def is_pointwise(self) -> bool:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop.body_ops import YieldOp, element_type
 from lamina.dialects.loop.index_maps import verify_cover, verify_map, verify_once
 from lamina.dialects.loop.monoid import COMBINE
@@ -28,14 +29,24 @@ def verify_reads(
     if not len(values) == len(maps) == len(pads):
         raise VerifyException("loop.generic: one map and one pad entry for each read")
     for number, (value, index_map, pad) in enumerate(zip(values, maps, pads, strict=True)):
-        verify_map(f"read {number}", value.type, index_map, extents, padded=pad is not None)
-        if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
-            raise VerifyException(f"loop.generic: pad of read {number} is not a number")
-        if pad is not None and pad.type != element_type(value.type):
-            raise VerifyException(
-                f"loop.generic: pad of read {number} is {pad}, the tensor holds "
-                f"{element_type(value.type)}"
-            )
+        _verify_read(number, value.type, index_map, pad, extents)
+
+
+@once_an_object
+def _verify_read(
+    number: int,
+    kind: Attribute,
+    index_map: AffineMap,
+    pad: Attribute | None,
+    extents: tuple[int, ...],
+) -> None:
+    verify_map(f"read {number}", kind, index_map, extents, padded=pad is not None)
+    if pad is not None and not isinstance(pad, FloatAttr | IntegerAttr):
+        raise VerifyException(f"loop.generic: pad of read {number} is not a number")
+    if pad is not None and pad.type != element_type(kind):
+        raise VerifyException(
+            f"loop.generic: pad of read {number} is {pad}, the tensor holds {element_type(kind)}"
+        )
 
 
 def verify_writes(
@@ -51,21 +62,33 @@ def verify_writes(
         raise VerifyException("loop.generic: one map and one combiner for each write")
     writes = zip(types, maps, combiners, strict=True)
     for number, (written, index_map, combiner) in enumerate(writes):
-        verify_map(f"write {number}", written, index_map, extents, padded=False)
-        if combiner not in COMBINERS:
-            raise VerifyException(
-                f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
-            )
-        if covered:
-            verify_cover(number, written, index_map, extents)
-        verify_once(number, written, index_map, extents)
-        missing = set(range(len(extents))) - index_map.used_dims()
-        missing -= {d for d in missing if extents[d] == 1}
-        if combiner == "store" and missing:
-            raise VerifyException(
-                f"loop.generic: write {number} stores but its map leaves out "
-                f"{', '.join(f'd{d}' for d in sorted(missing))}; use a reducing combiner"
-            )
+        _verify_write(number, written, index_map, combiner, extents, covered)
+
+
+@once_an_object
+def _verify_write(
+    number: int,
+    written: Attribute,
+    index_map: AffineMap,
+    combiner: str,
+    extents: tuple[int, ...],
+    covered: bool,
+) -> None:
+    verify_map(f"write {number}", written, index_map, extents, padded=False)
+    if combiner not in COMBINERS:
+        raise VerifyException(
+            f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
+        )
+    if covered:
+        verify_cover(number, written, index_map, extents)
+    verify_once(number, written, index_map, extents)
+    missing = set(range(len(extents))) - index_map.used_dims()
+    missing -= {d for d in missing if extents[d] == 1}
+    if combiner == "store" and missing:
+        raise VerifyException(
+            f"loop.generic: write {number} stores but its map leaves out "
+            f"{', '.join(f'd{d}' for d in sorted(missing))}; use a reducing combiner"
+        )
 
 
 def verify_block(block: Block, given: Sequence[Attribute], written: Sequence[Attribute]) -> None:

@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import VarOperand
+
+from lamina.dialects.identity_cache import once_an_object
 
 SEGMENTS = "operandSegmentSizes"
 """The property of an op that says how many operands each of its groups has."""
@@ -56,25 +57,42 @@ def words(*texts: str) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(text) for text in texts])
 
 
+@once_an_object
 @lru_cache(maxsize=4096)
 def index_maps(*maps: AffineMap) -> ArrayAttr[AffineMapAttr]:
     """An array of index maps."""
     return ArrayAttr([AffineMapAttr(index_map) for index_map in maps])
 
 
-def entries_of(array: Any) -> tuple[Attribute, ...]:
-    """The attributes in an array."""
-    return array.data
+@once_an_object
+def pad_values_of(array: Any) -> tuple[Attribute | None, ...]:
+    """The pads of reads in an array, None where a read has none."""
+    return tuple([None if type(pad) is UnitAttr else pad for pad in array.data])
 
 
+@once_an_object
 def maps_of(array: Any) -> tuple[AffineMap, ...]:
     """The maps in an array of index maps."""
     return tuple([index_map.data for index_map in array.data])
 
 
+@once_an_object
 def words_of(array: Any) -> tuple[str, ...]:
     """The strings in an array."""
     return tuple([text.data for text in array.data])
+
+
+@once_an_object
+def used_dims_of(array: Any) -> tuple[frozenset[int], ...]:
+    """The dimensions that each of the maps in an array uses."""
+    return tuple([frozenset(index_map.used_dims()) for index_map in maps_of(array)])
+
+
+@once_an_object
+def left_out_by(array: Any) -> tuple[int, ...]:
+    """The dimensions that at least one of the maps in an array does not use."""
+    dims = max((index_map.num_dims for index_map in maps_of(array)), default=0)
+    return tuple([d for d in range(dims) if any(d not in used for used in used_dims_of(array))])
 
 
 @lru_cache(maxsize=256)
@@ -99,9 +117,9 @@ def _bounds(sizes: bytes, index: int) -> slice:
 def segment(index: int) -> property:
     """A property with the operands of one segment of an op that has `operandSegmentSizes`."""
 
-    def operands(self: Operation) -> VarOperand:
+    def operands(self: Operation) -> tuple[SSAValue, ...]:
         sizes = self.properties[SEGMENTS]
         assert type(sizes) is DenseArrayBase
-        return VarOperand(tuple.__getitem__(self._operands, _bounds(sizes.data.data, index)))
+        return tuple.__getitem__(self._operands, _bounds(sizes.data.data, index))
 
     return property(operands)

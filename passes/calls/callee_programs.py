@@ -64,6 +64,8 @@ def calls_of_callees(program: Operation) -> Iterator[tuple[str, Operation]]:
 
 def in_order_of_calls(module: ModuleOp, programs: Mapping[str, ModuleOp]) -> list[str]:
     """The programs that a module calls, at however many removes, each behind those it calls."""
+    if not programs:
+        return []
     found: dict[str, None] = {}
 
     def visit(program: ModuleOp) -> None:

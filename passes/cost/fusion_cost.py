@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, Cost
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
@@ -61,7 +62,7 @@ def op_cost(op: Operation) -> int:
         return DIVISION_COST
     if name == "loop.read":
         return READ_COST
-    if isinstance(op, SpecialOp):
+    if type(op) is SpecialOp:
         return SPECIAL_COSTS.get(op.function.data, SPECIAL_COST)
     if name.startswith("math."):
         return MATH_COSTS.get(name, MATH_COST)
@@ -91,6 +92,7 @@ def value_bytes(value: SSAValue) -> int:
     return type_bytes(value.type)
 
 
+@once_an_object
 def type_bytes(kind: Attribute) -> int:
     """Bytes that a value of the type takes; booleans one each, other types than arrays nothing."""
     if not isinstance(kind, TensorType | MemRefType):

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, OpResult, Region
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import summed_rows
@@ -76,7 +76,7 @@ class KernelGraph:
 
     def makers(self, op: Operation) -> list[Cluster]:
         """The clusters that make what an op takes."""
-        return [self.cluster_of[v.owner] for v in op.operands if isinstance(v.owner, Operation)]
+        return [self.cluster_of[v.op] for v in op.operands if type(v) is OpResult]
 
     def adjacent(self, one: Cluster, other: Cluster) -> bool:
         """Whether no third cluster needs one of them and is needed by the other."""

@@ -7,6 +7,7 @@ as where a pipeline does without `fuse-kernels`, are a kernel each.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -93,13 +94,23 @@ class OutlineKernelsPass(ModulePass):
     name = "outline-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions: dict[Hashable, func.FuncOp] = {}
+        kernels: list[KernelOp] = []
         for function in defined_functions(op):
             _put_loose_nests_in_kernels(function)
             explain_rest(function.body.block)
-            for kernel in list(function.body.block.ops):
-                if isinstance(kernel, KernelOp):
-                    _outline(op, kernel, functions)
+            kernels += [inner for inner in function.body.block.ops if isinstance(inner, KernelOp)]
+        # Most walk domains that no other kernel walks: their structure needs no comparing.
+        domains = {kernel: _domains(kernel) for kernel in kernels}
+        count = Counter(domains.values())
+        functions: dict[Hashable, func.FuncOp] = {}
+        for kernel in kernels:
+            key = kernel if count[domains[kernel]] == 1 else structure(kernel)
+            _outline(op, kernel, key, functions)
+
+
+def _domains(kernel: KernelOp) -> Hashable:
+    """What the ops of a kernel are, and the domains of nests."""
+    return tuple([op.extents if isinstance(op, GenericOp) else op.name for op in kernel.block.ops])
 
 
 def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
@@ -116,8 +127,9 @@ def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
         form_kernel([op])
 
 
-def _outline(module: ModuleOp, kernel: KernelOp, functions: dict[Hashable, func.FuncOp]) -> None:
-    key = structure(kernel)
+def _outline(
+    module: ModuleOp, kernel: KernelOp, key: Hashable, functions: dict[Hashable, func.FuncOp]
+) -> None:
     target = functions.get(key)
     if target is None:
         target = _function(kernel, f"kernel_{len(functions)}")

@@ -45,10 +45,10 @@ def simplify_body(block: Block) -> None:
     for op in list(block.ops):
         if not op.results or op.regions:
             continue
-        if isinstance(op, arith.SelectOp):
+        if type(op) is arith.SelectOp:
             _chosen_before(op)
         value = _folded(op, constants) or _same(op)
-        if value is None and isinstance(op, arith.ConstantOp):
+        if value is None and type(op) is arith.ConstantOp:
             first = constants.setdefault(op.value, op.result)
             value = first if first is not op.result else None
         if value is not None:
@@ -66,9 +66,10 @@ def simplify_body(block: Block) -> None:
 def constant_of(value: SSAValue) -> Number | None:
     """The number that an `arith.constant` gives, or None."""
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
-        return owner.value
-    return None
+    if type(owner) is not arith.ConstantOp:
+        return None
+    number = owner.value
+    return number if isinstance(number, FloatAttr | IntegerAttr) else None
 
 
 def _key(op: Operation) -> Hashable:
@@ -186,6 +187,29 @@ def _evaluated(op: Operation, given: list[int | float]) -> Number | None:
 # Identities
 
 
+_COMMUTING: dict[type[Operation], float] = {
+    arith.MulfOp: 1,
+    arith.MuliOp: 1,
+    arith.AddfOp: -0.0,
+    arith.AddiOp: 0,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+    arith.AndIOp: -1,  # all bits set; xDSL keeps true as -1 too
+}
+"""Ops that give the other operand where one of them is this number."""
+
+_NEUTRAL_RIGHT: dict[type[Operation], float] = {
+    **_COMMUTING,
+    arith.SubfOp: 0.0,
+    arith.SubiOp: 0.0,
+    arith.DivfOp: 1,
+    arith.DivSIOp: 1,
+    arith.DivUIOp: 1,
+    math.PowFOp: 1,
+}
+"""Ops that give the left operand where the right one is this number."""
+
+
 def _is(value: SSAValue, number: float) -> bool:
     """Whether a value is this constant; 0.0 and -0.0 differ."""
     found = constant_of(value)
@@ -194,36 +218,18 @@ def _is(value: SSAValue, number: float) -> bool:
 
 def _same(op: Operation) -> SSAValue | None:
     """A value there already that the op always equals, bit for bit."""
-    match op:
-        case arith.MulfOp() | arith.MuliOp():
-            return _neutral(op, 1, commutes=True)
-        case arith.AddfOp():
-            return _neutral(op, -0.0, commutes=True)
-        case arith.AddiOp() | arith.OrIOp() | arith.XOrIOp():
-            return _neutral(op, 0, commutes=True)
-        case arith.SubfOp() | arith.SubiOp():
-            return _neutral(op, 0.0, commutes=False)
-        case arith.DivfOp() | arith.DivSIOp() | arith.DivUIOp():
-            return _neutral(op, 1, commutes=False)
-        case arith.AndIOp():
-            # All bits set; xDSL keeps true as -1 too.
-            return _neutral(op, -1, commutes=True)
-        case math.PowFOp():
-            return _neutral(op, 1, commutes=False)
-        case arith.SelectOp():
-            return _selected(op)
-        case arith.TruncFOp():
-            widened = op.input.owner
-            if isinstance(widened, arith.ExtFOp) and widened.input.type == op.result.type:
-                return widened.input
+    if (number := _NEUTRAL_RIGHT.get(type(op))) is not None:
+        left, right = op.operands
+        if _is(right, number):
+            return left
+        return right if type(op) in _COMMUTING and _is(left, number) else None
+    if type(op) is arith.SelectOp:
+        return _selected(op)
+    if type(op) is arith.TruncFOp:
+        widened = op.input.owner
+        if isinstance(widened, arith.ExtFOp) and widened.input.type == op.result.type:
+            return widened.input
     return None
-
-
-def _neutral(op: Operation, number: float, *, commutes: bool) -> SSAValue | None:
-    left, right = op.operands
-    if _is(right, number):
-        return left
-    return right if commutes and _is(left, number) else None
 
 
 def _selected(op: arith.SelectOp) -> SSAValue | None:
@@ -248,10 +254,10 @@ def _chosen_before(op: arith.SelectOp) -> None:
 
 def _cheaper(op: Operation, constants: Constants) -> Operation:
     """The op, or one that gives the same for less."""
-    if isinstance(op, math.PowFOp):
+    if type(op) is math.PowFOp:
         exponent = constant_of(op.rhs)
         return op if exponent is None else _expanded_power(op, exponent.value.data, constants)
-    if isinstance(op, arith.DivfOp):
+    if type(op) is arith.DivfOp:
         divisor = constant_of(op.rhs)
         if divisor is not None and _has_exact_reciprocal(divisor):
             assert isinstance(divisor, FloatAttr)

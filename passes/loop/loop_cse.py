@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -30,20 +31,23 @@ class LoopCsePass(ModulePass):
 
 def merge_equal(function: func.FuncOp) -> None:
     """Keep the first of ops that compute the same from the same."""
-    seen: dict[Hashable, Operation] = {}
+    # Few read the same: only of these it is asked what they compute.
+    readers: dict[Hashable, list[Operation]] = {}
+    key = cache(_key)
     for op in list(function.body.block.ops):
         if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:
             continue
-        first = seen.setdefault(_key(op), op)
-        if first is not op:
+        others = readers.setdefault((op.name, *op.operands), [])
+        first = next((other for other in others if key(other) == key(op)), None)
+        if first is None:
+            others.append(op)
+        else:
             Rewriter.replace_op(op, [], list(first.results))
 
 
 def _key(op: Operation) -> Hashable:
-    operands: tuple[SSAValue, ...] = tuple(op.operands)
+    """What an op does with its operands."""
     return (
-        op.name,
-        operands,
         tuple(r.type for r in op.results),
         tuple(sorted(op.properties.items())),
         structure(op),

@@ -82,7 +82,7 @@ class Order:
                 for region in op.regions:
                     for inner in region.blocks:
                         number(inner)
-                if isinstance(op, LOOPS):
+                if type(op) in LOOPS:
                     ends[op] = len(positions) - 1
 
         number(block)

@@ -20,7 +20,7 @@ def is_shared(block: Block) -> bool:
 
 
 def _keeps_apart(step: Operation) -> bool:
-    return _is_parallel(step) or isinstance(step, SingleOp)
+    return _is_parallel(step) or type(step) is SingleOp
 
 
 def share_out(block: Block) -> bool:
@@ -55,19 +55,20 @@ def _steps(block: Block) -> list[list[Operation]] | None:
 
     None if a thread cannot run the other ops on its own.
     """
-    ops = [op for op in block.ops if not isinstance(op, func.ReturnOp | BarrierOp)]
-    is_read = any(isinstance(op, memref.LoadOp) for op in ops)
+    # Classes are compared: `isinstance` is slow for those of ops, of which kernels have many.
+    ops = [op for op in block.ops if type(op) not in (func.ReturnOp, BarrierOp)]
+    is_read = any(type(op) is memref.LoadOp for op in ops)
     written = {root for root, writes in touched(ops).items() if writes} if is_read else set()
     steps: list[list[Operation]] = []
     for op in ops:
-        if isinstance(op, memref.AllocaOp | memref.AllocOp):
+        if type(op) in (memref.AllocaOp, memref.AllocOp):
             return None
-        if isinstance(op, memref.LoadOp):
+        if type(op) is memref.LoadOp:
             if root_of(op.memref) in written:
                 return None
         elif _keeps_apart(op):
             steps.append([op])
-        elif not (is_side_effect_free(op) or isinstance(op, _WITHOUT_EFFECTS)):
+        elif not (is_side_effect_free(op) or type(op) in _WITHOUT_EFFECTS):
             if any(result.first_use for result in op.results):
                 return None
             if steps and not _keeps_apart(steps[-1][0]):
@@ -78,4 +79,4 @@ def _steps(block: Block) -> list[list[Operation]] | None:
 
 
 def _is_parallel(op: Operation) -> bool:
-    return isinstance(op, scf.ParallelOp) and not op.initVals
+    return type(op) is scf.ParallelOp and not op.initVals
