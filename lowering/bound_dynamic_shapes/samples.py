@@ -77,12 +77,10 @@ def _results(
     return found[0] if len(found) == 1 else found
 
 
-@bounds("cosine_similarity", "prelu")
-def along_one(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Two tensors that broadcast; `cosine_similarity` sums over one dimension of them."""
+@bounds("cosine_similarity")
+def cosine_similarity(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Of two tensors that broadcast, along a static dimension."""
     arguments = op.args()
-    if op.overload_name.startswith("prelu"):
-        return _prelu(b.tensor(arguments["self"]), b.static(arguments["weight"], "weight"), b)
     one, other = aligned([b.tensor(arguments["x1"]), b.tensor(arguments["x2"])], b)
     sizes = list(common_sizes([one, other]))
     if sizes.pop(normalized(arguments["dim"], one.rank)) is not None:
@@ -91,15 +89,16 @@ def along_one(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b(op.overload_name, **arguments), tuple(sizes))
 
 
-def _prelu(tensor: Bounded, weight: SSAValue, b: BoundBuilder) -> Bounded:
+@bounds("prelu")
+def prelu(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """x where it is above 0, else weight * x; a weight for each channel, the second dimension."""
+    tensor, weight = b.tensor(op.arg("self")), b.static(op.arg("weight"), "weight")
     shape = [1] * tensor.rank
     if tensor.rank > 1:
         shape[1] = shape_of(weight)[0] if shape_of(weight) else 1
     if tensor.rank > 1 and tensor.sizes[1] is not None and shape[1] != 1:
         raise b.refuse("as many channels as depend on data")
-    slope = b.reshape(weight, shape)
-    low = b("mul.Tensor", tensor.value, slope)
+    low = b("mul.Tensor", tensor.value, b.reshape(weight, shape))
     positive = b("gt.Scalar", tensor.value, 0)
     return Bounded(b("where.self", positive, tensor.value, low), tensor.sizes)
 
