@@ -15,6 +15,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from lamina.passes.refusal import invalid
+
 LIBRARY = "call"
 """The library of the kernels that stand for such functions."""
 
@@ -63,15 +65,23 @@ def calls_of_callees(program: Operation) -> Iterator[tuple[str, Operation]]:
 
 
 def in_order_of_calls(module: ModuleOp, programs: Mapping[str, ModuleOp]) -> list[str]:
-    """The programs that a module calls, at however many removes, each behind those it calls."""
+    """The programs that a module calls, at however many removes, each behind those it calls.
+
+    Raises InputError for one that calls itself, be it through others.
+    """
     if not programs:
         return []
     found: dict[str, None] = {}
+    under_way: set[str] = set()
 
     def visit(program: ModuleOp) -> None:
-        for name in dict.fromkeys(name for name, _ in calls_of_callees(program)):
+        for name, call in calls_of_callees(program):
+            if name in under_way:
+                raise invalid(call, f"'{name}' calls itself: programs are no recursion")
             if name in programs and name not in found:
+                under_way.add(name)
                 visit(programs[name])
+                under_way.remove(name)
                 found[name] = None
 
     visit(module)

@@ -284,6 +284,14 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
+def test_a_module_that_calls_itself_is_refused() -> None:
+    call = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = loop.extern "call.doubled" {} (%x : tensor<2xf32>) : tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }"""
+    assert "'doubled' calls itself" in refused(f"{call}\nbuiltin.module @doubled {{ {call} }}")
+
+
 def test_recursion_is_refused() -> None:
     text = (
         BLOCK.replace("aten.softmax.int(%x, 1)", "func.call @again(%x)")
