@@ -13,7 +13,7 @@ from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, aligned_at, 
 from lamina.lowering.bound_dynamic_shapes.reduction import kept_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
-from lamina.lowering.tensor_types import normalized, shape_of
+from lamina.lowering.tensor_types import normalized, normalized_dims, shape_of
 
 INNER: dict[str, dict[str, int]] = {
     "bilinear.default": {"input1": 1, "input2": 1},
@@ -75,6 +75,35 @@ def _results(
         Bounded(value, (*sizes, *[None] * (len(shape_of(value)) - len(sizes)))) for value in made
     ]
     return found[0] if len(found) == 1 else found
+
+
+@bounds("_trilinear")
+def trilinear(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Products of three tensors, which broadcast once each has dimensions of one more; summed along
+    static ones."""
+    arguments = op.args()
+    names, expansions = ("i1", "i2", "i3"), [arguments[f"expand{n}"] for n in (1, 2, 3)]
+    given = [b.tensor(arguments[name]) for name in names]
+    wide = [_expanded(tensor, dims, b) for tensor, dims in zip(given, expansions, strict=True)]
+    wide = aligned(wide, b)
+    sizes = common_sizes(wide)
+    summed = normalized_dims(arguments["sumdim"], len(sizes))
+    if any(sizes[dim] is not None for dim in summed):
+        raise b.refuse("along a dimension whose size depends on data")
+    for name, tensor, dims in zip(names, wide, expansions, strict=True):
+        shape = [extent for dim, extent in enumerate(tensor.shape) if dim not in dims]
+        arguments[name] = b.reshape(tensor.value, shape)
+    kept = tuple(size for dim, size in enumerate(sizes) if dim not in summed)
+    return Bounded(b(op.overload_name, **arguments), kept)
+
+
+def _expanded(tensor: Bounded, dims: Sequence[int], b: BoundBuilder) -> Bounded:
+    """With dimensions of one at these places of the result."""
+    shape, sizes = list(tensor.shape), list(tensor.sizes)
+    for dim in sorted(dims):
+        shape.insert(dim, 1)
+        sizes.insert(dim, None)
+    return Bounded(b.reshape(tensor.value, shape), tuple(sizes))
 
 
 @bounds("cosine_similarity")

@@ -136,6 +136,10 @@ def written(x: Any) -> Any:
 
 
 THROUGH_DYNAMO: dict[str, tuple[Any, Callable[[int], Made]]] = {
+    "bilinear": (
+        nn.Bilinear(4, 3, 5),
+        lambda n: (torch.randn(n, 4), torch.randn(n, 3)),
+    ),
     "cdist": (torch.cdist, lambda n: (torch.randn(n, 4), torch.randn(7, 4))),
     "group_norm": (nn.GroupNorm(2, 4), lambda n: (torch.randn(n, 4, 5),)),
     "prelu": (nn.PReLU(), lambda n: (torch.randn(n, 4),)),
