@@ -20,20 +20,8 @@ from lamina.lowering.bound_dynamic_shapes.reduction import computed_in
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, resized
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.resamplings import CUBIC, NAMES
 from lamina.lowering.tensor_types import element_of, is_float
-
-_METHODS = {
-    "upsample_nearest": (1, 2, 3),
-    "_upsample_nearest_exact": (1, 2, 3),
-    "upsample_linear": (1,),
-    "upsample_bilinear": (2,),
-    "upsample_trilinear": (3,),
-    "upsample_bicubic": (2,),
-}
-_NAMES = tuple(f"{name}{rank}d" for name, ranks in _METHODS.items() for rank in ranks)
-
-_CUBIC = -0.75
-"""Keys's parameter of cubic convolution, as torch has it."""
 
 Taps = list[tuple[SSAValue, SSAValue | None]]
 """Places, and weights (none for 1), one for each output."""
@@ -52,7 +40,7 @@ class Axis:
     corners: bool
 
 
-@bounds(*_NAMES, *(f"{name}.vec" for name in _NAMES))
+@bounds(*NAMES, *(f"{name}.vec" for name in NAMES))
 def upsample(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Weighted sums of neighbours, along one dimension after the other."""
     values = op.args()
@@ -152,7 +140,7 @@ def _cubic(axis: Axis, element: Attribute, b: BoundBuilder) -> Taps:
     place = _source(axis, element, b)
     whole = b("floor.default", place)
     fraction = b("sub.Tensor", place, whole)
-    rest, a = b("rsub.Scalar", fraction, 1.0), _CUBIC
+    rest, a = b("rsub.Scalar", fraction, 1.0), CUBIC
     near, far = (a + 2, -(a + 3), 0, 1), (a, -5 * a, 8 * a, -4 * a)
     weights = (
         _polynomial(far, b("add.Scalar", fraction, 1.0), b),

@@ -31,13 +31,17 @@ def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     return [found, *others] if others else found
 
 
+def _of_whole_samples(op: SchemaOp, tensor: Bounded, b: BoundBuilder) -> Bounded:
+    """Only the number of samples is open: the op itself computes each alone."""
+    return Bounded(b(op.overload_name, **{**op.args(), "input": tensor.value}), tensor.sizes)
+
+
 @bounds("instance_norm")
 def instance_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Each channel of a sample by itself."""
     tensor, values = only_first_padded(op, b), op.args()
     if all(map(tensor.is_known, range(1, tensor.rank))):
-        made = b(op.overload_name, **{**values, "input": tensor.value})
-        return Bounded(made, tensor.sizes)
+        return _of_whole_samples(op, tensor, b)
     _known_channels(tensor, b)
     if not values["use_input_stats"]:
         raise b.refuse("running statistics of samples whose size depends on data")
@@ -49,8 +53,7 @@ def group_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Channels of a sample in groups."""
     tensor, values = only_first_padded(op, b), op.args()
     if all(map(tensor.is_known, range(1, tensor.rank))):
-        made = b(op.overload_name, **{**values, "input": tensor.value})
-        return Bounded(made, tensor.sizes)
+        return _of_whole_samples(op, tensor, b)
     _known_channels(tensor, b)
     return _normalized(tensor, values["num_groups"], values, b)[0]
 

@@ -17,12 +17,11 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.resampling_bytes import dense_weights, resample_bytes
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
+from lamina.lowering.resamplings import CUBIC, NAMES
 from lamina.lowering.tensor_types import element_of, is_float, shape_of
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 """Bytes, which images consist of."""
-CUBIC = -0.75
-"""Keys's parameter of cubic convolution, as torch has it."""
 SMOOTH_CUBIC = -0.5
 """The same for antialiased interpolation."""
 
@@ -125,15 +124,6 @@ METHODS: dict[str, Method] = {
     "upsample_trilinear": _linear,
     "upsample_bicubic": _cubic,
 }
-SIZES = {
-    "upsample_nearest": (1, 2, 3),
-    "_upsample_nearest_exact": (1, 2, 3),
-    "upsample_linear": (1,),
-    "upsample_bilinear": (2,),
-    "upsample_trilinear": (3,),
-    "upsample_bicubic": (2,),
-}
-NAMES = [f"{name}{dims}d" for name, sizes in SIZES.items() for dims in sizes]
 SMOOTH = [f"_upsample_{name}2d_aa" for name in ("bilinear", "bicubic", "lanczos")]
 
 

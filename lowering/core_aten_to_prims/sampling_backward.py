@@ -10,7 +10,6 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
-from lamina.lowering.core_aten_to_prims.resampling import CUBIC as KEYS
 from lamina.lowering.core_aten_to_prims.resampling import cubic_weights
 from lamina.lowering.core_aten_to_prims.sampling import (
     CUBIC,
@@ -22,6 +21,7 @@ from lamina.lowering.core_aten_to_prims.sampling import (
     unscaled,
 )
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
+from lamina.lowering.resamplings import CUBIC as KEYS
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
