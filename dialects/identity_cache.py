@@ -14,7 +14,7 @@ Given = TypeVarTuple("Given")
 T = TypeVar("T")
 
 MOST = 4096
-"""Results that a function keeps, before it forgets all of them."""
+"""Results that a function keeps, before it forgets all of them: a guess, some models' worth."""
 
 
 def once_an_object(function: Callable[[*Given], T]) -> Callable[[*Given], T]:

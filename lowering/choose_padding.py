@@ -25,7 +25,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.size_hints import hints_of
+from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS, padding_of, set_padding
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
@@ -108,9 +108,9 @@ class _Trial:
         assert main is not None
         set_padding(main, {})
         names = size_names(arguments_of(main))
-        values = (
-            some_sizes(main) | hints_of(main) if sizes is None else {n: sizes[n] for n in names}
-        )
+        likely = some_sizes(main) | hints_of(main)
+        set_hints(main, {})  # they may be above what is tried
+        values = likely if sizes is None else {n: sizes[n] for n in names}
         most = {n: max(_TRIED, names[n].range.least) if sizes is None else sizes[n] for n in padded}
         try:
             bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})

@@ -31,31 +31,17 @@ def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     return [found, *others] if others else found
 
 
-def _of_whole_samples(op: SchemaOp, tensor: Bounded, b: BoundBuilder) -> Bounded:
-    """Only the number of samples is open: the op itself computes each alone."""
-    return Bounded(b(op.overload_name, **{**op.args(), "input": tensor.value}), tensor.sizes)
-
-
-@bounds("instance_norm")
-def instance_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Each channel of a sample by itself."""
+@bounds("instance_norm", "group_norm")
+def norm_of_samples(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Channels of a sample, each by itself or in groups."""
     tensor, values = only_first_padded(op, b), op.args()
     if all(map(tensor.is_known, range(1, tensor.rank))):
-        return _of_whole_samples(op, tensor, b)
+        made = b(op.overload_name, **{**values, "input": tensor.value})
+        return Bounded(made, tensor.sizes)
     _known_channels(tensor, b)
-    if not values["use_input_stats"]:
+    if not values.get("use_input_stats", True):
         raise b.refuse("running statistics of samples whose size depends on data")
-    return _normalized(tensor, tensor.shape[1], values, b)[0]
-
-
-@bounds("group_norm")
-def group_norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Channels of a sample in groups."""
-    tensor, values = only_first_padded(op, b), op.args()
-    if all(map(tensor.is_known, range(1, tensor.rank))):
-        return _of_whole_samples(op, tensor, b)
-    _known_channels(tensor, b)
-    return _normalized(tensor, values["num_groups"], values, b)[0]
+    return _normalized(tensor, values.get("num_groups", tensor.shape[1]), values, b)[0]
 
 
 @bounds("native_group_norm")

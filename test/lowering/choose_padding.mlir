@@ -39,7 +39,7 @@ func.func @main(%x: tensor<?x3x?x8xf32> {lamina.dims = [#lamina.size<b>, #lamina
 
 // CHECK: lamina.padding = {n = "rows", c = "exact"}
 func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<c in [1, 99]>]},
-                %w: tensor<4xf32>) -> tensor<?x?xf32> attributes {lamina.hints = {c = 8 : i64}} {
+                %w: tensor<4xf32>) -> tensor<?x?xf32> attributes {lamina.hints = {c = 8 : i64, n = 5000 : i64}} {
   %0 = aten.slice.Tensor(%x, dim = 1, step = 2) : (tensor<?x?xf32>) -> tensor<?x?xf32>
   %1 = aten.mul.Tensor(%0, %w) : (tensor<?x?xf32>, tensor<4xf32>) -> tensor<?x?xf32>
   func.return %1 : tensor<?x?xf32>
