@@ -53,6 +53,15 @@ STEP_OPERATIONS = 10
 """What a step of a Fourier transform takes for each number beside its sums: loads, stores, and
 turning it. Of 1,024 numbers, steps of 8, 8 and 16 take 286 us, of five times 4 297 us, of 256 with
 16 and 16 219 us, of 8, 8 and 4 198 us (256 and 1,024 rows, one core of a Zen 4)."""
+SET_BYTES = 4096
+"""Results so far apart lie in the same set of the nearest cache: it has 64 sets of a line of 64
+bytes each on all x86 cores so far."""
+SET_LINES = 8
+"""Lines of a set of the nearest cache."""
+SET_OPERATIONS = 10
+"""What a last step of more results than a set has lines takes more for each number, if they lie in
+one set: 1,024 numbers in steps of 4, 4, 8 and 8 take 277 us (f64 497) where 8, 8 and 16 take 286
+(521), 4,096 in steps of 4, 4, 4, 8 and 8 327 (594) where 4, 8, 8 and 16 take 333 (615)."""
 FACTOR_REGISTERS = 3
 """Registers for each number of a step behind which numbers are turned: 16 first and then 8 and 8
 take 364 us where 8, 8 and 16 take 286."""

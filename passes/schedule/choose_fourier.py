@@ -10,7 +10,14 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType
 from lamina.codegen.target import Target
 from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
-from lamina.passes.cost.unstructured_cost import FACTOR_REGISTERS, GROUP_LANES, STEP_OPERATIONS
+from lamina.passes.cost.unstructured_cost import (
+    FACTOR_REGISTERS,
+    GROUP_LANES,
+    SET_BYTES,
+    SET_LINES,
+    SET_OPERATIONS,
+    STEP_OPERATIONS,
+)
 from lamina.passes.schedule.butterflies import butterfly_operations, is_prime
 from lamina.passes.schedule.fourier import most_lanes
 
@@ -22,7 +29,8 @@ def choose_fourier(op: FourierOp, target: Target) -> UnstructuredTasks:
     element = kind.element_type
     assert isinstance(element, AnyFloat)
     lanes = _lanes(op, target.lanes(element.bitwidth))
-    factors = fastest_factors(op.points, target.vector_registers)[1]
+    apart = 2 * lanes * element.bitwidth // 8
+    factors = fastest_factors(op.points, target.vector_registers, apart)[1]
     return UnstructuredTasks(lanes=lanes, factors=factors)
 
 
@@ -35,10 +43,11 @@ def _lanes(op: FourierOp, most: int) -> int:
 
 
 @lru_cache
-def fastest_factors(points: int, registers: int) -> tuple[float, tuple[int, ...]]:
+def fastest_factors(points: int, registers: int, apart: int) -> tuple[float, tuple[int, ...]]:
     """The operations for each number of a transform, and the factors that take the least.
 
-    The longer ones stand last, where numbers are not turned.
+    The longer ones stand last, where numbers are not turned, unless their results lie in one set of
+    the nearest cache. `apart` are the bytes from a result of these steps to the next one.
     """
     best: tuple[float, tuple[int, ...]] = (inf, ())
     for factor in range(1, points + 1):
@@ -49,9 +58,11 @@ def fastest_factors(points: int, registers: int) -> tuple[float, tuple[int, ...]
         if (held > registers and not is_prime(factor)) or (factor == 1 and not last):
             continue
         cost = STEP_OPERATIONS + butterfly_operations(factor) / factor
+        if last and factor > SET_LINES and apart % SET_BYTES == 0:
+            cost += SET_OPERATIONS
         others: tuple[int, ...] = ()
         if not last:
-            rest, others = fastest_factors(points // factor, registers)
+            rest, others = fastest_factors(points // factor, registers, apart * factor)
             cost += rest
         best = min(best, (cost, (factor, *others)))
     return best
