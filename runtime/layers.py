@@ -115,10 +115,12 @@ def lower(
     )
     choosing = [n for n, spec in enumerate(specs) if name_of(spec) == "choose-schedule"]
     if schedules and choosing:
+        from lamina.passes.schedule.given_schedules import verify_given
         from lamina.passes.schedule.schedule_texts import give_schedules
 
         _run(module, specs[: choosing[0]])
         give_schedules(module, schedules, Context())
+        verify_given(module, schedules, target)
         specs = specs[choosing[0] :]
     _run(module, specs)
 

@@ -21,8 +21,7 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.modifications import modification
 from lamina.passes.schedule.alternatives import other_schedules
-from lamina.passes.schedule.apply_schedule import apply_schedule
-from lamina.passes.schedule.choose_schedule import choose_kernel
+from lamina.passes.schedule.given_schedules import verify_given
 from lamina.passes.schedule.schedule_texts import give_schedules, parse_schedule, schedule_texts
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.disk_cache import cache_key, usable_cache
@@ -146,12 +145,9 @@ class _Trials:
         kernel = function_named(self._module, name)
         assert kernel is not None
         alone = ModuleOp([kernel.clone()])
-        copy = function_named(alone, name)
-        assert copy is not None
         try:
             give_schedules(alone, {name: text}, Context())
-            choose_kernel(copy, self._target)
-            apply_schedule(copy)
+            verify_given(alone, {name: text}, self._target)
         except (InputError, UnsupportedError):
             return False
         return True

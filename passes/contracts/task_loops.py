@@ -63,7 +63,7 @@ def verify_task_loops(function: func.FuncOp) -> None:
 
 
 def _verify_kept(buffer: memref.AllocOp, top: Block) -> None:
-    """The nests of one loop, or those that stand in none, keep a buffer to themselves."""
+    """The nests of one parallel loop, or those that stand in none, keep a buffer to themselves."""
     tasks: dict[Operation | None, Operation] = {}
     for use in buffer.memref.uses:
         outermost = use.operation
@@ -71,9 +71,10 @@ def _verify_kept(buffer: memref.AllocOp, top: Block) -> None:
             above = outermost.parent_op()
             assert above is not None  # values are used where they are seen
             outermost = above
-        tasks.setdefault(outermost if isinstance(outermost, LOOPS) else None, use.operation)
+        is_parallel = isinstance(outermost, scf.ParallelOp)
+        tasks.setdefault(outermost if is_parallel else None, use.operation)
     if len(tasks) > 1:
-        raise invalid(list(tasks.values())[-1], "it touches what another loop keeps to itself")
+        raise invalid(list(tasks.values())[-1], "it touches what a parallel loop keeps to itself")
 
 
 def has_tasks(function: func.FuncOp) -> bool:

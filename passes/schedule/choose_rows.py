@@ -43,7 +43,7 @@ from lamina.passes.schedule.choose_sweeps import (
 )
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
-from lamina.passes.schedule.sweep_legality import only_reduces
+from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
 from lamina.passes.schedule.sweeps import (
     column_windows,
     flat_arguments,
@@ -84,6 +84,8 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     rows = prod(stages[0].extents[d] for d in stages[0].rows)
     if tasks.tile is None and tasks.inner and line is None:
         tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
+    if tasks.tile is not None:
+        verify_common_loop(stages)
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
     whole = tasks.tile is None or tasks.tile >= length
     sweeps = group_sweeps(stages, follow=whole and bool(tasks.inner))

@@ -23,6 +23,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
+from lamina.passes.schedule.kernel_parts import leave_out_done, parts_of
 from lamina.passes.schedule.nest_steps import (
     has_compute_at,
     nests_in_tasks,
@@ -70,6 +71,7 @@ class Span:
 
 def compute_at(function: func.FuncOp) -> None:
     """Move nests of a kernel in place. Raises InputError for a place where one cannot stand."""
+    parts = parts_of(function)
     emit = Emitter(function.body.block)
     for op in function.body.block.ops:
         emit.note(op)
@@ -85,6 +87,7 @@ def compute_at(function: func.FuncOp) -> None:
             raise illegal(nest, f"{clause}: each slice reads all that the nest makes")
         set_schedule(nest, replace(schedule_of(nest), compute_at=None))
         _move(emit, nest, consumers, spans, clause)
+    leave_out_done(function, parts)
 
 
 def _verify(nest: GenericOp, others: Sequence[GenericOp], clause: str) -> None:

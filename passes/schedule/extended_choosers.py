@@ -32,7 +32,7 @@ def choose_by_extensions(kernel: func.FuncOp, target: Target, context: Context) 
         if not isinstance(text, str):
             raise entry.error(f"{said} it gives a {type(text).__name__}, not a text or None")
         try:
-            give_schedule(kernel, text, context)
+            give_schedule(kernel, text, context, kernel.sym_name.data)
         except InputError as error:
             raise entry.error(said, error) from error
         return

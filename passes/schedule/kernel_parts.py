@@ -84,6 +84,21 @@ def schedules_of(function: func.FuncOp, parts: Sequence[Part]) -> list[Any]:
     return [given.data for given in attribute]  # pyright: ignore[reportUnknownVariableType]
 
 
+def leave_out_done(function: func.FuncOp, parts: Sequence[Part]) -> None:
+    """Leave out the schedules of those of its parts whose nests all run slices by now; in place."""
+    if SCHEDULE not in function.attributes:
+        return
+    given = zip(parts, schedules_of(function, parts), strict=True)
+    left = [
+        part.kind(clauses)
+        for part, clauses in given
+        if part.op is not None or any(is_open(stage.op) for stage in part.stages)
+    ]
+    function.attributes[SCHEDULE] = ArrayAttr(left)
+    if not left:
+        del function.attributes[SCHEDULE]
+
+
 def _named(given: Attribute) -> str:
     return f"#{given.name}" if isinstance(given, PART_SCHEDULES) else str(given)
 

@@ -28,6 +28,9 @@ from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
 
+STEPS = ("cache_read", "rfactor", "jam", "tile", "compute_at")
+"""Clauses that a pass carries out on nests in tasks."""
+
 
 def nests_in_tasks(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -> list[GenericOp]:
     """The nests of a kernel, in order, whose schedule is one that is wanted.
@@ -35,14 +38,23 @@ def nests_in_tasks(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -
     Raises InputError for such a nest whose rows are not divided into tasks yet.
     """
     found: list[GenericOp] = []
-    for nest in ops_of(function, GenericOp):
+    nests = ops_of(function, GenericOp)
+    for nest in nests:
         if 0 in nest.extents:
             continue
         if wanted(nest):
             if rows_of(nest) and not nest.symbols:
+                _verify_no_products(nest, nests)
                 raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
             found.append(nest)
     return found
+
+
+def _verify_no_products(nest: GenericOp, nests: Sequence[GenericOp]) -> None:
+    """Raises InputError where the tasks of a nest are those of a packed product."""
+    if any(is_packed(other) and part_of(other) == part_of(nest) for other in nests):
+        said = ", ".join(name for name in STEPS if name in schedule_of(nest).texts())
+        raise illegal(nest, f"{said}: not beside packed products, whose tasks are blocks of rows")
 
 
 def set_schedule(nest: GenericOp, schedule: NestSchedule) -> None:

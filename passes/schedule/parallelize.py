@@ -22,6 +22,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
@@ -39,6 +40,7 @@ from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
+from lamina.passes.schedule.sweep_legality import verify_common_loop
 
 Scheduled = tuple[Part, Any]
 """A part and the clauses of its schedule."""
@@ -76,11 +78,12 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
     found = list(zip(parts, schedules_of(function, parts), strict=True))
     divided = [entry for entry in found if entry[0].kind in (RowTasksAttr, PairTasksAttr)]
     by_nest = {stage.op: entry for entry in divided for stage in entry[0].stages}
+    whole = {part for part, tasks in divided if _is_whole(part, tasks)}
     emit = Emitter(function.body.block)
-    done: set[Part] = set()
+    done = set(whole)
     for op in _taken_apart(function):
         entry = by_nest.get(op) if isinstance(op, GenericOp) else None
-        if entry is None:
+        if entry is None or entry[0] in whole:
             emit.again(op)
         elif entry[0] not in done:
             done.add(entry[0])
@@ -90,6 +93,15 @@ def divide_into_tasks(function: func.FuncOp) -> list[Scheduled]:
         for part, given in found
         if part not in done or not part.stages[0].op.symbols
     ]
+
+
+def _is_whole(part: Part, tasks: Any) -> bool:
+    """Whether nothing divides the nests of a part, so that they stay where they stand.
+
+    Others of the kernel may stand in loops between them.
+    """
+    undivided = isinstance(tasks, RowTasks) and tasks == RowTasks(parallel=tasks.parallel)
+    return undivided and not any(rows_of(stage.op) for stage in part.stages)
 
 
 def _divide(emit: Emitter, part: Part, tasks: Any) -> None:
@@ -280,8 +292,7 @@ def _tile(stages: list[Stage], tasks: RowTasks) -> tuple[int, int]:
     """The positions of a task's first loop that it takes, and all there are."""
     if tasks.tile is None:
         return 1, 1
-    if not stages[0].inner or len({s.inner_extents[:1] for s in stages}) > 1:
-        raise illegal(stages[0].op, "tile: the nests of the kernel have no loop in common")
+    verify_common_loop(stages)
     if tasks.tile < stages[0].inner_extents[0]:
         for stage in stages:
             if stage.inner[0] in stage.reduced:

@@ -197,9 +197,11 @@ class ProductTask:
         together, rest = divmod(product.panel if tile is None else tile.count, product.panel)
         column = product.column
         if rest or panels % together or (tile is not None and tile.dim != column):
+            sizes = [n * product.panel for n in range(1, panels + 1) if panels % n == 0]
             raise illegal(
                 product.stage.op,
-                f"tile: of d{column}, so many panels of {product.panel} that they divide {panels}",
+                f"tile: of the columns of a task, in panels: d{column} x "
+                f"{' or '.join(map(str, sizes))}",
             )
         lanes = 1 if vectorize is None else vectorize.count
         return PanelCopy(product, self.memory, emit, lanes, together)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,7 +54,21 @@ def schedule_text(function: func.FuncOp) -> str:
 
 def schedule_texts(module: ModuleOp) -> dict[str, str]:
     """The schedule of each kernel by its name."""
-    return {name: schedule_text(kernel) for name, kernel in _kernels(module).items()}
+    return {name: schedule_text(kernel) for name, kernel in kernels_by_name(module).items()}
+
+
+def place_of_text(kernel: str) -> str:
+    """What messages call the text that is given for a kernel of this name."""
+    return f"schedules: '{kernel}'"
+
+
+def entry_places(text: str) -> list[tuple[int, int]]:
+    """Line and column of each schedule in the text of a kernel's."""
+    return [
+        (number, found.start() + 1)
+        for number, line in enumerate(text.split("\n"), start=1)
+        for found in re.finditer("#loop[.]", line)
+    ]
 
 
 def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Context) -> None:
@@ -61,19 +76,22 @@ def give_schedules(module: ModuleOp, schedules: Mapping[str, str], context: Cont
 
     Raises InputError for a kernel that is not there, and for a text that is no schedule of it.
     """
-    kernels = _kernels(module)
+    kernels = kernels_by_name(module)
     for name, text in schedules.items():
         if name not in kernels:
             near = ", ".join(nearest(name, kernels) or list(kernels)[:8]) or "there are none"
             raise InputError(f"schedules: no kernel is called '{name}'; nearest: {near}")
         if not isinstance(text, str):
             raise InputError(f"schedules: '{name}': a schedule is a text, not {text!r}")
-        give_schedule(kernels[name], text, context)
+        give_schedule(kernels[name], text, context, name)
 
 
-def give_schedule(kernel: func.FuncOp, text: str, context: Context) -> None:
-    """Set the schedule of a kernel on buffers; InputError for a text that is none of it."""
-    where = f"schedules: '{kernel.sym_name.data}'"
+def give_schedule(kernel: func.FuncOp, text: str, context: Context, name: str) -> None:
+    """Set the schedule of a kernel on buffers, which messages call so.
+
+    Raises InputError for a text that is none of it.
+    """
+    where = place_of_text(name)
     given = parse_schedule(text, context, where)
     parts = parts_of(kernel)
     nests = [op for op in kernel.body.walk() if isinstance(op, GenericOp)]
@@ -84,12 +102,13 @@ def give_schedule(kernel: func.FuncOp, text: str, context: Context) -> None:
         shown = ", ".join(f"#{kind.name}<...>" for kind in wanted)
         raise InputError(f"{where}: its schedule is [{shown}], not {given}")
     kernel.attributes[SCHEDULE] = ArrayAttr(entries[: len(parts)])
-    for nest, entry in zip(nests, entries[len(parts) :], strict=True):
+    places = entry_places(text)[len(parts) :]
+    for nest, entry, place in zip(nests, entries[len(parts) :], places, strict=True):
         nest.attributes[SCHEDULE] = entry
         try:
             nest.verify()
         except VerifyException as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(f"{where}:{place[0]}:{place[1]}: error: {error}") from error
 
 
 def parse_schedule(text: str, context: Context, where: str = "schedule") -> ArrayAttr[Attribute]:
@@ -103,9 +122,9 @@ def parse_schedule(text: str, context: Context, where: str = "schedule") -> Arra
     return given
 
 
-def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
-    """By name; those of callees are called as they are once `link-callees` has been there."""
+def kernels_by_name(module: ModuleOp) -> dict[str, func.FuncOp]:
+    """Those of a module; kernels of callees have the names that `link-callees` gives them."""
     found = {f.sym_name.data: f for f in kernel_functions(module)}
     for callee, program in callee_programs(module).items():
-        found |= {f"{callee}.{name}": kernel for name, kernel in _kernels(program).items()}
+        found |= {f"{callee}.{name}": kernel for name, kernel in kernels_by_name(program).items()}
     return found

@@ -16,6 +16,9 @@ from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.totals_epilogue import verify_followers
 from lamina.passes.schedule.transpose import turned_reads
 
+PACKED_ALONE = ("terms", "tail", "double_buffer")
+"""Clauses that only packed products have."""
+
 
 def verify_sweep(sweep: Sweep) -> None:
     """Raises InputError for clauses that the sweep's loops cannot have."""
@@ -32,8 +35,8 @@ def verify_sweep(sweep: Sweep) -> None:
         _verify_tile(sweep, schedule.tile)
     if schedule.cache_read is not None:
         raise _refuse(sweep, "cache_read: only for reads of packed products")
-    if schedule.terms is not None or schedule.tail is not None or schedule.double_buffer:
-        raise _refuse(sweep, "terms, tail, double_buffer: only of packed products")
+    if said := [name for name in PACKED_ALONE if getattr(schedule, name)]:
+        raise _refuse(sweep, f"{', '.join(said)}: only of packed products")
     if schedule.dot_pairs:
         _verify_dots(sweep)
     for stage in sweep.stages:
@@ -41,7 +44,8 @@ def verify_sweep(sweep: Sweep) -> None:
     if sweep.followers:
         _verify_followers(sweep)
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
-        raise _refuse(sweep, "online, unroll: the nest has no loops in a task")
+        said = "online" if schedule.online else f"unroll = {schedule.unroll}"
+        raise _refuse(sweep, f"{said}: the nest has no loops in a task")
 
 
 def _verify_followers(sweep: Sweep) -> None:
@@ -65,6 +69,12 @@ def _verify_prefetch(stage: Stage) -> None:
     if distance < least:
         legal = f"from {least}, the bytes of an element, to {MOST}"
         raise illegal(stage.op, f"prefetch_bytes = {distance}: {legal}")
+
+
+def verify_common_loop(stages: Sequence[Stage]) -> None:
+    """Raises InputError where tasks are to divide the first loop of their nests, which differs."""
+    if not stages[0].inner or len({s.inner_extents[:1] for s in stages}) > 1:
+        raise illegal(stages[0].op, "tile: the nests of the kernel have no loop in common")
 
 
 def only_reduces(sweep: Sweep, rest: Sequence[Sweep], outputs: set[SSAValue]) -> bool:
@@ -112,7 +122,7 @@ def _verify_kept(sweep: Sweep, name: str, by: By) -> None:
     stage = sweep.stages[0]
     order = sweep.order[stage]
     legal = [order[p] for p in sweep.kept if p != sweep.place] if _keeps_vectors(sweep) else []
-    if by.dim not in legal or sweep.lanes < 2 or stage.op.sources:
+    if by.dim not in legal or stage.op.sources:
         raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {dim_names(legal)}")
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"{name}: d{by.dim} has {stage.extents[by.dim]} positions")
@@ -124,14 +134,16 @@ def _verify_rfactor(sweep: Sweep, by: By) -> None:
     legal = [d for d in order if d in stage.reduced] if _keeps_vectors(sweep) else []
     if by.dim not in legal or schedule.jam is not None:
         raise _refuse(
-            sweep, f"rfactor = d{by.dim}: reduced, with vectors along kept ones: {dim_names(legal)}"
+            sweep,
+            f"rfactor = d{by.dim}: reduced, with vectors of two or more along kept ones: "
+            f"{dim_names(legal)}",
         )
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"rfactor: d{by.dim} has {stage.extents[by.dim]} positions")
 
 
 def _keeps_vectors(sweep: Sweep) -> bool:
-    return sweep.place in sweep.kept and len(sweep.stages) == 1
+    return sweep.place in sweep.kept and sweep.lanes > 1 and len(sweep.stages) == 1
 
 
 def _verify_tile(sweep: Sweep, by: By) -> None:

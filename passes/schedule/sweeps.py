@@ -36,7 +36,8 @@ def scheduled_sweeps(stages: Sequence[Stage], run: int = 0) -> list[Sweep]:
         followed = followed_dims(sweeps[-1], stage) if sweeps and order is None else None
         if order is None and followed is None:
             why = "it cannot share the loops of the nest before it"
-            raise illegal(stage.op, f"compute_with: {why if sweeps else 'no nest is before it'}")
+            none = "no nest in front of it has loops in which it runs"
+            raise illegal(stage.op, f"compute_with: {why if sweeps else none}")
         if others := own_loops(stage):
             legal = f"a nest that shares loops may have {', '.join(FOLLOWING)}"
             raise illegal(stage.op, f"{', '.join(others)}: {legal}")

@@ -21,6 +21,7 @@ from lamina.dialects.loop.clauses import By
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
+from lamina.passes.schedule.kernel_parts import leave_out_done, parts_of
 from lamina.passes.schedule.nest_steps import (
     followers,
     has_tile,
@@ -46,6 +47,7 @@ class TileNestsPass(ModulePass):
 
 def tile_nests(function: func.FuncOp) -> None:
     """Tile the nests of a kernel in place. Raises InputError for a tile that is not legal."""
+    parts = parts_of(function)
     emit = Emitter(function.body.block)
     for op in function.body.block.ops:
         emit.note(op)
@@ -54,6 +56,7 @@ def tile_nests(function: func.FuncOp) -> None:
         assert tile is not None  # as asked for
         set_schedule(nest, replace(schedule_of(nest), tile=None))
         _tile(emit, [nest, *followers(nest)], tile)
+    leave_out_done(function, parts)
 
 
 def _tile(emit: Emitter, nests: Sequence[GenericOp], tile: By) -> None:

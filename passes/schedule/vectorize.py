@@ -55,22 +55,24 @@ def vectorize(function: func.FuncOp) -> None:
     for nest in nests:
         if is_open(nest) and nest not in left and rows_of(nest):
             raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
+    loops = [op for op in function.body.block.ops if isinstance(op, LOOPS)]
+    apart = {loop for loop in loops if _hands_nothing_on(loop)}
     body = KernelBody(function)
-    task: list[GenericOp] = []
+    task: list[Operation] = []
     buffers: list[memref.AllocOp] = []
     for op in body.ops:
         if task and not _shares_task(op, task[0]):
             emit_task(body.emit, task, body.memory)
             task = []
-        if isinstance(op, LOOPS) and ops_of(op, GenericOp):
+        if op in apart and ops_of(op, GenericOp):
             emit_loop(body.emit, op, body.memory)
         elif isinstance(op, memref.AllocOp) and not any(
             u.operation in left for u in op.memref.uses
         ):
             buffers.append(op)
-        elif not isinstance(op, GenericOp) or op in left:
+        elif not ops_of(op, GenericOp) or op in left:
             body.keep(op)
-        elif 0 in op.extents:
+        elif isinstance(op, GenericOp) and 0 in op.extents:
             op.erase()
         else:
             task.append(op)
@@ -81,8 +83,17 @@ def vectorize(function: func.FuncOp) -> None:
         set_part(nest, sorted(products).index(part_of(nest)))
 
 
-def _shares_task(op: Operation, first: GenericOp) -> bool:
-    """Whether an op behind a nest in no loop is of the same task."""
-    if not isinstance(op, GenericOp) or 0 in op.extents:
-        return False
-    return part_of(op) == part_of(first) and bool(op.symbols) == bool(first.symbols)
+def _hands_nothing_on(loop: Operation) -> bool:
+    """Whether what the nests in a loop share with others of the kernel is no buffer of it."""
+    nests = ops_of(loop, GenericOp)
+    touched = {v for nest in nests for v in nest.operands if isinstance(v.owner, memref.AllocOp)}
+    return all(loop.is_ancestor(use.operation) for value in touched for use in value.uses)
+
+
+def _shares_task(op: Operation, first: Operation) -> bool:
+    """Whether an op behind a nest, or a loop of slices, that is in no loop is of the same task."""
+    if isinstance(op, GenericOp) and isinstance(first, GenericOp):
+        sliced = bool(op.symbols) == bool(first.symbols)
+        return sliced and 0 not in op.extents and part_of(op) == part_of(first)
+    nests, task = ops_of(op, GenericOp), ops_of(first, GenericOp)
+    return bool(nests) and part_of(nests[0]) == part_of(task[0])

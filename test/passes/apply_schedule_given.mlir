@@ -95,7 +95,7 @@ func.func private @divided(%x: memref<4x45xf32>, %y: memref<4xf32>) attributes {
 // -----
 
 func.func private @alone(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
-  // expected-error@below {{compute_with: no nest is before it}}
+  // expected-error@below {{compute_with: no nest in front of it has loops in which it runs}}
   loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.schedule = #loop.schedule<compute_with>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
@@ -161,7 +161,7 @@ func.func private @too_near(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attribut
 // -----
 
 func.func private @no_product(%x: memref<4x45xf32>, %y: memref<4x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
-  // expected-error@below {{terms, tail, double_buffer: only of packed products}}
+  // expected-error@below {{terms: only of packed products}}
   loop.generic (i, j) in [4, 45] reads(%x[i, j] : memref<4x45xf32>) writes([i, j] store into %y : memref<4x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<terms = 16>} {
   ^bb0(%v: f32):
     loop.yield %v : f32

@@ -44,7 +44,7 @@ func.func private @no_read(%x: memref<4x64xf32>, %y: memref<4x64xf32>) attribute
 // -----
 
 func.func private @nothing_before(%x: memref<4x64xf32>, %y: memref<4x64xf32>) attributes {lamina.kernel} {
-  // expected-error@below {{compute_with: no nest is before it}}
+  // expected-error@below {{compute_with: no nest in front of it has loops in which it runs}}
   loop.generic (i, j) in [4, 64] reads(%x[i, j] : memref<4x64xf32>) writes([i, j] store into %y : memref<4x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_with>} {
   ^bb0(%v: f32):
     loop.yield %v : f32

@@ -6,6 +6,7 @@ Clauses of one kernel or nest of a program are set to numbers that are often wro
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -284,6 +285,30 @@ def test_what_is_no_schedule_of_the_kernel_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         lamina.compile(KERNELS["chain"], cache=False, target=TARGET, schedules=schedules)
+
+
+@pytest.mark.parametrize(
+    ("program", "entries", "message"),
+    [
+        ("softmax", {2: "terms = 4"}, "'kernel_0':3:1: error: .* terms: only of packed products"),
+        ("softmax", {2: "cache_read = [4]"}, "'kernel_0':3:1: error: .* of 2 reads, 0 to 1"),
+        ("softmax", {5: "prefetch_tiles = 2"}, "'kernel_0':6:1: error: .*: only with transpose"),
+        ("softmax", {0: "tile = 16"}, "'kernel_0':2:1: error: .*have no loop in common"),
+        ("columns", {1: "vectorize = d1 x 1, rfactor = d0 x 4"}, "rfactor = d0: reduced, with"),
+        ("product", {2: "tile = d1 x 8"}, "tile: not beside packed products"),
+    ],
+)
+def test_the_place_in_a_given_text_is_named(
+    program: str, entries: dict[int, str], message: str
+) -> None:
+    text = KERNELS[program]
+    found = lamina.compile(text, cache=False, target=TARGET).kernels[0].schedule
+    given = [f"{kind}<>" for kind in re.findall("#loop[.][a-z]+", found)]
+    for number, clauses in entries.items():
+        given[number] = given[number].replace("<>", f"<{clauses}>")
+    schedules = {"kernel_0": "[" + ",\n".join(given) + "]"}
+    with pytest.raises(InputError, match=message):
+        lamina.compile(text, cache=False, target=TARGET, schedules=schedules)
 
 
 def test_every_clause_is_explained() -> None:

@@ -196,6 +196,7 @@ func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel}} {{
 }}"""
 
 
+@pytest.mark.parametrize("rows", ["[d0]", "[]"])
 @pytest.mark.parametrize("vectors", ["", ", vectorize = d2 x 4"])
 @pytest.mark.parametrize(
     ("clauses", "tile", "kept"),
@@ -207,11 +208,12 @@ func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel}} {{
     ],
 )
 def test_producers_in_loops_of_consumers_agree(
-    clauses: str, tile: str, kept: int, vectors: str
+    clauses: str, tile: str, kept: int, vectors: str, rows: str
 ) -> None:
     types = {"x": "memref<8x45x12xf32>", "y": "memref<8x20x12xf32>"}
     given = {"clauses": clauses + vectors, "tile": tile + vectors}
-    text = (MAIN + STENCIL).format(**types, **given)
+    text = (MAIN + STENCIL).format(**types, **given).replace("rows = [d0]", f"rows = {rows}")
+    kept *= 1 if rows == "[d0]" else 8
     args = [np.random.default_rng(0).standard_normal((8, 45, 12), np.float32)]
     module = parse(text)
     wanted = run_module(module, [*args])[0]
@@ -223,6 +225,53 @@ def test_producers_in_loops_of_consumers_agree(
     for state in (str(module), text):  # step by step, and by `apply-schedule`
         compiled = compile_module(parse(state), target=Target.host())
         assert f"memref<{kept}xf32>" in compiled.ir("scheduled")
+        np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
+
+
+ONE_TASK = """
+func.func private @kernel(%x: {x}, %y: {y}) attributes {{lamina.kernel, lamina.schedule = [#loop.rows<{tasks}>]}} {{
+  %t = memref.alloc() : memref<37xf32>
+  %m = memref.alloc() : memref<37xf32>
+  loop.generic (i, j) in [45, 37] reads(%x[i, j] : {x}) writes([j] max into %t : memref<37xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = {rows}>, lamina.schedule = #loop.schedule<{0}>}} {{
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }}
+  loop.generic (j) in [37] reads(%t[j] : memref<37xf32>) writes([j] store into %m : memref<37xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = {row}>, lamina.schedule = #loop.schedule<{1}>}} {{
+  ^bb0(%v: f32):
+    %s = arith.mulf %v, %v : f32
+    loop.yield %s : f32
+  }}
+  loop.generic (i, j) in [45, 37] reads(%x[i, j] : {x}, %m[j] : memref<37xf32>)
+      writes([i, j] store into %y : {y})
+      attributes {{lamina.nest = #loop.nest<rows = {rows}>, lamina.schedule = #loop.schedule<{2}>}} {{
+  ^bb0(%v: f32, %w: f32):
+    %s = arith.subf %v, %w : f32
+    loop.yield %s : f32
+  }}
+  func.return
+}}"""  # noqa: E501 - an op on one line
+
+
+@pytest.mark.parametrize("tiled", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("tasks", ["", "inner = [0]"], ids=["no rows", "columns"])
+def test_loops_between_the_nests_of_one_task(tasks: str, tiled: tuple[int, ...]) -> None:
+    """What one of them hands on is read in full: before its loop, in it, and after it."""
+    types = {"x": "memref<45x37xf32>", "y": "memref<45x37xf32>"}
+    tiles = ["tile = d1 x 12, vectorize = d1 x 4", "tile = d0 x 5", "tile = d0 x 7"]
+    clauses = [tile if n in tiled else "" for n, tile in enumerate(tiles)]
+    rows = {"rows": "[d1]", "row": "[d0]"} if tasks else {"rows": "[]", "row": "[]"}
+    text = (MAIN + ONE_TASK).format(*clauses, **types, **rows, tasks=tasks)
+    args = [np.random.default_rng(0).standard_normal((45, 37), np.float32)]
+    module = parse(text)
+    wanted = run_module(module, [*args])[0]
+    for name in ("parallelize", "tile-nests", "verify-bufferized", "vectorize"):
+        run_pipeline(module, [name], Context())
+        module = parse(str(module))
+        np.testing.assert_allclose(run_module(module, [*args])[0], wanted, 1e-5, 1e-5)
+    for state in (str(module), text):  # step by step, and by `apply-schedule`
+        compiled = compile_module(parse(state), target=Target.host(), cache=False)
         np.testing.assert_allclose(compiled(*args), wanted, 1e-5, 1e-5)
 
 

@@ -12,7 +12,7 @@ func.func private @rows(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {
 // -----
 
 func.func private @clause(%x: memref<45xf32>, %y: memref<45xf32>) attributes {lamina.kernel} {
-  // expected-error@below {{terms, tail, double_buffer: only of packed products}}
+  // expected-error@below {{terms: only of packed products}}
   loop.generic (i) in [45] reads(%x[i] : memref<45xf32>) writes([i] store into %y : memref<45xf32>) attributes {lamina.schedule = #loop.schedule<vectorize = d0 x 4, terms = 8>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
