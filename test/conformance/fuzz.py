@@ -25,6 +25,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python test/conformance/fuzz.py", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="other seeds have other cases")
     parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument(
+        "--begin", type=int, default=0, help="how many of the seed's cases are left to another run"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--show", type=int, metavar="CASE", help="run one case here and print it")
     parser.add_argument("--output", type=Path, default=Path("build/fuzz.jsonl"))
@@ -36,7 +39,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> list[Record]:
     """Runs the cases; their records, which are in the output file as well."""
-    first = options.seed * CASES_PER_SEED
+    first = options.seed * CASES_PER_SEED + options.begin
     last = first + options.cases
     starts = range(first, last, CASES_PER_UNIT)
     units = [Unit("fuzz", "", "", start, min(start + CASES_PER_UNIT, last)) for start in starts]
