@@ -17,6 +17,7 @@ from torch._dynamo.exc import SkipFrame, exceptions_allowed_to_be_fallback
 from torch._functorch._aot_autograd.schemas import OutputAliasInfo, OutputType
 from torch._guards import TracingContext
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import ArgumentError, UnsupportedError
@@ -45,7 +46,7 @@ from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.resampling_composites import resampling_kept
 from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.lowering.choose_padding import Padding
-from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.call_sizes import CallSizes
@@ -277,6 +278,7 @@ class _ImportedOpenGraph:
         module = self._imported.module.clone()
         main = function_named(module, "main")
         assert main is not None
+        refuse_other_sizes(CallSizes(main, _inputs(main)), hints)
         set_hints(main, {name: hints[name] for name in CallSizes(main).names if name in hints})
         with compiling():
             return padding_of_program(module)
@@ -291,9 +293,12 @@ class _ImportedOpenGraph:
         assert main is not None
         known = CallSizes(main).names
         bind_sizes(module, {name: bounds[name] for name in numbers if name in known})
-        sizes = CallSizes(main, [d for d in arguments_of(main) if d.kind == "input"])
-        refuse_other_sizes(sizes, bounds)
+        sizes = CallSizes(main, _inputs(main))
         module = padded_program(module, {text: bounds[text] for text in sizes.names})
         inputs = [*places, *range(self._count, self._count + len(sizes.names))]
         graph = replace(self._imported, module=module, inputs=inputs)
         return self._call(graph, open_arguments(sizes, places, bounds))
+
+
+def _inputs(main: FuncOp) -> list[Declared]:
+    return [declared for declared in arguments_of(main) if declared.kind == "input"]

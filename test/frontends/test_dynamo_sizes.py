@@ -306,3 +306,18 @@ def test_sizes_beside_one_that_goes_with_a_number() -> None:
         rotated, [(torch.randn(batch, n, 8),) for batch, n in ((2, 6), (3, 9), (5, 40))], graphs=1
     )
     assert lamina.compile_count() - before == 1
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_a_size_that_follows_from_two(dynamic: bool | None) -> None:
+    """The factors' extents are those of images and windows; guards of torch fix windows."""
+    program = lambda x, w, y: torch.conv2d(x, w, padding=2) * y  # noqa: E731
+    calls = [
+        (
+            torch.randn(3, 1, h, h + 2),
+            torch.randn(3, 1, k, k + 1),
+            torch.randn(3, 3, h + 5 - k, h + 6 - k),
+        )
+        for h, k in ((8, 3), (9, 4), (13, 2))
+    ]
+    check(program, calls, graphs=3, dynamic=dynamic)
