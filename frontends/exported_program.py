@@ -26,7 +26,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
-from lamina.frontends.open_sizes import hinted_shape, note_hints, open_sizes
+from lamina.frontends.open_sizes import hinted_shape, note_hints, open_sizes, take_small_sizes
 from lamina.frontends.pytrees import Fixed, TorchStructure
 from lamina.frontends.recurrent_composites import take_apart
 from lamina.frontends.source_program import SourceProgram
@@ -126,6 +126,7 @@ class _ProgramImporter:
         results = self.importer.run(with_copies_settled(graph_module), values)
         kept, attributes, outputs = self._split_results(results, signature.output_specs)
         module = main_module(self.block, self.argument_names, kept, attributes, dims=self.dims)
+        take_small_sizes(module)
         note_hints(module, self.examples)
         structure = TorchStructure.of(self.program, tuple(self.inputs), tuple(outputs), begins)
         return SourceProgram(module, self.constants, structure, TORCH_SEEDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,12 +12,18 @@ from torch import fx
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from lamina.dialects.errors import ArgumentError
+from lamina.dialects.errors import ArgumentError, InputError
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
 from lamina.frontends.torch_types import known_size
+from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.size_hints import set_hints
+from lamina.passes.contracts.symbolic_shapes import infer_shapes
+from lamina.passes.sizes.limit_sizes import state_ranges
 from lamina.runtime.call_sizes import CallSizes
+
+_LEAST_TRACED = 2
+"""What torch says that a size is at least of which a program says nothing."""
 
 _HUGE = 1 << 40
 """No tensor has so many elements: such a bound is the range of a type."""
@@ -61,6 +68,40 @@ def note_hints(module: ModuleOp, examples: Mapping[str, tuple[int, ...] | None])
         with suppress(ArgumentError):
             found = CallSizes(main, arguments).of(shapes)
             set_hints(main, {name.text: size for name, size in found.items()})
+
+
+def take_small_sizes(module: ModuleOp) -> None:
+    """Lets sizes of `@main` be 0 and 1, too, where torch says that they are 2 at least.
+
+    It says so of every dimension without a least size: it traces with sizes that are neither, and
+    takes them in calls all the same. A size of which an op makes something else then keeps its
+    range, so that a call with it is refused.
+    """
+    main = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    if not has_open_sizes(main):
+        return
+    ranges = {name: size.range for name, size in size_names(arguments_of(main)).items()}
+    traced = [name for name, held in ranges.items() if held.least == _LEAST_TRACED]
+    together = {name: replace(ranges[name], least=0) for name in traced}
+    if _holds(main, ranges | together):
+        return
+    for name in traced:
+        for least in range(_LEAST_TRACED):
+            wider = ranges | {name: replace(ranges[name], least=least)}
+            if _holds(main, wider):
+                ranges = wider
+                break
+    state_ranges(main, ranges)
+
+
+def _holds(main: FuncOp, ranges: Mapping[str, Range]) -> bool:
+    """Whether all ops mean one thing for sizes of these ranges, which are stated then."""
+    state_ranges(main, ranges)
+    try:
+        infer_shapes(main)
+    except InputError:
+        return False
+    return True
 
 
 def size_number(

@@ -53,7 +53,10 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 
-SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE])
+_REMAINDER = operator.mod
+"""Of a division that rounds down, as Python has it."""
+
+SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE, _REMAINDER])
 """Functions on numbers that can be imported."""
 
 
@@ -82,6 +85,12 @@ def _made(function: object, values: list[Any], insert: Callable[[Operation], obj
         return arith.XOrIOp(values[0], _value(True, insert))  # pyright: ignore
     if function is _CHOICE:
         return arith.SelectOp(*values)
+    if function is _REMAINDER:
+        whole = arith.FloorDivSIOp(*values)
+        insert(whole)
+        multiple = arith.MuliOp(whole.result, values[1])
+        insert(multiple)
+        return arith.SubiOp(values[0], multiple.result)
     if function in _RELATIONS:
         return arith.CmpiOp(values[0], values[1], _RELATIONS[function])
     return (_ARITHMETIC.get(function) or _CONNECTIVES[function])(values[0], values[1])

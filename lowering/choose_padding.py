@@ -22,11 +22,13 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.sizes import Size
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS, padding_of, set_padding
+from lamina.passes.contracts.symbolic_shapes import infer_shapes
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.passes.sizes.limit_sizes import limit_sizes
 
@@ -89,7 +91,42 @@ def choose_padding(module: ModuleOp) -> Padding:
     if padded != [n for n in names if ways[n] != EXACT]:
         ways = dict.fromkeys(names, EXACT)
     set_padding(main, ways)
-    return Padding(ways, reason, error, lambda sizes: _Trial(asked, padded, sizes).largest)
+    return Padding(ways, reason, error, _Largest(asked, padded))
+
+
+class _Largest:
+    """How many elements the largest tensor has of a program for sizes, some of which are padded."""
+
+    def __init__(self, module: ModuleOp, padded: Collection[str]) -> None:
+        self._module, self._padded = module, padded
+        main = _main(module)
+        assert main is not None
+        self._main, self._shapes = main, infer_shapes(main)
+        self._names = size_names(arguments_of(main))
+        self._found: dict[tuple[tuple[str, int], ...], int] = {}
+
+    def __call__(self, sizes: Mapping[str, int]) -> int:
+        key = tuple(sizes.items())
+        if key not in self._found:
+            self._found[key] = self._at(sizes)
+        return self._found[key]
+
+    def _at(self, sizes: Mapping[str, int]) -> int:
+        """As the shapes in sizes of arguments tell; where they do not, a copy is tried."""
+        values = {self._names[name]: size for name, size in sizes.items() if name in self._names}
+        largest = 0
+        for op in self._main.body.block.ops:
+            for result in op.results:
+                if isinstance(result.type, TensorType):
+                    extents = [
+                        extent.at(values) if isinstance(extent, Size) else extent
+                        for extent in self._shapes.shape(result)
+                    ]
+                    numbers = [extent for extent in extents if isinstance(extent, int)]
+                    if len(numbers) < len(extents) or any(number < 0 for number in numbers):
+                        return _Trial(self._module, self._padded, sizes).largest
+                    largest = max(largest, prod(numbers))
+        return largest
 
 
 class _Trial:

@@ -86,6 +86,10 @@ class Version:
             for name, size in sizes.items()
         )
 
+    def has_room_for(self, sizes: Mapping[str, int]) -> bool:
+        """Whether it is what was made for sizes like these."""
+        return self.takes(sizes) and all(sizes[name] >= n for name, n in self.least.items())
+
     @property
     def of(self) -> str:
         """The sizes that it is for."""
@@ -220,6 +224,10 @@ class Versions:
         exact = [name for name in self.names if padding.ways.get(name) == EXACT]
         if self._is_each_exact:
             return self.exact(sizes)
+        named = {name: sizes[name] for name in self.names}
+        for version in self._padded.values():
+            if version.has_room_for(named):
+                return version
         bounds, from_ = self._bounds(sizes, padding)
         key = tuple(bounds.values())
         if key not in self._padded:

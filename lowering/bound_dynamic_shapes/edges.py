@@ -12,9 +12,11 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, resized
+from lamina.lowering.bound_dynamic_shapes.numbers import as_size
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, resized, total
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.tensor_types import element_of
 
 _PADS = tuple(f"{kind}_pad{rank}d" for kind in ("reflection", "replication") for rank in (1, 2, 3))
 
@@ -23,14 +25,51 @@ _PADS = tuple(f"{kind}_pad{rank}d" for kind in ("reflection", "replication") for
 def pad(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """The last dimensions made longer or shorter."""
     values = op.args()
-    tensor, amounts = b.tensor(values["self"]), _amounts(values["pad"], b)
-    mode = values.get("mode", "constant")
+    tensor, mode, number = b.tensor(values["self"]), values.get("mode", "constant"), values["value"]
+    if mode == "constant" and not all(isinstance(amount, int) for amount in values["pad"]):
+        return _pad_by_sizes(tensor, [b.number(amount) for amount in values["pad"]], number, b)
+    amounts = _amounts(values["pad"], b)
     if mode != "constant":
         return _read(tensor, amounts, mode, b)
-    number = values.get("value")
     sizes = _longer(tensor, amounts, b)
     filled = b.filled(tensor, 0 if number is None else number, list(sizes))
     return resized(tensor, b(op.overload_name, **{**values, "self": filled}), sizes, b)
+
+
+def _pad_by_sizes(tensor: Bounded, amounts: list[Number], number: Any, b: BoundBuilder) -> Bounded:
+    """Constants in front and behind, as many as sizes say: what elements are is read from where
+    they stand, if that is not known either."""
+    fill = 0 if number is None else number
+    for place, (front, behind) in enumerate(zip(amounts[::2], amounts[1::2], strict=True)):
+        dim = tensor.rank - 1 - place
+        own = b.size(tensor, dim)
+        length = as_size(total(total(own, front, b), behind, b), b)
+        bound = length.most or 0
+        filled = Bounded(b.filled(tensor, fill, [dim]), tensor.sizes)
+        if front.constant is not None:
+            pair = [front.constant, bound - front.constant - tensor.shape[dim]]
+            value = filled.value
+            if any(pair):
+                value = b("constant_pad_nd.default", value, [0, 0] * place + pair, fill)
+        else:
+            value = _moved(filled, dim, front, bound, fill, b)
+        tensor = resized(tensor, value, {dim: length}, b)
+    return tensor
+
+
+def _moved(
+    tensor: Bounded, dim: int, front: Number, bound: int, fill: Any, b: BoundBuilder
+) -> SSAValue:
+    """Elements behind others, as many as a number says, in a dimension of `bound`."""
+    at = b("sub.Tensor", b.iota(bound), b.as_tensor(front))
+    if not tensor.shape[dim] or not bound:
+        shape = [bound if d == dim else extent for d, extent in enumerate(tensor.shape)]
+        return b.full(shape, fill, element_of(tensor.value))
+    inside = b("ge.Scalar", at, 0)
+    inside = b("logical_and.default", inside, b("lt.Scalar", at, tensor.shape[dim]))
+    at = b("clamp.default", at, 0, tensor.shape[dim] - 1)
+    value = b("index_select.default", tensor.value, dim, at)
+    return b.where(b.along(inside, dim, tensor.rank), value, fill)
 
 
 @bounds(*_PADS)

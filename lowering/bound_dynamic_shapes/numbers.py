@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.limits import limit_key
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import (
+    affine,
+    difference,
+    quotient,
+    total,
+)
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
 from lamina.lowering.scalar import BY_NAME
@@ -95,10 +101,34 @@ def arithmetic(op: Any, b: BoundBuilder) -> Number:
     one, other = b.number(op.operands[0]), b.number(op.operands[1])
     element = op.results[0].type
     name, options = _ARITHMETIC[op.name]
+    if element == i64 and (made := _of_sizes(op.name, one, other, b)) is not None:
+        return made
     if op.name == "arith.muli" and all(n.least is not None and n.least >= 0 for n in (one, other)):
         return b.product(one, other)
     value = b(name, b.as_tensor(one, element), b.as_tensor(other, element), **options)
     return Number(value, *_range(op.name, one, other))
+
+
+def _of_sizes(name: str, one: Number, other: Number, b: BoundBuilder) -> Number | None:
+    """What stays a sum of sizes; None for other numbers."""
+    if not all(_is_integer(number) for number in (one, other)):
+        return None
+    if name == "arith.addi":
+        return total(one, other, b)
+    if name == "arith.subi":
+        return difference(one, other, b)
+    if name == "arith.muli" and None in (scaled := [one.constant, other.constant]):
+        factor, size = (scaled[0], other) if scaled[0] is not None else (scaled[1], one)
+        return None if factor is None else affine(size, factor, 0, b)
+    if name == "arith.floordivsi" and other.constant is not None and other.constant > 0:
+        return quotient(one, 0, other.constant, b)
+    return None
+
+
+def _is_integer(number: Number) -> bool:
+    if isinstance(number.value, SSAValue):
+        return isinstance(number.value.type, TensorType) and element_of(number.value) == i64
+    return number.constant is not None
 
 
 def _range(name: str, one: Number, other: Number) -> tuple[int | None, int | None]:

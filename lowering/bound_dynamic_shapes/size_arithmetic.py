@@ -1,55 +1,44 @@
 """Counts that follow from others, each made once: what is equal is then one value.
 
-Two ways through a network that shrink an image alike end in the same size, which needs no check.
+A count is known as a sum of multiples of others, and of quotients of such sums. Two ways through a
+network that shrink an image alike end in the same size, as does an image that is halved, doubled,
+and padded by what is left over; neither needs a check.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.ir import SSAValue
 
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, Sum, known
+
+_Limits = tuple[int | None, int | None]
 
 
 def affine(size: Number, factor: int, offset: int, b: BoundBuilder) -> Number:
-    """`factor * size + offset`, for a positive factor."""
-    if size.constant is not None:
-        return known(factor * size.constant + offset)
-    assert isinstance(size.value, SSAValue) and factor > 0
-    origin, own, more = b.state.origins.get(size.value, (size.value, 1, 0))
-    most = None if size.most is None else factor * size.most + offset
-    least = None if size.least is None else factor * size.least + offset
-    value = _of_origin(origin, factor * own, factor * more + offset, b)
-    return _noted(Number(value, most, least), b)
+    """`factor * size + offset`."""
+    return _made(_scaled(_sum_of(size, b), factor, offset), b)
+
+
+def total(one: Number, other: Number, b: BoundBuilder) -> Number:
+    """`one + other`, integers."""
+    return _made(_added(_sum_of(one, b), _sum_of(other, b)), b)
+
+
+def difference(one: Number, other: Number, b: BoundBuilder) -> Number:
+    """`one - other`, integers."""
+    return _made(_added(_sum_of(one, b), _scaled(_sum_of(other, b), -1)), b)
 
 
 def quotient(size: Number, offset: int, by: int, b: BoundBuilder) -> Number:
-    """`(size + offset) // by`, rounded down."""
-    if size.constant is not None:
-        return known((size.constant + offset) // by)
-    assert isinstance(size.value, SSAValue)
-    origin, factor, more = b.state.origins.get(size.value, (size.value, 1, 0))
-    key = (size.value, offset, by)
-    value = b.state.quotients.get(key)
-    if factor % by == 0:
-        value = _of_origin(origin, factor // by, (more + offset) // by, b)
-    elif value is None:
-        moved = b("add.Scalar", size.value, offset) if offset else size.value
-        value = b("div.Scalar_mode", moved, by, rounding_mode="floor")
-        b.state.quotients[key] = value
-    most = None if size.most is None else (size.most + offset) // by
-    least = None if size.least is None else (size.least + offset) // by
-    return _noted(Number(value, most, least), b)
+    """`(size + offset) // by`, rounded down, for a positive divisor."""
+    return _made(_divided(_scaled(_sum_of(size, b), 1, offset), by, b), b)
 
 
 def divides(by: int, size: Number, b: BoundBuilder) -> bool:
     """Whether a size is known to be a multiple of a number."""
-    if not isinstance(size.value, SSAValue):
-        return int(size.value) % by == 0
-    _, factor, more = b.state.origins.get(size.value, (size.value, 1, 0))
-    return factor % by == 0 and more % by == 0
+    found = _sum_of(size, b)
+    return found.offset % by == 0 and all(factor % by == 0 for factor in found.factors.values())
 
 
 def resized(tensor: Bounded, value: SSAValue, sizes: dict[int, Number], b: BoundBuilder) -> Bounded:
@@ -57,21 +46,116 @@ def resized(tensor: Bounded, value: SSAValue, sizes: dict[int, Number], b: Bound
     return b.bounded(value, [sizes.get(dim, own) for dim, own in enumerate(tensor.sizes)])
 
 
-def _of_origin(origin: SSAValue, factor: int, offset: int, b: BoundBuilder) -> SSAValue:
-    if (factor, offset) == (1, 0):
-        return origin
-    key = (origin, factor, offset)
-    found = b.state.affine.get(key)
+# Sums
+
+
+def _sum_of(number: Number, b: BoundBuilder) -> Sum:
+    if number.constant is not None:
+        return Sum({}, number.constant)
+    value = number.value
+    assert isinstance(value, SSAValue)
+    found = b.state.sums.get(value)
     if found is None:
-        found = origin if factor == 1 else b("mul.Scalar", origin, factor)
-        found = b("add.Scalar", found, offset) if offset else found
-        b.state.affine[key], b.state.origins[found] = found, key
+        found = b.state.sums[value] = Sum({value: 1})
+        b.state.values[found] = value
+    if found.factors == {value: 1}:
+        _note_limits(value, (number.least, number.most), b)
     return found
 
 
-def _noted(size: Number, b: BoundBuilder) -> Number:
-    """What is known of a count goes with it."""
-    assert isinstance(size.value, SSAValue)
-    least = max(size.least or 0, b.state.least.get(size.value, 0))
-    b.state.least[size.value] = least
-    return replace(size, least=least)
+def _scaled(given: Sum, factor: int, offset: int = 0) -> Sum:
+    kept = {value: by * factor for value, by in given.factors.items() if by * factor}
+    return Sum(kept, given.offset * factor + offset)
+
+
+def _added(one: Sum, other: Sum) -> Sum:
+    factors = dict(one.factors)
+    for value, by in other.factors.items():
+        factors[value] = factors.get(value, 0) + by
+    return _scaled(Sum(factors, one.offset + other.offset), 1)
+
+
+def _divided(given: Sum, by: int, b: BoundBuilder) -> Sum:
+    """What the divisor divides is taken out, and quotients of quotients are those of products."""
+    whole = {value: factor // by for value, factor in given.factors.items() if not factor % by}
+    left = {value: factor for value, factor in given.factors.items() if factor % by}
+    out = Sum(whole, given.offset // by)
+    if not left:
+        return out
+    rest = Sum(left, given.offset % by)
+    if len(left) == 1:
+        ((value, factor),) = left.items()
+        inner = b.state.quotients.get(value)
+        if factor == 1 and inner is not None:
+            divided, first = inner
+            moved = _scaled(divided, 1, rest.offset * first)
+            return _added(out, _divided(moved, first * by, b))
+    found = b.state.quotient_values.get((rest, by))
+    if found is None:
+        made = _made(rest, b)
+        found = b("div.Scalar_mode", b.as_tensor(made), by, rounding_mode="floor")
+        b.state.quotient_values[rest, by], b.state.quotients[found] = found, (rest, by)
+        b.state.sums[found] = Sum({found: 1})
+        b.state.values[Sum({found: 1})] = found
+        limits = [None if limit is None else limit // by for limit in (made.least, made.most)]
+        _note_limits(found, (limits[0], limits[1]), b)
+    return _added(out, Sum({found: 1}))
+
+
+# Values
+
+
+def _made(wanted: Sum, b: BoundBuilder) -> Number:
+    if not wanted.factors:
+        return known(wanted.offset)
+    least, most = _limits(wanted, b)
+    value = _value(wanted, b)
+    least = (
+        b.state.least.get(value) if least is None else max(least, b.state.least.get(value, least))
+    )
+    if least is not None:
+        b.state.least[value] = least
+    return Number(value, most, least)
+
+
+def _value(wanted: Sum, b: BoundBuilder) -> SSAValue:
+    found = b.state.values.get(wanted)
+    if found is not None:
+        return found
+    for value, factor in wanted.factors.items():
+        scaled = value if factor == 1 else _value_of_multiple(value, factor, b)
+        found = scaled if found is None else b("add.Tensor", found, scaled)
+    assert found is not None
+    if wanted.offset:
+        found = b("add.Scalar", found, wanted.offset)
+    b.state.values[wanted], b.state.sums[found] = found, wanted
+    return found
+
+
+def _value_of_multiple(value: SSAValue, factor: int, b: BoundBuilder) -> SSAValue:
+    wanted = Sum({value: factor})
+    found = b.state.values.get(wanted)
+    if found is None:
+        found = b("mul.Scalar", value, factor)
+        b.state.values[wanted], b.state.sums[found] = found, wanted
+    return found
+
+
+def _limits(wanted: Sum, b: BoundBuilder) -> _Limits:
+    """What a sum is at least and at most."""
+    least: int | None = wanted.offset
+    most: int | None = wanted.offset
+    for value, factor in wanted.factors.items():
+        ends = b.state.ranges.get(value, (None, None))
+        low, high = ends if factor > 0 else ends[::-1]
+        least = None if least is None or low is None else least + factor * low
+        most = None if most is None or high is None else most + factor * high
+    return least, most
+
+
+def _note_limits(value: SSAValue, limits: _Limits, b: BoundBuilder) -> None:
+    least, most = limits
+    own = b.state.ranges.get(value, (None, None))
+    tops = [end for end in (own[1], most) if end is not None]
+    lows = [end for end in (own[0], least, b.state.least.get(value)) if end is not None]
+    b.state.ranges[value] = (max(lows, default=None), min(tops, default=None))

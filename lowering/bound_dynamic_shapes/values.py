@@ -85,6 +85,17 @@ def known(number: int) -> Number:
     return Number(number, number, number)
 
 
+@dataclass(frozen=True)
+class Sum:
+    """Multiples of 0-d tensors of i64, by their factors, and a number added to them."""
+
+    factors: dict[SSAValue, int]
+    offset: int = 0
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.factors.items()), self.offset))
+
+
 @dataclass
 class State:
     """What is known in the middle of a function, by values of the program as written."""
@@ -102,18 +113,22 @@ class State:
     """Vectors of i1, by count and bound: which positions are elements."""
     least: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """What counts are at least, where the program says or checks it."""
-    origins: dict[SSAValue, tuple[SSAValue, int, int]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, int, int]]
+    sums: dict[SSAValue, Sum] = field(default_factory=dict[SSAValue, "Sum"])
+    """Counts as sums of multiples of others."""
+    values: dict[Sum, SSAValue] = field(default_factory=dict["Sum", SSAValue])
+    """The same the other way round."""
+    quotients: dict[SSAValue, tuple[Sum, int]] = field(
+        default_factory=dict[SSAValue, tuple["Sum", int]]
     )
-    """Counts that are `factor * other + offset`: the other count, and these two."""
-    affine: dict[tuple[SSAValue, int, int], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, int, int], SSAValue]
+    """Counts that are quotients of sums, rounded down: these, and by what they are divided."""
+    quotient_values: dict[tuple[Sum, int], SSAValue] = field(
+        default_factory=dict[tuple["Sum", int], SSAValue]
     )
     """The same the other way round."""
-    quotients: dict[tuple[SSAValue, int, int], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, int, int], SSAValue]
+    ranges: dict[SSAValue, tuple[int | None, int | None]] = field(
+        default_factory=dict[SSAValue, tuple[int | None, int | None]]
     )
-    """`(count + offset) // by`, by these three."""
+    """What counts that sums are made of are at least and at most."""
     concerned: set[Operation] = field(default_factory=set[Operation])
     """The ops to look at, and those that hold them in their regions."""
     at: Operation | None = None

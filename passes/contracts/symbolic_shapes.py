@@ -108,7 +108,7 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
 def _infer_block(block: Block, known: SymbolicShapes) -> None:
     for op in block.ops:
         if op.name in _NUMBERS:
-            found = _NUMBERS[op.name](op, known)
+            found = number_of(op, known)
             if found is not None:
                 known.numbers[op.results[0]] = found
         elif isinstance(op, SchemaOp) and known.is_symbolic(op):
@@ -355,9 +355,17 @@ _NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
     "arith.subi": _arithmetic(lambda a, b: a - b),
     "arith.muli": _arithmetic(lambda a, b: a * b),
     "arith.floordivsi": _arithmetic(lambda a, b: a // b),
+    "arith.minsi": _arithmetic(min),
+    "arith.maxsi": _arithmetic(max),
     "arith.index_cast": _arithmetic(lambda a: a),
 }
 """Ops whose results are sizes: what each one is."""
+
+
+def number_of(op: Operation, known: SymbolicShapes) -> Extent | None:
+    """What an op makes of sizes; None for ops that make something else, and where it is unknown."""
+    rule = _NUMBERS.get(op.name)
+    return None if rule is None else rule(op, known)
 
 
 def says_more_of_results(function: FuncOp) -> bool:

@@ -41,7 +41,7 @@ from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_padding import padding_of, set_padding
-from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes, number_of
 from lamina.passes.refusal import invalid, unsupported
 
 
@@ -164,17 +164,21 @@ class _Binding:
         shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in numbers]
         if shape != list(value.type.get_shape()):
             kind = TensorType(value.type.element_type, shape, value.type.encoding)
-            Rewriter.replace_value_with_new_type(value, kind)
+            value = Rewriter.replace_value_with_new_type(value, kind)
+        self.known.shapes[value] = tuple(numbers)
 
     def _bind_number(self, value: SSAValue) -> None:
         if value in self.known.numbers:
-            number = self._number(self.known.numbers[value])
+            number = self.known.numbers[value] = self._number(self.known.numbers[value])
             if isinstance(number, int):
                 self.constants[value] = number
 
     def _bind(self, op: Operation) -> None:
         if isinstance(op, RegionOp):
             self._bind_regions(op)
+        number = number_of(op, self.known)  # of what is known now, and may not have been before
+        if number is not None:
+            self.known.numbers[op.results[0]] = number
         for result in op.results:
             self._bind_number(result)
             self._bind_type(result)
@@ -188,7 +192,7 @@ class _Binding:
                 made.attributes = op.attributes
                 self._replace(op, made)
                 op = made
-            _infer_again(op)
+            _infer_again(op, self.known)
         elif op.name != "arith.constant":
             for place, operand in enumerate(op.operands):
                 if operand in self.constants and op.results[:1] != (operand,):
@@ -229,7 +233,7 @@ class _Binding:
         return DictionaryAttr(entries)
 
 
-def _infer_again(op: SchemaOp) -> None:
+def _infer_again(op: SchemaOp, known: SymbolicShapes) -> None:
     """Gives results the types that the op's rule has for them, where sizes did not tell these.
 
     What is of known sizes, a rule always tells, unless data do.
@@ -244,7 +248,8 @@ def _infer_again(op: SchemaOp) -> None:
         return
     for result, kind in zip(op.results, kinds, strict=True):
         if isinstance(kind, TensorType) and not _is_known(result) and kind.has_static_shape():
-            Rewriter.replace_value_with_new_type(result, kind)
+            made = Rewriter.replace_value_with_new_type(result, kind)
+            known.shapes[made] = tuple(kind.get_shape())
 
 
 def _is_known(value: SSAValue) -> bool:

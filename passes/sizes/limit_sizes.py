@@ -65,9 +65,14 @@ def _limit(function: FuncOp, most: Mapping[str, int]) -> set[str]:
         if limit is not None and (held.most is None or limit < held.most):
             held = replace(held, most=limit)
         ranges[name] = held
-    entries = [_limited(declared, ranges) for declared in arguments]
-    function.properties["arg_attrs"] = ArrayAttr(entries)
+    state_ranges(function, ranges)
     return set(names)
+
+
+def state_ranges(function: FuncOp, ranges: Mapping[str, Range]) -> None:
+    """Write the ranges of all sizes, by name, in the attributes of a function's arguments."""
+    entries = [_limited(declared, ranges) for declared in arguments_of(function)]
+    function.properties["arg_attrs"] = ArrayAttr(entries)
 
 
 def _limited(declared: Declared, ranges: Mapping[str, Range]) -> DictionaryAttr:

@@ -53,6 +53,25 @@ def _unet(x: Any, down: Any, up: Any) -> Any:
     return up(torch.cat([large, x], 1))
 
 
+def _unet_that_pads(x: Any, down: Any, up: Any, mix: Any) -> Any:
+    large = up(F.max_pool2d(down(x).relu(), 2))
+    more = [x.shape[dim] - large.shape[dim] for dim in (3, 2)]
+    large = F.pad(
+        large, [more[0] // 2, more[0] - more[0] // 2, more[1] // 2, more[1] - more[1] // 2]
+    )
+    return mix(torch.cat([large, x], 1))
+
+
+def _to_multiple(x: Any) -> Any:
+    return F.pad(x, (0, (4 - x.shape[3] % 4) % 4), value=3.0).exp()
+
+
+def _padded_to_square(x: Any) -> Any:
+    side = torch.sym_max(x.shape[2], x.shape[3])
+    more = [side - x.shape[3], side - x.shape[2]]
+    return F.pad(x, [more[0] // 2, more[0] - more[0] // 2, more[1] // 2, more[1] - more[1] // 2])
+
+
 MADE: dict[str, Callable[[], Made]] = {
     "convolution": lambda: conv(8, 3, padding=1),
     "strides": lambda: conv(8, 3, stride=2, padding=1),
@@ -101,6 +120,8 @@ MADE: dict[str, Callable[[], Made]] = {
     "cubic": lambda: resized(scale_factor=1.5, mode="bicubic"),
     "pad": lambda: function(F.pad, (1, 2, 3, 4), value=2.0),
     "pad, less": lambda: function(F.pad, (-1, 2, 0, -1), value=2.0),
+    "pad to a square": lambda: Made(_padded_to_square),
+    "pad to a multiple": lambda: Made(_to_multiple),
     "reflect": lambda: function(F.pad, (1, 2, 0, 1), mode="reflect"),
     "replicate": lambda: function(F.pad, (1, 2, 3, 4), mode="replicate"),
     "circular": lambda: function(F.pad, (1, 2, 0, 1), mode="circular"),
@@ -112,6 +133,12 @@ MADE: dict[str, Callable[[], Made]] = {
     "columns": lambda: function(F.unfold, 3, padding=1, stride=2),
     "down and up": lambda: Made(
         _unet, nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(7, 4, 3, padding=1)
+    ),
+    "down and up, padded": lambda: Made(
+        _unet_that_pads,
+        nn.Conv2d(3, 4, 3, padding=1),
+        nn.ConvTranspose2d(4, 4, 2, 2),
+        nn.Conv2d(7, 4, 3, padding=1),
     ),
 }
 

@@ -199,3 +199,25 @@ def test_tensors_of_one_number_are_padded() -> None:
     calls = [(torch.randn(n, 3),) for n in (2, 5, 40)]
     compiled = check(Filled(), {"x": {0: Dim.DYNAMIC}}, calls)
     assert compiled.sizes.reason is None
+
+
+class Smallest(nn.Module):
+    """A mean, and a row that is a tensor of one dimension less where the batch is 1."""
+
+    def forward(self, x: Any, y: Any) -> tuple[Any, Any]:
+        return x.mean(1) + 1, y.squeeze(0)
+
+
+def test_sizes_without_a_least_one_may_be_0_and_1() -> None:
+    """Torch says that they are 2 at least, and takes smaller ones in calls."""
+    x, y = torch.randn(4, 3), torch.randn(5, 3)
+    dims = {"x": {0: Dim.DYNAMIC}, "y": {0: Dim.DYNAMIC}}
+    program = torch.export.export(Smallest(), (x, y), dynamic_shapes=dims)
+    compiled = lamina.compile(program)
+    assert sorted(compiled.sizes.names.values()) == ["[0, ?]", "[2, ?]"]
+    for size in (4, 0, 1, 2, 70):
+        x = torch.randn(size, 3)
+        torch.testing.assert_close(compiled(x, y)[0], x.mean(1) + 1)
+    with pytest.raises(lamina.ArgumentError, match=r"dimension 0 of argument 'y' is 1"):
+        compiled(x, y[:1])
+    assert len(compiled.sizes) == 2

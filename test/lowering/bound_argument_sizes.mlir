@@ -136,3 +136,24 @@ func.func @main(%n: i64 {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> (tensor
   %z = aten.zeros.default([%n]) : (i64) -> tensor<?xf32>
   func.return %z, %n : tensor<?xf32>, i64
 }
+
+// -----
+
+// What is left over of a half is put back: the sum is the size itself, which nothing is asked of.
+
+// CHECK:         func.func @main(%x: tensor<1x1x16xf32>, [[N:%\S+]]: tensor<i64> {{.*}}) -> (tensor<1x2x16xf32> {lamina.sizes = {{.*}}}, tensor<i64> {lamina.kind = "size"}) {
+// CHECK-NOT:     aten.eq
+// CHECK-NOT:     constant_pad_nd
+// CHECK:         [[C:%\S+]] = aten.cat.default({{.*}}) : (tensor<1x1x16xf32>, tensor<1x1x16xf32>) -> tensor<1x2x16xf32>
+// CHECK:         func.return [[C]], [[N]]
+func.func @main(%x: tensor<1x1x?xf32> {lamina.dims = [#lamina.size<n in [2, 16]>]}) -> tensor<1x2x?xf32> {
+  %half = aten.max_pool1d.default(%x, [2]) : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+  %wide = aten.upsample_nearest1d.vec(%half, none, [2.0]) : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+  %n = aten.sym_size.int(%x, 2) : (tensor<1x1x?xf32>) -> i64
+  %m = aten.sym_size.int(%wide, 2) : (tensor<1x1x?xf32>) -> i64
+  %more = arith.subi %n, %m : i64
+  %zero = arith.constant 0 : i64
+  %back = aten.constant_pad_nd.default(%wide, pad = [%zero, %more]) : (tensor<1x1x?xf32>, i64, i64) -> tensor<1x1x?xf32>
+  %c = aten.cat.default([%x, %back], 1) : (tensor<1x1x?xf32>, tensor<1x1x?xf32>) -> tensor<1x2x?xf32>
+  func.return %c : tensor<1x2x?xf32>
+}

@@ -53,3 +53,17 @@ func.func @main(%n: i64 {lamina.dims = [#lamina.size<batch>]},
   %z = aten.zeros.default([%n]) : (i64) -> tensor<?xf32>
   func.return %z, %n : tensor<?xf32>, i64
 }
+// -----
+// Sizes that no polynomial says are computed of numbers, once they are known.
+// CHECK:      %p = aten.max_pool1d.default(%x, kernel_size = [3]) : (tensor<4x11xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %0 = aten.constant_pad_nd.default(%p, pad = [1, 2]) : (tensor<4x3xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: func.return %0 : tensor<4x6xf32>
+func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<"batch" + 7>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}) -> tensor<4x?xf32> {
+  %p = aten.max_pool1d.default(%x, [3]) : (tensor<4x?xf32>) -> tensor<4x?xf32>
+  %n = aten.sym_size.int(%p, 1) : (tensor<4x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %half = arith.floordivsi %n, %two : i64
+  %m = arith.subi %n, %half : i64
+  %0 = aten.constant_pad_nd.default(%p, pad = [%half, %m]) : (tensor<4x?xf32>, i64, i64) -> tensor<4x?xf32>
+  func.return %0 : tensor<4x?xf32>
+}
