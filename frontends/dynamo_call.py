@@ -170,7 +170,10 @@ class DynamoCall:
         checked: Call = _Unboxed(CheckedCall(bound, layout), inputs)
         told = self._opened and self._opened.inputs(inputs)
         if self._opened is not None and told is not None:
-            checked = _Padding(checked, self._opened.padded)
+            written = [p for p in graph.mutated if p in self._opened.extents]
+            checked = _Padding(checked, self._opened.padded, written)
+            if written:
+                return checked, checked
             layout = replace(layout, boxed=tuple(inputs[: told.count]))
         slow = checked if watch is None or self.weights is None else self.weights.miss
         if told is not None and not told.fits([s for s in bound.slots if s.kind == "input"]):
@@ -216,13 +219,22 @@ class _Unboxed:
 
 
 class _Padding:
-    """Calls that native code does not take, whose arguments are padded, and their sizes added."""
+    """Calls that native code does not take, whose arguments are padded, and their sizes added.
 
-    def __init__(self, call: Call, padded: Callable[[list[Any]], list[Any]]) -> None:
-        self._call, self._padded = call, padded
+    What is written to padded copies of the arguments at `written` goes into these.
+    """
+
+    def __init__(
+        self, call: Call, padded: Callable[[list[Any]], list[Any]], written: Collection[int]
+    ) -> None:
+        self._call, self._padded, self._written = call, padded, written
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        results = self._call(self._padded(args))
+        made = self._padded(args)
+        copies = [(args[p], made[p]) for p in self._written if made[p] is not args[p]]
+        results = self._call(made)
+        for target, source in copies:
+            target.detach().copy_(source[tuple(map(slice, target.shape))])
         args.clear()
         return results
 

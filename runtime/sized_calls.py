@@ -23,6 +23,7 @@ from lamina.runtime.entry import Slot
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.memory_use import MemoryUse
 from lamina.runtime.native_choice import native_call
+from lamina.runtime.padded_writes import check_writes, write_back
 from lamina.runtime.saved import save
 from lamina.runtime.several_programs import SeveralPrograms
 from lamina.runtime.size_versions import Sizes, Version
@@ -90,7 +91,7 @@ class SizedCalls(SeveralPrograms):
         if version.is_exact:
             made = version.compiled(*args, **kwargs)
         else:
-            made = version.compiled(*self._pad(_Given(values, shapes, sizes), version))
+            made = self._padded_call(version, _Given(values, shapes, sizes))
         if self._says_more:
             results = made if isinstance(made, tuple) else (made,)
             self._call_sizes.check_results([tuple(result.shape) for result in results], sizes)
@@ -248,9 +249,18 @@ class SizedCalls(SeveralPrograms):
             version.count()
             if is_full:
                 return compiled(*args, *added)
-            return compiled(*self._pad(_Given(args, shapes, sizes), version))
+            return self._padded_call(version, _Given(args, shapes, sizes))
 
         return padded
+
+    def _padded_call(self, version: Version, given: _Given) -> Any:
+        """Runs a version on padded copies; what it writes to these goes into the arguments."""
+        bound = version.compiled.bound
+        check_writes(bound, given.values)
+        padded = self._pad(given, version)
+        made = version.compiled(*padded)
+        write_back(bound, given.values, padded)
+        return made
 
     def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], version: Room) -> Sequence[Any]:
         """The inputs of a version: these are, or a call's arguments."""

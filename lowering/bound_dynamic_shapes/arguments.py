@@ -76,6 +76,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
         padded = block.insert_arg(static, argument.index)
         padded.name_hint = argument.name_hint
         state.tensors[argument] = Bounded(padded, tuple(sizes))
+        state.arguments[declared.name] = state.tensors[argument]
     entries = [*attributes]
     for name in counts:
         held = {"lamina.kind": "input", "lamina.name": count_name(name.text)}

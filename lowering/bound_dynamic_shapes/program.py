@@ -249,6 +249,17 @@ def _fits(grouped: Grouped, kind: TensorType[Attribute]) -> bool:
 # Results
 
 
+def _require_as_written(op: Operation, target: Attribute, tensor: Bounded, b: BoundBuilder) -> None:
+    """What is written to an argument is padded as it is, and has its sizes."""
+    assert isinstance(target, StringAttr)
+    argument = b.state.arguments.get(target.data)
+    if argument is None or argument.shape != tensor.shape:
+        raise unsupported(op, f"writes {tensor.value.type}, of unknown size, to '{target.data}'")
+    for dim in range(tensor.rank):
+        message = f"dimension {dim} is not that of '{target.data}', to which it is written"
+        b.require_equal(b.size(tensor, dim), b.size(argument, dim), message)
+
+
 def _return(function: FuncOp, op: Operation, state: State) -> None:
     b = BoundBuilder(op, state)
     move_together(op, b)
@@ -271,7 +282,7 @@ def _return(function: FuncOp, op: Operation, state: State) -> None:
         if tensor.is_static:
             continue
         if entry.get("lamina.kind") == StringAttr("mutation"):
-            raise unsupported(op, "writes a tensor of unknown size to an argument")
+            _require_as_written(op, entry["lamina.target"], tensor, b)
         entry["lamina.sizes"] = ArrayAttr(
             IntegerAttr(-1 if size is None else counts.setdefault(size, len(counts)), i64)
             for size in tensor.sizes

@@ -263,8 +263,9 @@ def _verify_sizes(declared: Declared, size_count: int) -> None:
         return
     given = declared.type
     rank = len(given.get_shape()) if isinstance(given, TensorType | MemRefType) else -1
-    if declared.kind != "output":
-        raise declared.refuse("lamina.number and lamina.sizes are for results of kind output")
+    if declared.kind != "output" and (number is not None or declared.kind != "mutation"):
+        wanted = "lamina.number is for results of kind output, lamina.sizes for mutations as well"
+        raise declared.refuse(wanted)
     if number is not None and (not isinstance(number, UnitAttr) or rank != 0):
         raise declared.refuse(f"lamina.number marks a 0-d result, not {given}")
     if sizes is None:

@@ -131,7 +131,21 @@ def test_what_is_written() -> None:
         x.mul_(2)
         return x.max(0).values
 
+    before = lamina.compile_count()
     check(step, [(torch.randn(n, 4), torch.zeros(4)) for n in (3, 5, 6, 12)], graphs=1)
+    check(step, [(torch.randn(4, n).t(), torch.zeros(4)) for n in (3, 5, 6, 12)], graphs=1)
+    assert lamina.compile_count() == before + 2
+
+
+def test_a_cache_of_any_length_is_written_in_place() -> None:
+    def step(cache: Any, key: Any) -> Any:
+        cache[:, :, -1] = key
+        return (cache @ key[0, :, :, None]).softmax(2)
+
+    before = lamina.compile_count()
+    lengths = (4, 6, 9, 60, 256)
+    check(step, [(torch.randn(1, 2, n, 8), torch.randn(1, 2, 8)) for n in lengths], graphs=1)
+    assert lamina.compile_count() == before + 1
 
 
 def test_a_module_that_writes_and_has_numbers() -> None:

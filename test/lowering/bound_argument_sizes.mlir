@@ -157,3 +157,21 @@ func.func @main(%x: tensor<1x1x?xf32> {lamina.dims = [#lamina.size<n in [2, 16]>
   %c = aten.cat.default([%x, %back], 1) : (tensor<1x1x?xf32>, tensor<1x1x?xf32>) -> tensor<1x2x?xf32>
   func.return %c : tensor<1x2x?xf32>
 }
+
+// -----
+
+// What is written to an argument is padded as it is; nothing asks for rows behind its size.
+
+// CHECK:         func.func @main(%x: tensor<16x8xf32> {{.*}}, %size: tensor<i64> {{.*}}) -> (tensor<16x8xf32> {lamina.kind = "mutation", lamina.target = "x", lamina.sizes = [0 : i64, -1 : i64]}, tensor<i64> {lamina.kind = "size"})
+func.func @main(%x: tensor<?x8xf32> {lamina.name = "x", lamina.dims = [#lamina.size<n in [0, 16]>]}) -> (tensor<?x8xf32> {lamina.kind = "mutation", lamina.target = "x"}) {
+  %y = aten.relu.default(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %y : tensor<?x8xf32>
+}
+
+// -----
+
+// CHECK: writes tensor<8x16xf32>, of unknown size, to 'x'
+func.func @main(%x: tensor<?x?xf32> {lamina.name = "x", lamina.dims = [#lamina.size<n in [0, 16]>, #lamina.size<m in [0, 8]>]}) -> (tensor<?x?xf32> {lamina.kind = "mutation", lamina.target = "x"}) {
+  %y = aten.t.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %y : tensor<?x?xf32>
+}

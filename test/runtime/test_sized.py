@@ -17,11 +17,8 @@ from lamina.dialects.errors import (
     LaminaError,
     UnsupportedError,
 )
-from lamina.dialects.sizes import Range, SizeName
-from lamina.lowering.choose_padding import Padding
 from lamina.passes.cost.version_sizes import MOST_ELEMENTS
 from lamina.runtime.interpreters import run_module
-from lamina.runtime.size_versions import Versions
 
 PROGRAM = """
 func.func @main(%x: tensor<?x8xf32> {lamina.name = "x",
@@ -80,29 +77,6 @@ def test_versions_are_for_powers_of_four() -> None:
     assert "<lamina.Compiled (x: tensor<?x8xf32>" in repr(compiled)
     assert compiled.inputs[0].shape == (-1, 8)
     assert [slot.name for slot in compiled.inputs] == ["x", "y"]
-
-
-def test_sizes_with_room_in_a_version_need_no_other() -> None:
-    """What room a version has is asked once: it may take a trial of the whole program."""
-    asked: list[object] = []
-
-    def largest(sizes: object) -> int:
-        asked.append(sizes)
-        return 1
-
-    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
-    padding = Padding({"n": "rows", "m": "masked"}, largest=largest)
-    versions = Versions(
-        names, lambda sizes: None, lambda sizes, numbers: None, lambda: padding, "padded", len
-    )
-    made = versions.find({"n": 3, "m": 7})
-    assert (dict(made.sizes), len(asked)) == ({"n": 1024, "m": 256}, 1)
-    assert versions.find({"n": 1000, "m": 256}) is made
-    assert versions.find({"n": 0, "m": 1}) is made
-    assert len(asked) == 1
-    assert versions.find({"n": 3, "m": 257}) is not made
-    assert versions.find({"n": 3, "m": 1024}) is versions.find({"n": 3, "m": 300})
-    assert len(asked) == 2
 
 
 def test_room_for_results_of_many_sizes_is_limited() -> None:
@@ -291,23 +265,6 @@ def test_versions_draw_from_one_sequence(policy: str) -> None:
     for one, other in zip(*drawn, strict=True):
         np.testing.assert_array_equal(one, other)
     assert not np.array_equal(drawn[0][0], drawn[0][2])
-
-
-def test_what_is_written_is_written() -> None:
-    compiled = lamina.compile("""
-    func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]},
-                    %sum: tensor<1xf32>) -> tensor<?xf32> {
-      %s = aten.sum.dim_IntList(%x, [0], true) : (tensor<?xf32>) -> tensor<1xf32>
-      %t = aten.add_.Tensor(%sum, %s) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
-      %y = aten.add_.Scalar(%x, 1) : (tensor<?xf32>) -> tensor<?xf32>
-      func.return %y : tensor<?xf32>
-    }""")
-    for size in (3, 5, 9):
-        x, total = random(size), np.ones(1, np.float32)
-        before = x.copy()
-        compiled(x, total)
-        np.testing.assert_allclose(total, 1 + before.sum(), rtol=1e-5)
-        np.testing.assert_allclose(x, before + 1)
 
 
 @pytest.mark.parametrize("policy", ["exact", "padded"])
