@@ -6,9 +6,10 @@
 
 Rows are those of `bench/model_table.py`. Each engine runs in a process of its own, the engines of a
 model in turn, with two threads. Printed are the best and the median time of all rounds, time to the
-first result, and the norm of the difference from the model in f64 as a part of the result's. Deep
-networks with random weights make an error of rounding a hundred times as large: eager mode's own
-error is what others are to be judged by. For decoding there is a rate, and its share of what the
+first result (from the exported program or the ONNX file, for Inductor the module), and the norm of
+the difference from the model in f64 as a part of the result's. Deep networks with random weights
+make an error of rounding a hundred times as large: eager mode's own error is what others are to be
+judged by. For decoding there is a rate, and its share of what the
 bandwidth allows that is measured in the same process.
 
 In bf16 eager mode, Inductor and Lamina take weights of bf16; OpenVINO takes those of f32 and the
@@ -57,10 +58,10 @@ def _inductor_frozen(model: torch.nn.Module, inputs: Inputs) -> Call:
     return _inductor(model, inputs)
 
 
-def _lamina(model: torch.nn.Module, inputs: Inputs) -> Call:
+def _lamina(program: torch.export.ExportedProgram, inputs: Inputs) -> Call:
     import lamina
 
-    compiled = lamina.compile(torch.export.export(model, inputs), cache=False)
+    compiled = lamina.compile(program, cache=False)
     return lambda: compiled(*inputs)
 
 
@@ -98,14 +99,10 @@ def _openvino(path: Path, inputs: Inputs, dtype: torch.dtype) -> Call:
     return lambda: request.infer(values)[0]
 
 
-_IN_TORCH = {
-    "eager": _eager,
-    "inductor": _inductor,
-    "inductor-freezing": _inductor_frozen,
-    "lamina": _lamina,
-}
+_IN_TORCH = {"eager": _eager, "inductor": _inductor, "inductor-freezing": _inductor_frozen}
+_BY_EXPORT = {"lamina": _lamina}
 _BY_ONNX = {"onnxruntime": _onnxruntime, "openvino": _openvino}
-ENGINES = (*_IN_TORCH, *_BY_ONNX)
+ENGINES = (*_IN_TORCH, *_BY_EXPORT, *_BY_ONNX)
 
 
 def _exact(made: Made, folder: Path) -> Any:
@@ -129,8 +126,13 @@ def _run(model: Model, engine: str, folder: Path, seconds: float, clock: str) ->
             call = _BY_ONNX[engine](path, made[1], model.dtype)
         else:
             network, inputs = rounded(made, model.dtype)
-            start = now()
-            call = _IN_TORCH[engine](network, inputs)
+            if engine in _BY_EXPORT:
+                program = torch.export.export(network, inputs)  # no part of it either
+                start = now()
+                call = _BY_EXPORT[engine](program, inputs)
+            else:
+                start = now()
+                call = _IN_TORCH[engine](network, inputs)
         result = _array(call())
         first = now() - start
         error = float(np.linalg.norm(result - exact) / np.linalg.norm(exact))

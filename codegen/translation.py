@@ -25,7 +25,7 @@ class Translation:
     """Modules of a program that become object code on threads of their own.
 
         with Translation(target) as translation:
-            emit_module(module, target, hand_over=translation.add)
+            ProgramEmitter(target, hand_over=translation.add).finish(module)
             code = translation.code()
 
     No fork is to come between, as in `compiling`: a child has none of these threads.

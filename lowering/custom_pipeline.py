@@ -20,13 +20,12 @@ from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.dialects.extension_tables import key_of_pass
 from lamina.dialects.nearest_ops import nearest
+from lamina.lowering.pass_specs import Pass, pass_of
 from lamina.lowering.pipeline import (
     CONTRACTS,
     ENTERING,
     SOURCE_LAYERS,
     STAGES,
-    Pass,
-    pass_of,
     pipeline,
     run_pipeline,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +15,13 @@ from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended
 from lamina.passes.calls.callee_programs import apply_to_programs
 from lamina.passes.contracts.verify_program import verify_program
+from lamina.passes.kernel_passes import EntryPass, KernelPass, kernels_in
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+Finished = Callable[["FuncOp"], None]
+"""What is told of a kernel when no pass changes it any more."""
 
 
 class PassRunner:
@@ -43,6 +51,28 @@ class PassRunner:
             raise InputError(f"{error}\n  behind {described(self._foreign)}") from error
         if is_contract:
             self._foreign = None
+
+    def apply_by_kernel(
+        self,
+        passes: Sequence[KernelPass],
+        behind: Sequence[EntryPass],
+        module: ModuleOp,
+        finished: Finished,
+    ) -> None:
+        """Runs passes on one kernel after the other, and tells of those that others keep so.
+
+        Behind a pass that is not Lamina's none is told of before the contract has seen it.
+        """
+        for kernel in kernels_in(module):
+            for coming in passes:
+                try:
+                    coming.apply_to_kernel(kernel)
+                except Exception as error:
+                    if not isinstance(error, LaminaError):
+                        error.add_note(f"while running pass '{coming.name}'")
+                    raise
+            if self._foreign is None and all(coming.keeps(kernel) for coming in behind):
+                finished(kernel)
 
     def _apply_foreign(self, coming: ModulePass, context: Context, module: ModuleOp) -> None:
         try:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import takewhile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError
 
 from lamina.dialects.errors import InputError, LaminaError
-from lamina.dialects.extension_entries import Entry
-from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.forks import let_fork
 from lamina.dialects.logs import is_told, topic
-from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
-from lamina.lowering.pass_runner import PassRunner
+from lamina.lowering.pass_runner import Finished, PassRunner
+from lamina.lowering.pass_specs import Pass, pass_of
+from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.contracts.pass_states import verify_state
-from lamina.passes.registry import PASSES, load_pass
-
-_DOTTED = re.compile(r'"[^"]*"|[A-Za-z_]\w*(?:\.\w+)+')
-"""A string, or a name with dots such as `aten.gelu.default`."""
+from lamina.passes.kernel_passes import EntryPass, KernelPass
 
 TARGET_PASSES = frozenset(
     {
@@ -44,6 +36,7 @@ TARGET_PASSES = frozenset(
         "pack-contractions",
         "pair-results",
         "choose-schedule",
+        "share-kernels",
         "merge-parallel-regions",
         "plan-scratch",
     }
@@ -150,6 +143,7 @@ STAGES: tuple[Stage, ...] = (
         "scheduled",
         (
             "apply-schedule",
+            "share-kernels",
             "merge-parallel-regions",
             "plan-scratch",
             "link-callees",
@@ -271,26 +265,66 @@ def _spec(name: str, target: str, rounding: str) -> str:
     return name
 
 
-Pass = ModulePass | str
-"""A pass, or its spec as `lamina-opt -p` takes it."""
-
-
 CONTRACT_PASSES = frozenset(CONTRACTS.values())
 """The passes that say whether a program stands at a layer."""
 
 
-def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> None:
+def run_pipeline(
+    module: ModuleOp,
+    specs: Sequence[Pass],
+    context: Context,
+    finished: Finished | None = None,
+) -> None:
     """Run passes on a module in place; behind one that is not Lamina's, verify the program.
+
+    `finished` is called with each kernel that no pass changes any more, as early as may be; none is
+    where each pass is to be seen on its own, in a log or a reproducer.
 
     Raises InputError for an unknown pass, for options that it does not have, and for a pass that
     is not for a program in this state. Where the environment asks for crash reproducers, one is
     written for whatever a pass raises; the error's notes say how to run it.
     """
+    runner = PassRunner(CONTRACT_PASSES)
+    if finished is None or wanted_file() is not None or is_told(topic("passes")):
+        _run_in_turn(module, specs, context, runner)
+        return
+    before, nested, behind = _kernel_passes(specs)
+    _run_in_turn(module, before, context, runner)
+    if not nested or callee_programs(module):
+        _run_in_turn(module, (*nested, *behind), context, runner)
+        return
+    verify_state(module, nested[0].name)
+    runner.apply_by_kernel(nested, behind, module, finished)
+    # Threads may be at work on what is finished: no fork comes between any more.
+    _run_in_turn(module, behind, context, runner, forks=False)
+
+
+def _kernel_passes(
+    specs: Sequence[Pass],
+) -> tuple[Sequence[Pass], tuple[KernelPass, ...], tuple[EntryPass, ...]]:
+    """The passes of one kernel behind which come those of entries only, what is in front, and
+    these."""
+    passes = map(pass_of, reversed(specs))
+    behind = [*takewhile(lambda coming: isinstance(coming, EntryPass), passes)]
+    rest = specs[: len(specs) - len(behind)]
+    passes = map(pass_of, reversed(rest))
+    nested = [*takewhile(lambda coming: isinstance(coming, KernelPass), passes)]
+    return rest[: len(rest) - len(nested)], tuple(nested[::-1]), tuple(behind[::-1])  # pyright: ignore
+
+
+def _run_in_turn(
+    module: ModuleOp,
+    specs: Sequence[Pass],
+    context: Context,
+    runner: PassRunner,
+    *,
+    forks: bool = True,
+) -> None:
     log, file = topic("passes"), wanted_file()
     is_logged = is_told(log)
-    runner = PassRunner(CONTRACT_PASSES)
     for number, spec in enumerate(specs):
-        let_fork()
+        if forks:
+            let_fork()
         coming = pass_of(spec)
         before = None if file is None else str(module)
         begin = time.perf_counter() if is_logged else 0.0
@@ -308,54 +342,3 @@ def run_pipeline(module: ModuleOp, specs: Sequence[Pass], context: Context) -> N
             spent = 1e3 * (time.perf_counter() - begin)
             count = sum(1 for _ in module.walk())
             log.info("%s: %.2f ms, %d ops", coming.name, spent, count)
-
-
-def pass_of(spec: Pass) -> ModulePass:
-    """The pass that a spec means. Raises InputError for an unknown one, and for its options."""
-    if isinstance(spec, ModulePass):
-        return spec
-    added = extended_names("pass")
-    return _read(spec, added) if added else _pass(spec)
-
-
-def quoted_names(specs: str) -> str:
-    """Specs with quotes around names that have dots, such as `aten.gelu.default` in an option."""
-    return _DOTTED.sub(lambda m: m[0] if m[0].startswith('"') else f'"{m[0]}"', specs)
-
-
-def _class_of(name: str) -> type[ModulePass]:
-    """The class of a pass of Lamina's or of xDSL's. Raises KeyError for other names."""
-    if name in PASSES:
-        return load_pass(name)
-    from xdsl.transforms import get_all_passes
-
-    return get_all_passes()[name]()
-
-
-@cache
-def _pass(text: str) -> ModulePass:
-    """The pass that a spec means. It is an immutable value; a name alone needs no reading."""
-    if text not in PASSES:
-        return _read(text, {})
-    try:
-        return load_pass(text)()
-    except TypeError:  # it has an option that must be given, as reading it says
-        return _read(text, {})
-
-
-def _read(text: str, added: Mapping[str, Entry]) -> ModulePass:
-    """The pass that a spec means, of these that extensions add, Lamina's or xDSL's."""
-    try:
-        spec = parse_spec(quoted_names(text))
-        entry = added.get(spec.name)
-        kind = entry.value() if entry is not None else _class_of(spec.name)
-    except ArgSpecParseError as error:
-        raise InputError(f"'{text}' is no pass with options, as in name{{option=1}}") from error
-    except KeyError as error:
-        near = nearest(spec.name, [*PASSES, *added])
-        hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise InputError(f"no pass is called '{spec.name}'{hint}") from error
-    try:
-        return kind.from_spec(spec)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"pass '{spec.name}': {error}") from error

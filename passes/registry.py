@@ -100,6 +100,7 @@ PASSES: dict[str, str] = {
     "compute-at": "lamina.passes.schedule.compute_at:ComputeAtPass",
     "vectorize": "lamina.passes.schedule.vectorize:VectorizePass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
+    "share-kernels": "lamina.passes.parallel.share_kernels:ShareKernelsPass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"
     ),

@@ -16,10 +16,11 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
-from lamina.runtime.compile import bind_constants, constants_by_entry, lower_to_scheduled
+from lamina.runtime.compile import bind_constants, constants_by_entry
 from lamina.runtime.entry import Entry, Slot, entry_of, function_named
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of
+from lamina.runtime.lower_to_scheduled import lower_to_scheduled
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.runtime.program_entries import split_entries, with_main
 

@@ -30,16 +30,15 @@ from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
 from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
-from lamina.runtime.extern_kernels.calls import refused_calls
-from lamina.runtime.kernels import Kernels, kernels_of
-from lamina.runtime.layers import DEFAULT, layer_of, render, verify_scheduled
+from lamina.runtime.kernels import Kernels
+from lamina.runtime.layers import DEFAULT, layer_of, render
 from lamina.runtime.literals import Literals, bound_literals
+from lamina.runtime.lower_to_scheduled import lower_to_scheduled
 from lamina.runtime.lowering_options import DEFAULT_LOWERING, LoweringOptions
 from lamina.runtime.message_places import MessagePlaces
 from lamina.runtime.program import Program
 from lamina.runtime.program_entries import split_entries, with_main
 from lamina.runtime.random_state import SeedSource
-from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe, SharedConstants
 from lamina.runtime.size_versions import VARYING, VERSION_POLICIES
 from lamina.runtime.staged import StagedCompiled, render_staged, staged_program
@@ -283,15 +282,16 @@ def _compile(
 ) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
     from lamina.codegen.jit import default_options
-    from lamina.codegen.llvm_emitter import emit_module
+    from lamina.codegen.llvm_emitter import ProgramEmitter
     from lamina.codegen.translation import Translation
 
     begin = time.perf_counter()
     lowered = module.clone()
     recipes: dict[str, Recipe] = {}
-    kernels = lower_to_scheduled(lowered, target, options, recipes)
     with Translation(target) as translation:
-        emitted = emit_module(lowered, target, default_options(), translation.add)
+        emitter = ProgramEmitter(target, default_options(), translation.add)
+        kernels = lower_to_scheduled(lowered, target, options, recipes, emitter.add_kernel)
+        emitted = emitter.finish(lowered)
         entries = {name: entry_of(_function(lowered, name)) for name in emitted.entries}
         metadata = ProgramMetadata(
             arguments={name: entry.to_json() for name, entry in entries.items()},
@@ -306,44 +306,6 @@ def _compile(
     spent = 1e3 * (time.perf_counter() - begin)
     topic("compile").info("%s: %d kernels, %.1f ms", target.spelled, len(kernels), spent)
     return code, metadata
-
-
-def lower_to_scheduled(
-    module: ModuleOp,
-    target: Target,
-    options: LoweringOptions,
-    recipes: dict[str, Recipe] | None = None,
-) -> Kernels:
-    """Lowers in place; gives the kernels with their schedules, and puts recipes where asked."""
-    start = layer_of(module)
-    if start == "scheduled":
-        if options.schedules:
-            raise InputError("schedules: the kernels of the program are loops already")
-        verify_scheduled(module)
-        return kernels_of(module, target)
-    from lamina.passes.schedule.schedule_texts import schedule_texts
-
-    if start == "bufferized":
-        options.lower(module, start, "bufferized", target, enters=True)
-        kernels = kernels_of(module, target)
-    else:
-        _lower_to_fused(module, start, target, options)
-        kernels = kernels_of(module, target)
-        if recipes is not None:
-            recipes.update(recipes_of(module))
-        options.lower(module, "fused", "bufferized", target, enters=False)
-    kernels = kernels.with_schedules(schedule_texts(module))
-    options.lower(module, "bufferized", "scheduled", target, enters=False)
-    return kernels
-
-
-def _lower_to_fused(module: ModuleOp, start: str, target: Target, options: LoweringOptions) -> None:
-    """Lowers; refuses unknown extern kernels where their calls still have lines."""
-    reached = start if start in ("loop", "fused") else "loop"
-    options.lower(module, start, reached, target)
-    for error in refused_calls(module):
-        raise error
-    options.lower(module, reached, "fused", target, enters=False)
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:

@@ -15,8 +15,10 @@ from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
+from lamina.lowering.pass_runner import Finished
+from lamina.lowering.pass_specs import Pass
 from lamina.lowering.pipeline import LAYERS as MODULE_LAYERS
-from lamina.lowering.pipeline import SOURCE_LAYERS, Pass, pipeline, run_pipeline
+from lamina.lowering.pipeline import SOURCE_LAYERS, pipeline, run_pipeline
 from lamina.passes.contracts.contracts import allowed_ops, is_named
 from lamina.passes.contracts.verify_program import verify_program
 
@@ -99,12 +101,13 @@ def lower(
     enters: bool = True,
     schedules: Mapping[str, str] | None = None,
     passes: Pipeline = DEFAULT,
+    finished: Finished | None = None,
 ) -> None:
     """Takes `module` from layer `start` down to layer `stop`, in place.
 
     With `enters` false it is known to hold to the contract of `start`, as passes just left it so.
     `schedules` are those of kernels by name, where `choose-schedule` is on the way; `passes` says
-    how the compiler's passes differ.
+    how the compiler's passes differ; `finished` is told of kernels (see `run_pipeline`).
     Raises InputError for a program that does not hold to its layer's contract, UnsupportedError
     for one that cannot be taken further.
     """
@@ -122,7 +125,7 @@ def lower(
         give_schedules(module, schedules, Context())
         verify_given(module, schedules, target)
         specs = specs[choosing[0] :]
-    _run(module, specs)
+    _run(module, specs, finished)
 
 
 def verify_scheduled(module: ModuleOp) -> None:
@@ -131,9 +134,9 @@ def verify_scheduled(module: ModuleOp) -> None:
     _run(module, ("verify-scheduled",))
 
 
-def _run(module: ModuleOp, specs: Sequence[Pass]) -> None:
+def _run(module: ModuleOp, specs: Sequence[Pass], finished: Finished | None = None) -> None:
     try:
-        run_pipeline(module, specs, Context())
+        run_pipeline(module, specs, Context(), finished)
     except LaminaError:
         raise
     except DiagnosticException as error:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.codegen.target import Target
 from lamina.dialects.extension_tables import key_of
 from lamina.lowering.custom_pipeline import Pipeline
+from lamina.lowering.pass_runner import Finished
 from lamina.runtime.layers import DEFAULT, lower
 
 
@@ -32,7 +33,14 @@ class LoweringOptions:
         return None if own is None or extensions is None else f"{own} {extensions}"
 
     def lower(
-        self, module: ModuleOp, start: str, stop: str, target: Target, *, enters: bool = True
+        self,
+        module: ModuleOp,
+        start: str,
+        stop: str,
+        target: Target,
+        *,
+        enters: bool = True,
+        finished: Finished | None = None,
     ) -> None:
         """Takes a module from one layer to another, see `layers.lower`."""
         lower(
@@ -44,6 +52,7 @@ class LoweringOptions:
             enters=enters,
             schedules=self.schedules,
             passes=self.passes,
+            finished=finished,
         )
 
 

@@ -31,7 +31,8 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.source import SourceParser, decode_source, describe_invalid
 from lamina.frontends.file_formats import FILE_FORMATS
 from lamina.lowering.custom_pipeline import between
-from lamina.lowering.pipeline import pipeline, quoted_names
+from lamina.lowering.pass_specs import quoted_names
+from lamina.lowering.pipeline import pipeline
 from lamina.passes.contracts.pass_states import verify_state
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.runtime.layers import layer_of
@@ -256,9 +257,8 @@ class LaminaOptMain(xDSLOptMain):
         else:
             self._check_target()
             self.args.passes = ",".join((*self._passes_to_layer(), self.args.passes)).strip(",")
-        self.args.passes = quoted_names(self.args.passes)
-        if self.args.explain:
-            self.args.passes = explained(self.args.passes)
+        passes = quoted_names(self.args.passes)
+        self.args.passes = explained(passes) if self.args.explain else passes
         for spec in parse_pipeline(self.args.passes):
             self._check_pass(spec)
         super().setup_pipeline()

@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 
 from lamina.dialects.errors import InputError
 from lamina.lowering.custom_pipeline import Pipeline
-from lamina.lowering.pipeline import quoted_names
+from lamina.lowering.pass_specs import quoted_names
 
 
 class AppendPasses(argparse.Action):

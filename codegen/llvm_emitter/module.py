@@ -10,7 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+)
 from xdsl.ir import Operation
 
 from lamina.codegen.llvm_emitter import (
@@ -31,6 +38,7 @@ from lamina.codegen.llvm_emitter.writer import (
     unsupported,
 )
 from lamina.codegen.target import Target
+from lamina.dialects.loop.team import SHARED
 
 EMITTERS: dict[type[Operation], Emitter] = {
     **arith.EMITTERS,
@@ -71,50 +79,81 @@ class EmittedModule:
 
 
 def emit_module(
-    module: ModuleOp,
-    target: Target,
-    options: EmitOptions | None = None,
-    hand_over: Callable[[str], None] | None = None,
+    module: ModuleOp, target: Target, options: EmitOptions | None = None
 ) -> EmittedModule:
-    """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take.
+    """LLVM IR for a scheduled module; UnsupportedError for what codegen cannot take."""
+    return ProgramEmitter(target, options).finish(module)
 
-    With `hand_over` it is as many modules of LLVM's as its length asks for, each handed over when
-    its text is written. They are to be linked.
+
+class ProgramEmitter:
+    """A program as as many modules of LLVM's as its length asks for.
+
+    Each is handed over when its text is written; they are to be linked. Kernels may be added before
+    the functions that call them are there, as soon as no pass changes them any more. Without
+    `hand_over` there is one module.
+
+        emitter = ProgramEmitter(target, options, translation.add)
+        emitter.add_kernel(kernel)
+        emitted = emitter.finish(module)
     """
-    writer = ModuleWriter(target, options or EmitOptions())
-    if writer.options.openmp:
-        writer.team_kernels = parallel.team_kernels(module)
-    writer.uses_tiles = tiles.are_used(module, target)
-    callers: list[func.FuncOp] = []
-    size = 0
-    for op in module.body.block.ops:
-        if not isinstance(op, func.FuncOp):
-            raise unsupported(op, "only functions stand at the top of a scheduled module")
-        if "lamina.entry" in op.attributes or "lamina.callee" in op.attributes:
-            callers.append(op)
-            continue
-        _kernel(writer, op, "internal" if hand_over is None else "hidden")
-        size += len(writer.functions[-1])
-        if hand_over is not None and size > UNIT_CHARACTERS:
-            hand_over(_unit(writer))
-            size = 0
-    entries: list[str] = []
-    for op in callers:
-        if "lamina.entry" in op.attributes:
-            entries.append(op.sym_name.data)
-            _entry(writer, op)
-        else:
-            _kernel(writer, op, "internal")
-    needs_openmp = "GOMP_parallel" in writer.declarations
-    text = _assemble(writer)
-    if hand_over is not None:
-        hand_over(text)
-    return EmittedModule(
-        "" if hand_over is not None else text,
-        tuple(entries),
-        tuple(writer.messages),
-        needs_openmp,
-    )
+
+    def __init__(
+        self,
+        target: Target,
+        options: EmitOptions | None = None,
+        hand_over: Callable[[str], None] | None = None,
+    ) -> None:
+        self._writer = ModuleWriter(target, options or EmitOptions())
+        self._hand_over = hand_over
+        self._size = 0
+        self._added: dict[func.FuncOp, FunctionType] = {}
+
+    def add_kernel(self, kernel: func.FuncOp) -> None:
+        """Writes a scheduled kernel; UnsupportedError for what codegen cannot take."""
+        writer = self._writer
+        self._added[kernel] = kernel.function_type
+        if SHARED in kernel.attributes and writer.options.openmp:
+            writer.team_kernels.add(kernel.sym_name.data)
+        _kernel(writer, kernel, "internal" if self._hand_over is None else "hidden")
+        self._size += len(writer.functions[-1])
+        if self._hand_over is not None and self._size > UNIT_CHARACTERS:
+            self._hand_over(_unit(writer))
+            self._size = 0
+
+    def finish(self, module: ModuleOp) -> EmittedModule:
+        """Writes what is left of the program in whose module the kernels stand."""
+        writer = self._writer
+        if writer.options.openmp:
+            # A text of scheduled kernels may have teams without the notes that passes make.
+            writer.team_kernels |= parallel.team_kernels(module)
+        writer.uses_tiles = tiles.are_used(module, writer.target)
+        callers: list[func.FuncOp] = []
+        for op in module.body.block.ops:
+            if not isinstance(op, func.FuncOp):
+                raise unsupported(op, "only functions stand at the top of a scheduled module")
+            if "lamina.entry" in op.attributes or "lamina.callee" in op.attributes:
+                callers.append(op)
+            elif op not in self._added:
+                self.add_kernel(op)
+            else:
+                assert op.function_type is self._added[op], "changed behind its code"
+        entries: list[str] = []
+        for op in callers:
+            if "lamina.entry" in op.attributes:
+                entries.append(op.sym_name.data)
+                _entry(writer, op)
+            else:
+                _kernel(writer, op, "internal")
+        needs_openmp = "GOMP_parallel" in writer.declarations
+        text = _assemble(writer)
+        if self._hand_over is not None:
+            self._hand_over(text)
+        return EmittedModule(
+            "" if self._hand_over is not None else text,
+            tuple(entries),
+            tuple(writer.messages),
+            needs_openmp,
+        )
 
 
 def _unit(writer: ModuleWriter) -> str:

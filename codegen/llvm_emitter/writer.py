@@ -49,7 +49,8 @@ Emitter = Callable[["FunctionWriter", Any], None]
 class ModuleWriter:
     """What the functions of one program share: declarations, helpers, messages.
 
-    Functions that are called from here and stand in another module of LLVM's are `elsewhere`.
+    Functions that are called from here and stand in another module of LLVM's are `elsewhere`; those
+    of `team_kernels` are told which thread of a team runs them.
     """
 
     target: Target

@@ -25,6 +25,10 @@ from xdsl.irdl import (
 from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+SHARED = "lamina.shared"
+"""Attribute of a kernel that threads of a team may run together. It is told which thread runs it,
+and runs on one where no team calls it."""
+
 
 class _BodyOp(IRDLOperation, ABC):
     """An op around others, which read values from outside of it."""
@@ -124,4 +128,4 @@ def _verify_place(op: Operation) -> None:
         raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
 
 
-__all__ = ["BarrierOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]
+__all__ = ["SHARED", "BarrierOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]

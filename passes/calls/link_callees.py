@@ -28,7 +28,6 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop.extern import ExternOp
@@ -40,6 +39,7 @@ from lamina.passes.calls.callee_programs import (
     in_order_of_calls,
 )
 from lamina.passes.contracts.declared import Declared, arguments_of
+from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.refusal import invalid, unsupported
@@ -54,7 +54,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class LinkCalleesPass(ModulePass):
+class LinkCalleesPass(EntryPass):
     """Make one program of a module and the modules in it."""
 
     name = "link-callees"

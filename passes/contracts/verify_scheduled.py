@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import STACK_BYTES
@@ -25,11 +24,13 @@ from lamina.dialects.loop import (
     TeamOp,
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.loop.team import SHARED
 from lamina.dialects.op_list import list_ops, ops_of
 from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.plan_scratch import SCRATCH, stack_bytes
 from lamina.passes.parallel.team_steps import is_shared
@@ -61,7 +62,7 @@ KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop",
 
 
 @dataclass(frozen=True)
-class VerifyScheduledPass(ModulePass):
+class VerifyScheduledPass(EntryPass):
     """Check that entries only call kernels and that kernels are explicit loops over memory."""
 
     name = "verify-scheduled"
@@ -89,6 +90,8 @@ class VerifyScheduledPass(ModulePass):
                     _verify_team(team, may_be_shared)
             elif KERNEL in function.attributes:
                 _verify_kernel(function)
+                if SHARED in function.attributes and not may_be_shared(function.sym_name.data):
+                    raise invalid(function, f"{SHARED}: a team cannot run this kernel together")
             else:
                 raise DiagnosticException(
                     f"verify-scheduled: @{function.sym_name.data} is neither an entry "

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.codegen.target import STACK_BYTES, Target
@@ -35,6 +34,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.team import ThreadOp, team_of
 from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.memory.plan_memory import (
     Buffer,
@@ -52,13 +52,16 @@ PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)
-class PlanScratchPass(ModulePass):
+class PlanScratchPass(EntryPass):
     """Move scratch beyond `stack` bytes to the arena, a part for each thread of `target`."""
 
     name = "plan-scratch"
 
     target: str = "host"
     stack: int = STACK_BYTES
+
+    def keeps(self, kernel: func.FuncOp) -> bool:
+        return stack_bytes(kernel) <= self.stack
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]

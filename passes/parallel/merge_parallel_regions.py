@@ -3,7 +3,8 @@
 A team of threads is started once for them (`loop.team`), and a barrier stands only where a kernel
 touches what one before it wrote, or writes what one before it touched. Kernels that one thread runs
 go into the team too, on its first thread, if they stand between others and are short. A team must
-pay: kernels with too little work for several threads stay calls of one thread.
+pay: kernels with too little work for several threads stay calls of one thread. `share-kernels` has
+noted which ones threads share.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block
-from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
-from lamina.passes.cost.team_cost import LONGEST_SINGLE, NANOSECONDS, sharing_pays, team_pays
+from lamina.dialects.loop.team import SHARED, BarrierOp, SingleOp, TeamOp
+from lamina.passes.cost.team_cost import LONGEST_SINGLE, NANOSECONDS, team_pays
 from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
-from lamina.passes.parallel.team_steps import share_out
 
 FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
 """Ops of an entry that only name memory: they may stand in front of a team."""
@@ -48,7 +48,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class MergeParallelRegionsPass(ModulePass):
+class MergeParallelRegionsPass(EntryPass):
     """Give adjacent parallel kernels of each entry function one team of threads.
 
     What a team costs is `target`'s (a name that `Target.parse` knows).
@@ -62,7 +62,7 @@ class MergeParallelRegionsPass(ModulePass):
         target = Target.parse(self.target)
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         kernels = {
-            f.sym_name.data: _kernel(f, target)
+            f.sym_name.data: _kernel(f)
             for f in functions
             if KERNEL in f.attributes and f.body.blocks
         }
@@ -75,12 +75,10 @@ class MergeParallelRegionsPass(ModulePass):
                             _merge(team)
 
 
-def _kernel(function: func.FuncOp, target: Target) -> Kernel:
+def _kernel(function: func.FuncOp) -> Kernel:
     estimate = function.attributes.get(NANOSECONDS)
     nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
-    shared = nanoseconds is None or sharing_pays(nanoseconds, target)
-    shared = shared and share_out(function.body.block)
-    return Kernel(nanoseconds, shared, written_arguments(function))
+    return Kernel(nanoseconds, SHARED in function.attributes, written_arguments(function))
 
 
 def _blocks(block: Block) -> list[Block]:

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr, UnstructuredTasksAttr
 from lamina.dialects.op_list import list_ops
-from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import verify_kernel_function
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.kernel_body import KernelBody
 from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
@@ -32,15 +30,14 @@ OTHER_TASKS = (ProductTasksAttr, UnstructuredTasksAttr)
 
 
 @dataclass(frozen=True)
-class ApplySchedulePass(ModulePass):
+class ApplySchedulePass(KernelPass):
     """Replace the nests of every outlined kernel by the loops that its schedule asks for."""
 
     name = "apply-schedule"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            verify_kernel_function(function)
-            apply_schedule(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        verify_kernel_function(kernel)
+        apply_schedule(kernel)
 
 
 def apply_schedule(function: func.FuncOp) -> None:

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p merge-parallel-regions,verify-scheduled --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p share-kernels,merge-parallel-regions,verify-scheduled --split-input-file | filecheck %s
 
 // Two kernels that do not touch what the other writes need no barrier. The third reads what the
 // second wrote; the fourth only reads the same input. Reads of one buffer go together.

@@ -19,7 +19,6 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.lowering.pipeline import run_pipeline
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
-from lamina.passes.memory import plan_scratch
 
 LENGTHS = (7, 1000, 16_384, 50_257, 70_001, 128_256)
 
@@ -70,11 +69,13 @@ def program(steps: list[str], rows: int, length: int, keep: bool) -> str:
     return f"func.func @main(%x: {t}) -> {t} {{\n{body}\nfunc.return {total} : {t}\n}}"
 
 
-def check(seed: int, length: int, rows: int = 9) -> None:
+def check(
+    seed: int, length: int, rows: int = 9, pipeline: lamina.Pipeline = lamina.Pipeline()
+) -> None:
     draw = random.Random(seed)
     steps = [draw.choice(list(STEPS)) for _ in range(draw.randint(2, 7))]
     keep = draw.random() < 0.5
-    compiled = lamina.compile(program(steps, rows, length, keep), cache=False)
+    compiled = lamina.compile(program(steps, rows, length, keep), cache=False, pipeline=pipeline)
     x = np.random.default_rng(seed).standard_normal((rows, length)).astype(np.float32)
     made = [x.astype(np.float64)]
     for step in steps:
@@ -90,11 +91,10 @@ def test_chains(seed: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_everything_in_the_arena(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_in_the_arena(seed: int) -> None:
     """With next to no stack, whatever kernels keep is in the parts of their threads."""
-    given = plan_scratch._moved
-    monkeypatch.setattr(plan_scratch, "_moved", lambda kernel, _: given(kernel, 64))
-    check(seed, 3000, rows=200)
+    mine = lamina.Pipeline().replace("plan-scratch", "plan-scratch{stack=64}")
+    check(seed, 3000, rows=200, pipeline=mine)
 
 
 PRODUCT = """

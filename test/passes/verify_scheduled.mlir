@@ -203,3 +203,13 @@ func.func private @kernel(%x: memref<3xf32>) attributes {lamina.kernel} {
   }
   func.return
 }
+
+// -----
+
+// CHECK:         func.func: lamina.shared: a team cannot run this kernel together
+func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.kernel, lamina.shared} {
+  %z = arith.constant 0 : index
+  %v = memref.load %x[%z] : memref<1xf32>
+  memref.store %v, %y[%z] : memref<1xf32>
+  func.return
+}
