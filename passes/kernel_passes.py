@@ -6,7 +6,7 @@ other, as nested passes of MLIR on functions are, so that what follows has the f
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
 
-class KernelPass(ModulePass):
+class KernelPass(ModulePass, ABC):
     """Changes each kernel function, whatever else is in the module."""
 
     @abstractmethod
@@ -29,7 +29,7 @@ class KernelPass(ModulePass):
             self.apply_to_kernel(kernel)
 
 
-class EntryPass(ModulePass):
+class EntryPass(ModulePass, ABC):
     """Changes entries, by what is noted of the kernels that they call, and few of the kernels."""
 
     def keeps(self, kernel: FuncOp) -> bool:
