@@ -45,7 +45,8 @@ class ArgumentViews:
 def argument_views(module: fx.GraphModule, positions: Collection[int]) -> ArgumentViews | None:
     """The results at these positions, if there are any.
 
-    Raises UnsupportedError where the part of an argument that a view shows depends on data.
+    Raises UnsupportedError where the part of an argument that a view shows depends on data, and
+    where a view has another dtype: AOTAutograd makes it anew with the argument's.
     """
     if not positions:
         return None
@@ -54,6 +55,8 @@ def argument_views(module: fx.GraphModule, positions: Collection[int]) -> Argume
     graph = fx.Graph()
     copied = {n: graph.node_copy(n) for n in module.graph.nodes if n.op == "placeholder"}
     copied |= {value: copied[place] for value, place in written.items() if place in copied}
+    for position in positions:
+        _refuse_other_dtype(results[position], copied)
     graph.output(tuple(_copy(results[p], graph, copied) for p in positions))
     return ArgumentViews(tuple(positions), fx.GraphModule(module, graph))
 
@@ -72,3 +75,16 @@ def _copy(node: fx.Node, graph: fx.Graph, copied: dict[Any, fx.Node]) -> fx.Node
             )
         copied[node] = graph.node_copy(node, lambda source: copied[source])
     return copied[node]
+
+
+def _refuse_other_dtype(result: fx.Node, arguments: Collection[fx.Node]) -> None:
+    argument = result
+    while argument not in arguments:
+        argument = argument.all_input_nodes[0]
+    seen, held = result.meta["val"].dtype, argument.meta["val"].dtype
+    if seen is not held and seen.is_complex == held.is_complex:  # parts of numbers it knows
+        raise UnsupportedError(
+            "torch.compile(backend='lamina')",
+            f"a result is a view of {held} as {seen}, at sizes that are symbolic",
+            nearest="a clone() of it",
+        )

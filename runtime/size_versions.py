@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.logs import topic
 from lamina.dialects.sizes import MOST_SIZE, SizeName
 from lamina.lowering.choose_padding import Padding
@@ -228,14 +228,19 @@ class Versions:
         for version in self._padded.values():
             if version.has_room_for(named):
                 return version
-        bounds, from_ = self._bounds(sizes, padding)
-        key = tuple(bounds.values())
-        if key not in self._padded:
+        try:
+            bounds, from_ = self._bounds(sizes, padding)
+            key = tuple(bounds.values())
+            if key in self._padded:
+                return self._padded[key]
             made = self._make_padded(bounds, exact)
-            version = Version(made, bounds, is_exact=False, numbers=exact, least=from_)
-            self._padded[key] = self._add(version)
-            self._forget()
-        return self._padded[key]
+        except InputError as error:
+            # The padding was tried with other numbers for what is exact, and other bounds.
+            raise UnsupportedError("room for more", str(error).partition("\n")[0]) from None
+        version = Version(made, bounds, is_exact=False, numbers=exact, least=from_)
+        self._padded[key] = self._add(version)
+        self._forget()
+        return version
 
     def _padding(self) -> Padding:
         if self._chosen_padding is None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import Range, SizeName
 from lamina.lowering.choose_padding import Padding
 from lamina.runtime.size_versions import Versions
@@ -28,3 +31,24 @@ def test_sizes_with_room_in_a_version_need_no_other() -> None:
     assert versions.find({"n": 3, "m": 257}) is not made
     assert versions.find({"n": 3, "m": 1024}) is versions.find({"n": 3, "m": 300})
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("policy", ["auto", "padded"])
+def test_room_that_the_program_does_not_fit_is_not_made(policy: str) -> None:
+    """Padding was tried with other numbers: where these fit alone, each set of sizes has code."""
+
+    def largest(sizes: object) -> int:
+        raise InputError("a window of 5 does not fit a padded dim of size 2")
+
+    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
+    padding = Padding({"n": "masked", "m": "exact"}, "of m", largest=largest)
+    versions = Versions(
+        names, dict, lambda sizes, numbers: None, lambda: padding, policy, lambda sizes: 1
+    )
+    if policy == "padded":
+        with pytest.raises(UnsupportedError):
+            versions.find({"n": 3, "m": 7})
+        return
+    for sizes in ({"n": 3, "m": 7}, {"n": 4, "m": 5}, {"n": 9, "m": 5}):
+        assert versions.find(sizes).is_exact
+    assert versions.sizes.reason is not None and "a window of 5" in versions.sizes.reason
