@@ -4,6 +4,8 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
   $(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
 BIN := .venv/bin
 JOBS ?= $(shell nproc)
+# Seconds that one test may take: one that hangs is named, with where its threads stand.
+LIMIT ?= 300
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-lit test-python lint format conformance bench bench-models docs clean
@@ -14,10 +16,11 @@ demo: .venv/.core ## a digits network: every layer, the kernels, accuracy and ti
 test: test-lit test-python ## everything: FileCheck tests under lit, then pytest
 
 test-lit: .venv/.test
-	$(BIN)/lit -s test
+	$(BIN)/lit -s --timeout=$(LIMIT) test
 
 test-python: .venv/.test
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not long"
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not long" \
+	  -o faulthandler_timeout=$(LIMIT) -o faulthandler_exit_on_timeout=true
 
 lint: .venv/.lint ## ruff (lint and format) and pyright
 	$(BIN)/ruff check .
