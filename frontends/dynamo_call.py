@@ -40,7 +40,7 @@ class OpenArguments:
     def inputs(self, places: Sequence[int]) -> OpenInputs:
         """The same of a program that has these arguments, and its sizes, as inputs."""
         return OpenInputs(
-            len(places) - len(self.sizes),
+            len(places) - sum(size.is_passed for size in self.sizes),
             self.sizes,
             {places.index(place): dims for place, dims in self.extents.items()},
             {places.index(place) for place in self.numbers},

@@ -266,9 +266,9 @@ def open_arguments(
         OpenSize(name.range.least, bounds[name.text], name.range.least, name.range.step)
         for name in names
     ]
-    extents = open_extents(sizes, names)
+    extents, following = open_extents(sizes, names, {})
     return OpenArguments(
-        told,
+        [*told, *following],
         {places[position]: dims for position, dims in extents.items()},
         {places[position] for position in sizes.numbers},
         padded,
@@ -281,6 +281,6 @@ def refuse_other_sizes(sizes: CallSizes, bounds: Mapping[str, int]) -> None:
         if text not in bounds:
             raise UnsupportedError(
                 f"the size {text}",
-                "it is no multiple of one symbol with an offset",
-                nearest="sizes that are symbols, or multiples of them",
+                "it is no sum of multiples of symbols and their products",
+                nearest="sizes that are symbols, or such sums",
             )

@@ -38,8 +38,8 @@ def open_sizes(
     """`lamina.dims` of an argument; None if torch knows all its sizes.
 
     `ranges` are those that a program states of its symbols; others are asked of torch. `aliases`
-    has symbols that are to stand for others. What is no multiple of one symbol with an offset is a
-    size of its own.
+    has symbols that are to stand for others. What is no sum of multiples of symbols and of their
+    products is a size of its own.
     """
     found = [
         SizeAttr(_text(f"{name}.shape[{dim}]", size, ranges or {}, aliases or {}))
@@ -113,8 +113,10 @@ def size_number(
         return None
     text = str(symbol)
     named = (aliases or {}).get(text, text)
-    held = range_of(symbol, number.node) if named == text else None
-    return ArrayAttr([SizeAttr(SizeText(named, range=held))])
+    said = SizeText.of(named)
+    if named == text:
+        said = SizeText.ranged(text, range_of(symbol, number.node))
+    return ArrayAttr([SizeAttr(said)])
 
 
 def sized_symbols(graph: fx.GraphModule) -> set[Any]:
@@ -134,19 +136,32 @@ def _text(
     place: str, size: torch.SymInt, ranges: Mapping[Any, Any], aliases: Mapping[str, str]
 ) -> SizeText:
     node: Any = size.node
-    expr = node.expr
-    symbols = list(expr.free_symbols)
-    if len(symbols) == 1:
-        symbol = symbols[0]
-        factor, offset = expr.coeff(symbol, 1), expr.coeff(symbol, 0)
-        is_affine = factor * symbol + offset == expr and factor.is_Integer and offset.is_Integer
-        if is_affine and factor >= 1:
-            text = aliases.get(str(symbol), str(symbol))
-            said = SizeText(text, int(factor), int(offset))
-            is_named = said.is_name and text == str(symbol)  # else its range stands there
-            held = range_of(symbol, node, ranges) if is_named else None
-            return SizeText(said.name, said.factor, said.offset, held)
-    return SizeText(place, range=range_of(expr, node, ranges))
+    terms = _terms(node.expr)
+    if terms is None:
+        return SizeText.ranged(place, range_of(node.expr, node, ranges))
+    offset = terms.pop((), 0)
+    named = [([aliases.get(str(s), str(s)) for s in symbols], by) for symbols, by in terms.items()]
+    said = SizeText.sum_of(named, offset)
+    if said.is_name and said.name == str(node.expr):  # else its range stands there
+        return replace(said, range=range_of(node.expr, node, ranges))
+    return said
+
+
+def _terms(expr: Any) -> dict[tuple[Any, ...], int] | None:
+    """Products of symbols, by their positive factors, of an expression that is a sum of these and
+    of an integer; None for others."""
+    found: dict[tuple[Any, ...], int] = {}
+    for product, factor in expr.expand().as_coefficients_dict().items():
+        powers = product.as_powers_dict()
+        is_product = all(
+            (base.is_Symbol and power.is_Integer and power > 0) or base == 1
+            for base, power in powers.items()
+        )
+        if not is_product or not factor.is_Integer or (product != 1 and factor < 1):
+            return None
+        symbols = [base for base, power in powers.items() if base != 1 for _ in range(int(power))]
+        found[tuple(symbols)] = int(factor)
+    return found if found.keys() - {()} else None
 
 
 def range_of(expr: Any, node: Any, ranges: Mapping[Any, Any] | None = None) -> Range:

@@ -53,10 +53,15 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 
+_SUM = torch.sym_sum
+"""Of a list of integers."""
+
 _REMAINDER = operator.mod
 """Of a division that rounds down, as Python has it."""
 
-SIZE_FUNCTIONS = frozenset([*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE, _REMAINDER])
+SIZE_FUNCTIONS = frozenset(
+    [*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE, _REMAINDER, _SUM]
+)
 """Functions on numbers that can be imported."""
 
 
@@ -67,6 +72,8 @@ def size_operation(
 
     None where it has no integer or boolean arithmetic, as for floats.
     """
+    if function is _SUM:
+        return _sum(arguments[0], insert)  # pyright: ignore[reportArgumentType]
     if not any(isinstance(value, SSAValue) for value in arguments):
         return _FOLDS.get(function, function)(*arguments)  # pyright: ignore
     wanted = [i1 if function in _CONNECTIVES or function is _NOT else i64] * len(arguments)
@@ -78,6 +85,14 @@ def size_operation(
     made = _made(function, values, insert)
     insert(made)
     return made.results[0]
+
+
+def _sum(numbers: Sequence[Number], insert: Callable[[Operation], object]) -> Number | None:
+    found: Number | None = 0
+    for number in numbers:
+        if found is not None:
+            found = size_operation(operator.add, [found, number], insert)
+    return found
 
 
 def _made(function: object, values: list[Any], insert: Callable[[Operation], object]) -> Operation:

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import ArgumentError, ExecutionError
-from lamina.dialects.sizes import MOST_SIZE, Extent, Size, SizeName
+from lamina.dialects.sizes import MOST_SIZE, Extent, Size, SizeName, telling
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.runtime.arguments import (
@@ -48,6 +48,8 @@ class CallSizes:
                     where = "" if position in self.numbers else f"dimension {dim} of "
                     place = f"{where}argument '{declared.name}'"
                     self._open.append((position, dim, place, size))
+        order, _ = telling([size for _, _, _, size in self._open])
+        self._telling = [self._open[place] for place in order]
 
     def of(self, shapes: Shapes) -> dict[SizeName, int]:
         """The value of each named size, by shapes of arguments, which fit their types.
@@ -56,11 +58,11 @@ class CallSizes:
         its range, or where two dimensions contradict each other.
         """
         found: dict[SizeName, tuple[int, str]] = {}
-        for position, dim, place, size in self._open:
+        for position, dim, place, size in self._telling:
             shape = shapes[position]
             if shape is not None:
                 _bind(size, shape[dim], place, found)
-        return {name: value for name, (value, _) in found.items()}
+        return {name: found[name][0] for name in self.names.values()}
 
     def padded(
         self, shapes: Shapes, sizes: Mapping[SizeName, int], bounds: Mapping[str, int]
@@ -135,26 +137,46 @@ def call_shapes(
 
 
 def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, str]]) -> None:
-    solved = size.solve(given)
+    """Note the name that an extent tells, or check what follows from names that others tell."""
+    told = {name: found[name][0] for name in size.names if name in found}
+    is_told = len(told) == len(size.names)
+    if is_told and size.at(told) == given:
+        return
+    if is_told and not size.is_linear:
+        raise _contradiction(size, given, place, found)
+    left = size if size.is_linear else size.at(told)
+    solved = left.solve(given) if isinstance(left, Size) else None
     if solved is None:
-        raise SizeArgumentError(f"{place} is {given}: no integer makes it {size}")
+        where = _because(size, found) if told and not is_told else ""
+        raise SizeArgumentError(f"{place} is {given}: no integer makes it {size}{where}")
     name, value = solved
-    known, first = found.setdefault(name, (value, place))
-    if known != value:
-        is_name = size == Size.of(name)
-        wanted = size.at({name: known})
-        because = f"and {first} makes '{name.text}' {known}"
-        raise SizeArgumentError(
-            f"{place} is {given}; it is '{name.text}', {because}"
-            if is_name
-            else f"{place} is {given}; it is {size}, which is {wanted}, {because}"
-        )
+    if is_told:
+        raise _contradiction(size, given, place, found)
     if value > MOST_SIZE:
         raise SizeArgumentError(f"{place} is {given}: no size is above 2^59")
     if not name.range.holds(value):
         if size == Size.of(name):
             raise SizeArgumentError(f"{place} is {given}: '{name.text}' is in {name.range}")
         raise SizeArgumentError(
-            f"{place} is {given}: it is {size}, '{name.text}' is {value} then, and not in "
-            f"{name.range}"
+            f"{place} is {given}: it is {size}{_because(size, found)}, '{name.text}' is {value} "
+            f"then, and not in {name.range}"
         )
+    found[name] = value, place
+
+
+def _contradiction(
+    size: Size, given: int, place: str, found: Mapping[SizeName, tuple[int, str]]
+) -> SizeArgumentError:
+    """The error for an extent that sizes of others make another one."""
+    because = _because(size, found)
+    wanted = size.at({name: found[name][0] for name in size.names})
+    (name, *others) = size.names
+    if not others and size == Size.of(name):
+        return SizeArgumentError(f"{place} is {given}; it is '{name.text}'{because}")
+    return SizeArgumentError(f"{place} is {given}; it is {size}, which is {wanted}{because}")
+
+
+def _because(size: Size, found: Mapping[SizeName, tuple[int, str]]) -> str:
+    """Which arguments tell the names of a size."""
+    names = sorted(size.names & found.keys(), key=lambda name: name.text)
+    return "".join(f", and {found[n][1]} makes '{n.text}' {found[n][0]}" for n in names)

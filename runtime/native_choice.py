@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lamina.dialects.sizes import MOST_SIZE, SizeName
+from lamina.dialects.sizes import MOST_SIZE, Size, SizeName
 from lamina.runtime.arguments import Structure
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dispatch.binding import BoundProgram, one_of
 from lamina.runtime.dispatch.layout import Layout
-from lamina.runtime.dispatch.open_inputs import OpenExtent, OpenInputs, OpenSize
+from lamina.runtime.dispatch.open_inputs import OpenExtent, OpenInputs, OpenSize, OpenTerm
 from lamina.runtime.entry import Slot
 from lamina.runtime.size_versions import Version
 
@@ -83,25 +83,41 @@ def _opened(version: Version, sizes: CallSizes, count: int) -> OpenInputs:
     }
     names = [name for name in sizes.names.values() if name.text not in single or name in numbers]
     told = [_size(name, version, is_passed=name.text not in single) for name in names]
-    extents = open_extents(sizes, names)
-    return OpenInputs(count, told, extents, sizes.numbers, version.native_calls)
+    fixed = {n: version.sizes[n.text] for n in sizes.names.values() if n not in names}
+    extents, following = open_extents(sizes, names, fixed)
+    return OpenInputs(count, [*told, *following], extents, sizes.numbers, version.native_calls)
 
 
-def open_extents(sizes: CallSizes, names: Sequence[SizeName]) -> dict[int, dict[int, OpenExtent]]:
-    """The extents of arguments, by position and dimension, that tell sizes of these names."""
+def open_extents(
+    sizes: CallSizes, names: Sequence[SizeName], fixed: Mapping[SizeName, int]
+) -> tuple[dict[int, dict[int, OpenExtent]], list[OpenSize]]:
+    """The extents of arguments, by position and dimension, that tell sizes of these names, where
+    others are `fixed`; and the sizes, behind those of the names, that follow from several."""
     places = {name: place for place, name in enumerate(names)}
+    following: dict[Size, int] = {}
     extents: dict[int, dict[int, OpenExtent]] = {}
-    for position, dim, size in sizes.extents():
-        (name,) = size.names
-        if name in places:
-            factor, offset = _linear(size, name)
-            extents.setdefault(position, {})[dim] = OpenExtent(places[name], factor, offset)
-    return extents
+    for position, dim, said in sizes.extents():
+        size = said.at(fixed)
+        if not isinstance(size, Size):
+            continue  # the program has the number
+        if size.is_linear:
+            (name,) = size.names
+            offset = dict(size.terms).get((), 0)
+            extent = OpenExtent(places[name], dict(size.terms)[(name,)], offset)
+        else:
+            extent = OpenExtent(following.setdefault(size, len(names) + len(following)), 1, 0)
+        extents.setdefault(position, {})[dim] = extent
+    return extents, [_following(size, places) for size in following]
 
 
-def _linear(size: Any, name: SizeName) -> tuple[int, int]:
-    offset = size.at({name: 0})
-    return size.at({name: 1}) - offset, offset
+def _following(size: Size, places: Mapping[SizeName, int]) -> OpenSize:
+    terms = [
+        OpenTerm(factor, tuple(places[name] for name in names))
+        for names, factor in size.terms
+        if names
+    ]
+    offset = dict(size.terms).get((), 0)
+    return OpenSize(0, MOST_SIZE, is_passed=False, terms=terms, offset=offset)
 
 
 def _size(name: SizeName, version: Version, *, is_passed: bool) -> OpenSize:

@@ -13,8 +13,9 @@ from lamina.dialects.sizes.size import (
     SizeName,
     UndecidedSizeError,
     assumptions,
+    telling,
 )
-from lamina.dialects.sizes.size_attr import MOST_SIZE, SizeAttr, SizeText
+from lamina.dialects.sizes.size_attr import MOST_SIZE, SizeAttr, SizeText, size_text
 
 Lamina = Dialect("lamina", [], [SizeAttr])
 
@@ -30,4 +31,6 @@ __all__ = [
     "SizeText",
     "UndecidedSizeError",
     "assumptions",
+    "size_text",
+    "telling",
 ]

@@ -9,7 +9,7 @@ tells whoever asked which these were, to try what holds where they are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -104,6 +104,11 @@ class Size:
         return frozenset(name for monomial, _ in self.terms for name in monomial)
 
     @property
+    def is_linear(self) -> bool:
+        """Whether it is a multiple of one name, with an offset."""
+        return [len(monomial) for monomial, _ in self.terms if monomial] == [1]
+
+    @property
     def range(self) -> tuple[float, float]:
         """Bounds of its value: integers, or infinite ones."""
         low = high = 0.0
@@ -128,13 +133,11 @@ class Size:
 
         For sizes linear in one name only. Raises UndecidedSizeError for others.
         """
+        if not self.is_linear:
+            raise UndecidedSizeError(f"{self} is not linear in one name")
         terms = dict(self.terms)
         constant = terms.pop((), 0)
-        if len(terms) != 1:
-            raise UndecidedSizeError(f"{self} is not linear in one name")
         ((monomial, coefficient),) = terms.items()
-        if len(monomial) != 1:
-            raise UndecidedSizeError(f"{self} is not linear in one name")
         found, rest = divmod(value - constant, coefficient)
         return None if rest else (monomial[0], found)
 
@@ -254,6 +257,27 @@ class Size:
 
     def __format__(self, spec: str) -> str:
         return str(self)
+
+
+def telling(sizes: Sequence[Size]) -> tuple[list[int], list[int]]:
+    """The places of sizes in an order in which each tells one name at most that those before it do
+    not tell, as a multiple of it, those of one name first; and the places of others."""
+    known: set[SizeName] = set()
+    order: list[int] = []
+    left = sorted(range(len(sizes)), key=lambda place: len(sizes[place].names) > 1)
+    while (found := next((n for n in left if _tells_one(sizes[n], known)), None)) is not None:
+        known |= sizes[found].names
+        order.append(found)
+        left.remove(found)
+    return order, left
+
+
+def _tells_one(size: Size, known: Collection[SizeName]) -> bool:
+    """Whether at most one name is not known, which stands in no product."""
+    open_names = size.names.difference(known)
+    single = {names[0] for names, _ in size.terms if len(names) == 1}
+    joined = {name for names, _ in size.terms if len(names) > 1 for name in names}
+    return len(open_names) <= 1 and open_names <= single - joined
 
 
 def _terms(extent: Extent) -> tuple[tuple[Monomial, int], ...]:

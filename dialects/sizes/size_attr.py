@@ -4,6 +4,8 @@
     #lamina.size<batch in [1, 128]>          1 to 128, both included
     #lamina.size<length in [16, ?] step 16>  16, 32, 48 and so on
     #lamina.size<2 * batch + 1>              as much as follows from another size
+    #lamina.size<past + 2 * new>             or from several
+    #lamina.size<batch * length>             a product of sizes
 
 Ranges are closed, as those of `torch.export.Dim`. A range stands with one of the places that a name
 has, or with several that agree; `"..."` holds a name that is no identifier.
@@ -12,7 +14,9 @@ has, or with several that agree; `"..."` holds a name that is no identifier.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -20,7 +24,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.sizes.size import Range
+from lamina.dialects.sizes.size import Range, Size
 
 MOST_SIZE = 1 << 59
 """No size is larger: tensors have no more elements."""
@@ -28,26 +32,77 @@ MOST_SIZE = 1 << 59
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
+Terms: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
+"""Products of names, with the factor of each."""
+
+
 @dataclass(frozen=True)
 class SizeText:
-    """`factor * name + offset`, and the range of the name if it stands here."""
+    """A sum of multiples of names and of their products, an `offset`, and the range of a name that
+    stands alone, if it stands here. Terms are in the order of their names, each once."""
 
-    name: str
-    factor: int = 1
+    terms: Terms
     offset: int = 0
     range: Range | None = None
+
+    @classmethod
+    def of(cls, name: str, factor: int = 1, offset: int = 0) -> Self:
+        """`factor * name + offset`."""
+        return cls((((name,), factor),), offset)
+
+    @classmethod
+    def ranged(cls, name: str, held: Range) -> Self:
+        """A name alone, with its range."""
+        return cls((((name,), 1),), 0, held)
+
+    @classmethod
+    def sum_of(cls, terms: Iterable[tuple[Sequence[str], int]], offset: int = 0) -> Self:
+        """What a sum is, whose terms come in any order, and perhaps more than once."""
+        found: dict[tuple[str, ...], int] = {}
+        for names, factor in terms:
+            product = tuple(sorted(names))
+            found[product] = found.get(product, 0) + factor
+        return cls(tuple(sorted(found.items())), offset)
+
+    @property
+    def names(self) -> list[str]:
+        """All names that it depends on, each once."""
+        return list(dict.fromkeys(name for product, _ in self.terms for name in product))
 
     @property
     def is_name(self) -> bool:
         """Whether it is a name alone, which may have a range."""
-        return self.factor == 1 and self.offset == 0
+        return self.offset == 0 and [(len(p), by) for p, by in self.terms] == [(1, 1)]
+
+    @property
+    def name(self) -> str:
+        """The name that it is alone."""
+        assert self.is_name
+        return self.names[0]
+
+    def renamed(self, old: str, new: str) -> SizeText:
+        """The same of another size."""
+        terms = [([new if n == old else n for n in names], by) for names, by in self.terms]
+        return replace(type(self).sum_of(terms, self.offset), range=self.range)
 
     def __str__(self) -> str:
-        name = self.name if _IDENTIFIER.fullmatch(self.name) else f'"{self.name}"'
-        factor = f"{self.factor} * " if self.factor != 1 else ""
         offset = f" {'-' if self.offset < 0 else '+'} {abs(self.offset)}" if self.offset else ""
         held = f" in {self.range}" if self.range is not None else ""
-        return f"{factor}{name}{offset}{held}"
+        return " + ".join(map(_term_text, self.terms)) + offset + held
+
+
+def size_text(size: Size) -> SizeText | None:
+    """A size as text, without a range; None if a factor is negative."""
+    terms = [([n.text for n in names], factor) for names, factor in size.terms if names]
+    if any(factor < 1 for _, factor in terms):
+        return None
+    return SizeText.sum_of(terms, dict(size.terms).get((), 0))
+
+
+def _term_text(term: tuple[tuple[str, ...], int]) -> str:
+    names, factor = term
+    texts = [name if _IDENTIFIER.fullmatch(name) else f'"{name}"' for name in names]
+    return " * ".join(texts if factor == 1 else [str(factor), *texts])
 
 
 @irdl_attr_definition
@@ -59,13 +114,14 @@ class SizeAttr(Data[SizeText]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SizeText:
         with parser.in_angle_brackets():
-            factor = parser.parse_optional_integer(allow_boolean=False)
-            if factor is not None:
-                parser.parse_punctuation("*")
-            name = _name(parser)
-            offset = _offset(parser)
+            terms, offset = [_term(parser)], 0
+            while (found := _next(parser)) is not None:
+                if isinstance(found, int):
+                    offset += found
+                else:
+                    terms.append(found)
             held = _range(parser) if parser.parse_optional_keyword("in") else None
-            return SizeText(name, 1 if factor is None else factor, offset, held)
+            return replace(SizeText.sum_of(terms, offset), range=held)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -74,7 +130,8 @@ class SizeAttr(Data[SizeText]):
     def verify(self) -> None:
         """Raises VerifyException for ranges and factors that no size has."""
         said, held = self.data, self.data.range
-        if said.factor < 1 or said.factor > MOST_SIZE or abs(said.offset) > MOST_SIZE:
+        factors = [factor for _, factor in said.terms]
+        if min(factors) < 1 or max(factors) > MOST_SIZE or abs(said.offset) > MOST_SIZE:
             raise VerifyException(
                 f"#lamina.size<{said}>: a size is a positive multiple of another, and an offset"
             )
@@ -99,13 +156,32 @@ def _name(parser: AttrParser) -> str:
     return parser.parse_identifier("the name of a size") if quoted is None else quoted
 
 
-def _offset(parser: AttrParser) -> int:
+def _term(parser: AttrParser) -> tuple[list[str], int]:
+    """`factor * name * name`, the factor perhaps left out."""
+    factor = parser.parse_optional_integer(allow_boolean=False)
+    if factor is not None:
+        parser.parse_punctuation("*")
+    return _product(parser, 1 if factor is None else factor)
+
+
+def _product(parser: AttrParser, factor: int) -> tuple[list[str], int]:
+    names = [_name(parser)]
+    while parser.parse_optional_punctuation("*"):
+        names.append(_name(parser))
+    return names, factor
+
+
+def _next(parser: AttrParser) -> tuple[list[str], int] | int | None:
+    """What is added behind a term: another one, or a number; None where the size ends."""
     if parser.parse_optional_punctuation("+"):
-        return parser.parse_integer(allow_boolean=False, allow_negative=False)
+        number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if number is None:
+            return _product(parser, 1)
+        return _product(parser, number) if parser.parse_optional_punctuation("*") else number
     if parser.parse_optional_punctuation("-"):
         return -parser.parse_integer(allow_boolean=False, allow_negative=False)
     # `batch -1`: the lexer reads `-1` as one token.
-    return parser.parse_optional_integer(allow_boolean=False) or 0
+    return parser.parse_optional_integer(allow_boolean=False)
 
 
 def _range(parser: AttrParser) -> Range:

@@ -6,9 +6,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorT
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from lamina.dialects.sizes import Extent, Size, SizeName
+from lamina.dialects.sizes import Extent, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, total
 from lamina.lowering.bound_dynamic_shapes.values import (
     Bounded,
     Count,
@@ -49,9 +49,10 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     first = block.first_op
     assert first is not None
     b = BoundBuilder(first, state)
-    counts: dict[SizeName, SSAValue] = {}
+    given = list(block.args)
+    counts = {name: _size_input(name, function, state) for name in names.values()}
     attributes = [dict(declared.entries) for declared in arguments]
-    for argument, declared, entries in zip(list(block.args), arguments, attributes, strict=True):
+    for argument, declared, entries in zip(given, arguments, attributes, strict=True):
         if not is_dynamic(argument.type) and not is_size(declared):
             continue
         entries.pop(DIMS, None)
@@ -65,7 +66,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
                     f"argument {argument.index}: the size {extent} has no upper bound",
                     NUMBERS,
                 )
-        sizes = [_count(extent, function, counts, b) for extent in shape]
+        sizes = [_count(extent, counts, b) for extent in shape]
         if not isinstance(kind, TensorType):
             ((size,), (bound,), (extent,)) = sizes, most, shape
             least = extent if isinstance(extent, int) else int(extent.range[0])
@@ -96,23 +97,20 @@ def _most(extent: Extent) -> int | None:
     return None if most == float("inf") else int(most)
 
 
-def _count(
-    extent: Extent, function: FuncOp, counts: dict[SizeName, SSAValue], b: BoundBuilder
-) -> Count:
-    if isinstance(extent, int):
-        return None
-    (name,) = extent.names
-    if name not in counts:
-        block = function.body.block
-        counts[name] = block.insert_arg(TensorType(i64, []), len(block.args))
-        counts[name].name_hint = "size"
-        b.state.least[counts[name]] = name.range.least
-    if extent.range[0] == extent.range[1]:
+def _size_input(name: SizeName, function: FuncOp, state: State) -> SSAValue:
+    block = function.body.block
+    count = block.insert_arg(TensorType(i64, []), len(block.args))
+    count.name_hint = "size"
+    state.least[count] = name.range.least
+    return count
+
+
+def _count(extent: Extent, counts: dict[SizeName, SSAValue], b: BoundBuilder) -> Count:
+    if isinstance(extent, int) or extent.range[0] == extent.range[1]:
         return None  # it has one number only
-    if extent == Size.of(name):
-        return counts[name]
-    terms = dict(extent.terms)
-    least, most = name.range.least, name.range.most
-    made = affine(Number(counts[name], most, least), terms[(name,)], terms.get((), 0), b)
-    assert isinstance(made.value, SSAValue)
-    return made.value
+    found = known(0)
+    for names, factor in extent.terms:
+        of = [Number(counts[name], name.range.most, name.range.least) for name in names]
+        found = total(found, affine(b.product(*of), factor, 0, b), b)
+    assert isinstance(found.value, SSAValue)
+    return found.value

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import total
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number, known
 from lamina.lowering.tensor_types import normalized
@@ -71,8 +72,8 @@ def joined(tensors: list[Bounded], dim: int, element: Any, b: BoundBuilder) -> B
         return b.bounded(value, sizes)
     start, offset = 0, known(0)
     places: SSAValue | None = None
-    total = sum(t.shape[dim] for t in ready)
-    numbers = b.iota(total)
+    room = sum(t.shape[dim] for t in ready)
+    numbers = b.iota(room)
     for tensor in ready:
         # Position k of the result is in this tensor from its offset on.
         here = b("add.Scalar", b("sub.Tensor", numbers, b.as_tensor(offset)), start)
@@ -81,23 +82,13 @@ def joined(tensors: list[Bounded], dim: int, element: Any, b: BoundBuilder) -> B
         else:
             places = b.where(b("ge.Tensor", numbers, b.as_tensor(offset)), here, places)
         start += tensor.shape[dim]
-        offset = _sum(offset, b.size(tensor, dim), b)
+        offset = total(offset, b.size(tensor, dim), b)
     assert places is not None
-    sizes[dim] = Number(offset.value, total, 0)
-    if not total:
+    sizes[dim] = Number(offset.value, room, 0)
+    if not room:
         return b.bounded(value, sizes)
-    places = b("clamp.default", places, 0, total - 1)
+    places = b("clamp.default", places, 0, room - 1)
     return b.bounded(b("index.Tensor", value, [*([None] * dim), places]), sizes)
-
-
-def _sum(one: Number, other: Number, b: BoundBuilder) -> Number:
-    if one.constant is not None and other.constant is not None:
-        return known(one.constant + other.constant)
-    if one.constant == 0:
-        return other
-    assert one.most is not None and other.most is not None
-    value = b("add.Tensor", b.as_tensor(one), b.as_tensor(other))
-    return Number(value, one.most + other.most, 0)
 
 
 def _equal_elsewhere(tensors: list[Bounded], dim: int, b: BoundBuilder) -> list[Bounded]:

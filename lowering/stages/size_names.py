@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeText
+from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeText, size_text
 from lamina.lowering.stages.size_operands import is_size_query
 from lamina.lowering.stages.trial import Count, tried
 from lamina.passes.contracts.argument_sizes import DIMS, open_dims_of, size_names, texts_of
@@ -47,7 +47,7 @@ class SizeNames:
         number = len(self.given)
         while f"u{number}" in self.ranges:
             number += 1
-        said = SizeText(f"u{number}", range=held)
+        said = SizeText.ranged(f"u{number}", held)
         self.add(said)
         return said
 
@@ -71,7 +71,9 @@ class SizeNames:
         known = infer_shapes(function)
         trial = tried(first)
         counts = trial.counts() or [[None] * _rank(value) for value in handed]
-        texts: dict[Hashable, SizeText] = {k: SizeText(name) for k, name in trial.named().items()}
+        texts: dict[Hashable, SizeText] = {
+            k: SizeText.of(name) for k, name in trial.named().items()
+        }
         for value, own in zip(handed, counts, strict=True):
             said = stated_size(value.owner)
             if said is not None and own[0] is not None:
@@ -113,15 +115,7 @@ def _rank(value: SSAValue) -> int:
 
 
 def _as_text(extent: Extent) -> SizeText | None:
-    """A size as a multiple of one name with an offset, if it is one."""
-    if not isinstance(extent, Size) or len(extent.names) != 1:
-        return None
-    (name,) = extent.names
-    terms = dict(extent.terms)
-    factor, offset = terms.pop((name,), 0), terms.pop((), 0)
-    if terms or factor < 1:
-        return None
-    return SizeText(name.text, factor, offset)
+    return size_text(extent) if isinstance(extent, Size) else None
 
 
 def stated_size(op: object) -> SizeText | None:
@@ -179,10 +173,7 @@ def _rename(function: FuncOp, old: str, new: str, names: SizeNames) -> None:
     for declared in arguments_of(function):
         held = dict(declared.entries)
         if open_dims_of(declared):
-            said = [
-                replace(text, name=new if text.name == old else text.name)
-                for text in texts_of(declared)
-            ]
+            said = [text.renamed(old, new) for text in texts_of(declared)]
             held[DIMS] = ArrayAttr([SizeAttr(names.ranged(text)) for text in said])
         entries.append(DictionaryAttr(held))
     function.properties["arg_attrs"] = ArrayAttr(entries)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.nearest_ops import nearest
-from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText
+from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText, telling
 from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
 from lamina.passes.refusal import invalid
 
@@ -39,15 +39,19 @@ def verify_dims(arguments: Sequence[Declared], results: Sequence[Declared]) -> N
     names = size_names(arguments)
     for declared in (*arguments, *results):
         for said in _said(declared):
-            if said.name not in names:
-                known = f"; they define {', '.join(names)}" if names else ""
-                raise declared.refuse(f"no argument has the size '{said.name}'{known}")
-            _verify_value(said, names[said.name].range, declared)
+            for name in said.names:
+                if name not in names:
+                    known = f"; they define {', '.join(names)}" if names else ""
+                    raise declared.refuse(f"no argument has the size '{name}'{known}")
+            _verify_value(said, names, declared)
+    _verify_told(arguments, names)
 
 
 def _join_range(
     ranges: dict[str, tuple[Range | None, Declared]], said: SizeText, declared: Declared
 ) -> None:
+    if not said.is_name:
+        return
     held, first = ranges.get(said.name, (None, declared))
     if held is not None and said.range is not None and held != said.range:
         raise declared.refuse(
@@ -57,12 +61,36 @@ def _join_range(
         ranges[said.name] = (said.range, declared)
 
 
-def _verify_value(said: SizeText, held: Range, declared: Declared) -> None:
-    least = said.factor * held.least + said.offset
+def _verify_value(said: SizeText, names: Mapping[str, SizeName], declared: Declared) -> None:
+    smallest = {names[name]: names[name].range.least for name in said.names}
+    least = _size(said, names).at(smallest)
     if least < 0:
-        raise declared.refuse(f"{said} is {least} where {said.name} is {held.least}")
-    if said.range is not None and declared.place == RESULT and said.range != held:
+        at = " and ".join(f"{name.text} is {value}" for name, value in smallest.items())
+        raise declared.refuse(f"{said} is {least} where {at}")
+    if said.range is None or declared.place != RESULT:
+        return
+    held = names[said.name].range
+    if said.range != held:
         raise declared.refuse(f"size '{said.name}' is in {said.range}, and in {held} of arguments")
+
+
+def _verify_told(arguments: Sequence[Declared], names: Mapping[str, SizeName]) -> None:
+    """Calls tell each size. Raises InputError for one that only sums and products have."""
+    sizes = [
+        (size, declared)
+        for declared in arguments
+        for size in shape_of(declared, names)
+        if isinstance(size, Size)
+    ]
+    told, untold = telling([size for size, _ in sizes])
+    known = {name for place in told for name in sizes[place][0].names}
+    for place in untold:
+        size, declared = sizes[place]
+        missing = sorted(name.text for name in size.names - known)
+        if missing:
+            raise declared.refuse(
+                f"{size} does not tell '{missing[0]}', and no other argument has that size"
+            )
 
 
 def _said(declared: Declared) -> list[SizeText]:
@@ -135,8 +163,8 @@ def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
     ranges: dict[str, Range] = {}
     for declared in arguments:
         for said in texts_of(declared):
-            held = said.range or ranges.get(said.name) or Range()
-            ranges[said.name] = held
+            for name in said.names:
+                ranges[name] = said.range or ranges.get(name) or Range()
     return {name: SizeName(name, held) for name, held in ranges.items()}
 
 
@@ -147,8 +175,13 @@ def shape_of(declared: Declared, names: Mapping[str, SizeName]) -> tuple[Extent,
     """
     shape: list[Extent] = list(_extents(declared))
     for dim, said in zip(open_dims_of(declared), texts_of(declared), strict=False):
-        shape[dim] = Size.of(names[said.name]) * said.factor + said.offset
+        shape[dim] = _size(said, names)
     return tuple(shape)
+
+
+def _size(said: SizeText, names: Mapping[str, SizeName]) -> Size:
+    terms = [(tuple(names[name] for name in product), by) for product, by in said.terms]
+    return Size(dict(terms) | ({(): said.offset} if said.offset else {}))
 
 
 def texts_of(declared: Declared) -> list[SizeText]:
@@ -156,7 +189,7 @@ def texts_of(declared: Declared) -> list[SizeText]:
     said = _said(declared)
     if said or declared.place == RESULT:
         return said
-    return [SizeText(f"{declared.name}.shape[{dim}]") for dim in open_dims_of(declared)]
+    return [SizeText.of(f"{declared.name}.shape[{dim}]") for dim in open_dims_of(declared)]
 
 
 def refuse_unknown_names(given: Iterable[str], known: Collection[str]) -> None:

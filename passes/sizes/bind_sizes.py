@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -28,7 +28,7 @@ from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
-from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName
+from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, size_text
 from lamina.passes.contracts.argument_sizes import (
     DIMS,
     has_open_sizes,
@@ -227,10 +227,22 @@ class _Binding:
         if isinstance(said, ArrayAttr):
             shape = shape_of(declared, names)
             pairs = zip(said, open_dims_of(declared), strict=True)
-            left = [entry for entry, dim in pairs if isinstance(self._number(shape[dim]), Size)]
-            kept = [entry for entry in left if isinstance(entry, SizeAttr)]
+            kept = [
+                self._entry(entry, number)
+                for entry, dim in pairs
+                if isinstance(number := self._number(shape[dim]), Size)
+            ]
             entries |= {DIMS: ArrayAttr(kept)} if kept else {}
         return DictionaryAttr(entries)
+
+    def _entry(self, entry: Attribute, size: Size) -> SizeAttr:
+        """What says a size that is still open, of whose names some are known."""
+        assert isinstance(entry, SizeAttr)
+        if {name.text for name in self.values}.isdisjoint(entry.data.names):
+            return entry
+        text = size_text(size)
+        assert text is not None  # factors of what is said are positive
+        return SizeAttr(text)
 
 
 def _infer_again(op: SchemaOp, known: SymbolicShapes) -> None:

@@ -22,6 +22,7 @@ from lamina.passes.contracts.argument_sizes import (
 )
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.sizes.bind_sizes import named_number
 
 
@@ -42,7 +43,7 @@ class LimitSizesPass(ModulePass):
 
 
 def limit_sizes(module: ModuleOp, most: Mapping[str, int]) -> None:
-    """Write the ranges of sizes in the attributes of arguments, in place.
+    """Write the ranges of sizes in the attributes of arguments, in place; hints out of them go.
 
     Sizes without a name get one. Raises InputError for a name that no function has, and for a
     number below its range.
@@ -65,7 +66,9 @@ def _limit(function: FuncOp, most: Mapping[str, int]) -> set[str]:
         if limit is not None and (held.most is None or limit < held.most):
             held = replace(held, most=limit)
         ranges[name] = held
+    hints = hints_of(function)
     state_ranges(function, ranges)
+    set_hints(function, {n: hint for n, hint in hints.items() if ranges[n].holds(hint)})
     return set(names)
 
 

@@ -13,10 +13,19 @@ from lamina.runtime.entry import Slot
 
 
 @dataclass(frozen=True)
+class OpenTerm:
+    """A multiple of a size, or of the product of several, by their places."""
+
+    factor: int
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class OpenSize:
     """A size of which a program is for values from `least` to `most`, `step` from `start` on.
 
-    `is_passed` says that it is an input of the program.
+    `is_passed` says that it is an input of the program. A size that is the sum of `terms` and an
+    `offset` is none: arguments that have it are checked.
     """
 
     least: int
@@ -24,6 +33,8 @@ class OpenSize:
     start: int = 0
     step: int = 1
     is_passed: bool = True
+    terms: Sequence[OpenTerm] = ()
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,7 @@ class OpenInputs:
             and all(len(slot.shape) <= MOST_RANK for slot in slots)
             and all(slots[place].dtype == "i64" for place in self.numbers)
             and all(e.factor > 0 for dims in self.extents.values() for e in dims.values())
+            and all(len(term.sizes) <= 2 for size in self.sizes for term in size.terms)
         )
 
     def tables(self, values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, Any, list[object]]:
@@ -83,8 +95,18 @@ class OpenInputs:
         pointers = [next(added).pointer if size.is_passed else -1 for size in self.sizes]
         sizes = (structure("OpenSize") * max(len(self.sizes), 1))(
             *(
-                (size.least, size.most, size.start, size.step, pointer, 0)
+                (size.least, size.most, size.start, size.step, pointer, 0, None, size.offset)
                 for size, pointer in zip(self.sizes, pointers, strict=True)
             )
         )
+        for record, size in zip(sizes, self.sizes, strict=False):
+            if size.terms:
+                terms = _terms(size.terms)
+                kept.append(terms)
+                record.terms, record.term_count = ctypes.addressof(terms), len(size.terms)
         return inputs, sizes, kept
+
+
+def _terms(terms: Sequence[OpenTerm]) -> Any:
+    rows = ((term.factor, *(*term.sizes, -1)[:2]) for term in terms)
+    return (structure("Term") * len(terms))(*rows)

@@ -151,7 +151,15 @@ RECORDS: dict[str, Fields] = {
         ("start", "i64"),  # it is this and a multiple of `step`
         ("step", "i64"),
         ("pointer", "i32"),  # its place among the program's pointers, or -1
-        ("unused", "i32"),
+        ("term_count", "i32"),
+        ("terms", "ptr"),  # of a size that follows from others; null if it does not
+        ("offset", "i64"),  # beside the terms
+    ),
+    # a multiple of a size, or of the product of two
+    "Term": (
+        ("factor", "i64"),
+        ("size", "i32"),  # its place among those of the program
+        ("other", "i32"),  # that of another one, or -1
     ),
     # programs for different sizes of the same arguments
     "Choice": (

@@ -23,3 +23,9 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<"">]}) { func.ret
 // -----
 // CHECK: Expected '*'
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<8>]}) { func.return }
+// -----
+// CHECK: #lamina.size<0 * batch + length>: a size is a positive multiple of another, and an offset
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<length + 0 * batch>]}) { func.return }
+// -----
+// CHECK: #lamina.size<batch + length in [0, 8]>: only a name has a range
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch + length in [0, 8]>]}) { func.return }

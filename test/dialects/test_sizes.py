@@ -4,7 +4,15 @@ from itertools import product
 
 import pytest
 
-from lamina.dialects.sizes import Extent, Range, Size, SizeName, UndecidedSizeError, assumptions
+from lamina.dialects.sizes import (
+    Extent,
+    Range,
+    Size,
+    SizeName,
+    UndecidedSizeError,
+    assumptions,
+    telling,
+)
 
 BATCH = Size.of(SizeName("batch", Range(1, 128)))
 LENGTH = Size.of(SizeName("length", Range(0, None, 16)))
@@ -80,3 +88,11 @@ def test_solve() -> None:
     assert (2 * BATCH + 1).solve(8) is None  # pyright: ignore - a Size
     with pytest.raises(UndecidedSizeError, match="not linear"):
         (BATCH * LENGTH).solve(4)  # pyright: ignore - a Size
+
+
+def test_which_sizes_tell_their_names() -> None:
+    a, b, c = (Size.of(SizeName(text)) for text in "abc")
+    assert telling([a + b, b + c + 1, 2 * a]) == ([2, 0, 1], [])
+    assert telling([a * b, a, b + 1]) == ([1, 2, 0], [])
+    assert telling([a * b, a]) == ([1], [0])  # where a is 0, nothing is said of b
+    assert telling([a + b]) == ([], [0])

@@ -22,6 +22,29 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [1, 12
 
 // -----
 
+// A mask as long as two arguments together has the size of what is joined: nothing is checked.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %past: tensor<16x8xf32>, %new: tensor<4x8xf32>, %mask: tensor<20x1xf32>, %all: tensor<64x1xf32>
+// CHECK-SAME:    [[P:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(past)"}
+// CHECK-SAME:    [[N:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(new)"}
+// CHECK-SAME:    -> (tensor<20x8xf32> {lamina.sizes = [0 : i64, -1 : i64]}, tensor<64x1xf32> {lamina.sizes = [1 : i64, -1 : i64]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"})
+// CHECK:         [[SUM:%\S+]] = aten.add.Tensor([[N]], [[P]])
+// CHECK:         [[PRODUCT:%\S+]] = aten.mul.Tensor([[N]], [[P]])
+// CHECK:         func.return {{.*}}, [[SUM]], [[PRODUCT]]
+func.func @main(%past: tensor<?x8xf32> {lamina.dims = [#lamina.size<past in [0, 16]>]},
+                %new: tensor<?x8xf32> {lamina.dims = [#lamina.size<new in [0, 4]>]},
+                %mask: tensor<?x1xf32> {lamina.dims = [#lamina.size<past + new>]},
+                %all: tensor<?x1xf32> {lamina.dims = [#lamina.size<past * new>]})
+    -> (tensor<?x8xf32>, tensor<?x1xf32>) {
+  %0 = aten.cat.default([%past, %new]) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = aten.mul.Tensor(%0, %mask) : (tensor<?x8xf32>, tensor<?x1xf32>) -> tensor<?x8xf32>
+  %2 = aten.exp.default(%all) : (tensor<?x1xf32>) -> tensor<?x1xf32>
+  func.return %1, %2 : tensor<?x8xf32>, tensor<?x1xf32>
+}
+
+// -----
+
 // Padding among the keys is masked; behind a causal mask there is none to be seen, but its values
 // become 0: a weight of 0 times what is not finite is no 0.
 

@@ -87,3 +87,14 @@ func.func @main(%n: f32 {lamina.dims = [#lamina.size<n>]}) {
 func.func @main(%n: i64 {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) {
   func.return
 }
+// -----
+// CHECK: argument 0 of @main: a + b does not tell 'a', and no other argument has that size
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a + b>]}) { func.return }
+// -----
+// CHECK: argument 1 of @main: a * b does not tell 'b', and no other argument has that size
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a>]},
+                %y: tensor<?xf32> {lamina.dims = [#lamina.size<a * b>]}) { func.return }
+// -----
+// CHECK: argument 2 of @main: a + b - 3 is -1 where a is 2 and b is 0
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a in [2, 8]>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<b>]},
+                %z: tensor<?xf32> {lamina.dims = [#lamina.size<a + b - 3>]}) { func.return }

@@ -67,3 +67,10 @@ func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<"batch" + 7>]},
   %0 = aten.constant_pad_nd.default(%p, pad = [%half, %m]) : (tensor<4x?xf32>, i64, i64) -> tensor<4x?xf32>
   func.return %0 : tensor<4x?xf32>
 }
+// -----
+// What follows from a size that is known and another one follows from the other one.
+// CHECK: func.func @main(%x: tensor<4xf32>, %y: tensor<?xf32> {lamina.dims = [#lamina.size<length>]}, %z: tensor<?x?xf32> {lamina.dims = [#lamina.size<2 * length + 5>, #lamina.size<4 * length>]})
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<length>]},
+                %z: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch + 2 * length + 1>, #lamina.size<batch * length>]}) {
+  func.return
+}

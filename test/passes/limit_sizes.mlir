@@ -17,6 +17,14 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [8, 24
   func.return
 }
 // -----
+// Hints that are not in the range any more go.
+// CHECK-LABEL: @main
+// CHECK-SAME:    attributes {lamina.hints = {length = 50 : i64}}
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<length>]})
+    attributes {lamina.hints = {batch = 40 : i64, length = 50 : i64}} {
+  func.return
+}
+// -----
 // CHECK: size 'batch' is in [64, 128], and cannot be at most 32
 func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<batch in [64, 128]>]}) {
   func.return
