@@ -47,7 +47,7 @@ ROUNDINGS = ("kernel", "eager")
 """Where f16 and bf16, which are computed in f32, are rounded: once where a value leaves a fused
 kernel, or after every op, as torch's eager mode does."""
 
-ROUNDING_PASSES = frozenset({"widen-half-floats"})
+ROUNDING_PASSES = frozenset({"widen-half-floats", "fold-batch-norm"})
 """Passes that take the rounding as the option `rounding`."""
 
 KERNEL_ROUNDING_PASSES = frozenset({"elide-rounding"})

@@ -12,8 +12,11 @@ constants, as its own parameters and statistics are,
 All of it is computed in f64 and rounded once (`hoist-constants` makes it part of `@setup`), so that
 each product and sum of the call is rounded no more often than before. Left alone are batch norms by
 statistics of the batch, convolutions that others read too, transposed ones, whose channels are
-spread over the weight's groups, what comes with the call or is written by it, and half floats,
-whose weights would be rounded a second time.
+spread over the weight's groups, and what comes with the call or is written by it.
+
+Of bf16 both compute in f32 (`widen-half-floats`). The new weight is rounded to bf16, the new bias
+is of f32, and what eager mode rounds between the two ops is not rounded any more. Where it is asked
+to round as eager mode does, and in f16, whose range small scales would leave, they stay apart.
 """
 
 from __future__ import annotations
@@ -23,11 +26,12 @@ from typing import Any, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64
+from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f32, f64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects import core_aten
+from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import constants_of
 
@@ -37,9 +41,14 @@ _PARAMETERS = ("weight", "bias")
 
 @dataclass(frozen=True)
 class FoldBatchNormPass(ModulePass):
-    """Fold `core_aten` batch norms of inference into the convolutions in front of them."""
+    """Fold `core_aten` batch norms of inference into the convolutions in front of them.
+
+    With `rounding="eager"` those of half floats stay, whose result is rounded in between.
+    """
 
     name = "fold-batch-norm"
+
+    rounding: str = "kernel"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
@@ -48,7 +57,7 @@ class FoldBatchNormPass(ModulePass):
             constants = set(constants_of(function))
             for inner in list(function.body.block.ops):
                 if _is(inner, "_native_batch_norm_legit_no_training.default"):
-                    convolution = _foldable_convolution(inner, constants)
+                    convolution = _foldable_convolution(inner, constants, self.rounding)
                     if convolution is not None:
                         _fold(inner, convolution)
 
@@ -57,20 +66,52 @@ def _is(op: object, name: str) -> TypeGuard[SchemaOp]:
     return isinstance(op, SchemaOp) and op.name == f"core_aten.{name}"
 
 
-def _foldable_convolution(norm: SchemaOp, constants: set[SSAValue]) -> SchemaOp | None:
+def _foldable_convolution(
+    norm: SchemaOp, constants: set[SSAValue], rounding: str
+) -> SchemaOp | None:
     """The convolution that only `norm` reads, if both depend on constants but for the image."""
-    made = norm.arg("input")
+    between = _values_between(norm)
+    if not all(value.has_one_use() for value in between):
+        return None
+    made = between[-1]
     convolution = made.owner
     if not _is(convolution, "convolution.default") or convolution.arg("transposed"):
         return None
-    if len(list(made.uses)) > 1 or any(r.uses for r in norm.results[1:]):
+    if any(r.uses for r in norm.results[1:]):
         return None
     given = [norm.arg(name) for name in (*_STATISTICS, *_PARAMETERS)]
     given += [convolution.arg(name) for name in _PARAMETERS]
-    if any(value is not None and value not in constants for value in given):
+    if any(value is not None and _narrow(value) not in constants for value in given):
+        return None
+    if made.type != norm.arg("input").type or _element(made) not in (f32, f64):
+        return None
+    held = _element(_narrow(convolution.arg("weight")))
+    if held != _element(made) and (held != bf16 or rounding == "eager"):
         return None
     # With a positive eps the scale is finite: zero weights stay zeros.
-    return convolution if norm.arg("eps") > 0 and _element(made) in (f32, f64) else None
+    return convolution if norm.arg("eps") > 0 else None
+
+
+def _values_between(norm: SchemaOp) -> list[SSAValue]:
+    """What `norm` reads, and before that what types alone have rounded and widened to give it."""
+    found = [norm.arg("input")]
+    while (source := _converted(found[-1])) is not None:
+        found.append(source)
+    return found
+
+
+def _converted(value: SSAValue) -> SSAValue | None:
+    """What a conversion gives `value` from that only the types of an op ask for."""
+    op = value.owner
+    if not _is(op, "_to_copy.default") or IMPLICIT not in op.attributes:
+        return None
+    return op.arg("self")
+
+
+def _narrow(value: SSAValue) -> SSAValue:
+    """A constant as it is held: the half float that `value` widens, or itself."""
+    held = _converted(value)
+    return value if held is None else held
 
 
 def _fold(norm: SchemaOp, convolution: SchemaOp) -> None:
@@ -87,22 +128,25 @@ def _fold(norm: SchemaOp, convolution: SchemaOp) -> None:
     bias = _made(norm, "mul.Tensor", bias, scale)
     if norm.arg("bias") is not None:
         bias = _made(norm, "add.Tensor", bias, _wide(norm, norm.arg("bias")))
-    element = _element(norm.results[0])
-    folded = {
-        "weight": _made(norm, "_to_copy", weight, dtype=element),
-        "bias": _made(norm, "_to_copy", bias, dtype=element),
-    }
+    element, held = _element(norm.results[0]), _element(_narrow(convolution.arg("weight")))
+    weight = _made(norm, "_to_copy", weight, dtype=held)
+    if held != element:
+        weight = _made(norm, "_to_copy", weight, dtype=element)
+        assert isinstance(weight.owner, Operation)
+        mark_implicit(weight.owner)
+    folded = {"weight": weight, "bias": _made(norm, "_to_copy", bias, dtype=element)}
     args = [folded.get(s.name, convolution.arg(s.name)) for s in convolution.slots.all]
     value = _made(norm, "convolution", *args)
     value.name_hint = norm.results[0].name_hint
     norm.results[0].replace_all_uses_with(value)
-    norm.detach()
-    norm.erase()
-    convolution.detach()
-    convolution.erase()
+    for op in (norm, *(value.owner for value in _values_between(norm))):
+        assert isinstance(op, Operation)
+        op.detach()
+        op.erase()
 
 
 def _wide(norm: SchemaOp, value: SSAValue) -> SSAValue:
+    value = _narrow(value)
     return value if _element(value) == f64 else _made(norm, "_to_copy", value, dtype=f64)
 
 

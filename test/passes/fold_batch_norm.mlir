@@ -1,4 +1,5 @@
 // RUN: lamina-opt %s -p fold-batch-norm --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'fold-batch-norm{rounding="eager"}' --split-input-file | filecheck %s --check-prefix=EAGER
 
 // Behind a convolution by constants the scale goes into the weight and the shift into the bias, in
 // f64, rounded once.
@@ -117,3 +118,80 @@ func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:  core_aten.convolution.default(%x, %w, none
 // CHECK-NEXT:  core_aten._native_batch_norm_legit_no_training.default
+
+// -----
+
+// Of bf16, in f32: the weight is rounded to bf16 and widened again, the bias is not, nor is what
+// stood between. Eager mode rounds there.
+func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x3x3xbf16> {lamina.kind = "parameter", lamina.name = "w"}, %m: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "m"}, %v: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "v"}) -> tensor<1x4x6x6xf32> {
+  %u = core_aten._to_copy.default(%w, dtype = f32) {lamina.implicit} : (tensor<4x3x3x3xbf16>) -> tensor<4x3x3x3xf32>
+  %c = core_aten.convolution.default(%x, %u, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %d = core_aten._to_copy.default(%c, dtype = bf16) {lamina.implicit} : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xbf16>
+  %e = core_aten._to_copy.default(%d, dtype = f32) {lamina.implicit} : (tensor<1x4x6x6xbf16>) -> tensor<1x4x6x6xf32>
+  %a = core_aten._to_copy.default(%m, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %b = core_aten._to_copy.default(%v, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %n, %s, %r = core_aten._native_batch_norm_legit_no_training.default(%e, none, none, %a, %b, 0.1, 1e-05) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x6x6xf32>, tensor<0xf32>, tensor<0xf32>)
+  func.return %n : tensor<1x4x6x6xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK:       core_aten._to_copy.default(%w, dtype = f64)
+// CHECK:       [[P:%\S+]] = core_aten.mul.Tensor({{.*}}) : (tensor<4x3x3x3xf64>, tensor<4x1x1x1xf64>)
+// CHECK:       [[T:%\S+]] = core_aten.mul.Tensor({{.*}}) : (tensor<4xf64>, tensor<4xf64>)
+// CHECK:       [[H:%\S+]] = core_aten._to_copy.default([[P]], dtype = bf16) :
+// CHECK:       [[W:%\S+]] = core_aten._to_copy.default([[H]], dtype = f32) {lamina.implicit}
+// CHECK:       [[B:%\S+]] = core_aten._to_copy.default([[T]], dtype = f32) :
+// CHECK:       [[C:%\S+]] = core_aten.convolution.default(%x, [[W]], [[B]]
+// CHECK-NEXT:  func.return [[C]]
+// EAGER-LABEL: dtype = bf16
+// EAGER:       core_aten._native_batch_norm_legit_no_training.default
+
+// -----
+
+// Small scales would leave the range of f16.
+func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x3x3xf16> {lamina.kind = "parameter", lamina.name = "w"}, %m: tensor<4xf16> {lamina.kind = "buffer", lamina.name = "m"}, %v: tensor<4xf16> {lamina.kind = "buffer", lamina.name = "v"}) -> tensor<1x4x6x6xf32> {
+  %u = core_aten._to_copy.default(%w, dtype = f32) {lamina.implicit} : (tensor<4x3x3x3xf16>) -> tensor<4x3x3x3xf32>
+  %c = core_aten.convolution.default(%x, %u, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %d = core_aten._to_copy.default(%c, dtype = f16) {lamina.implicit} : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf16>
+  %e = core_aten._to_copy.default(%d, dtype = f32) {lamina.implicit} : (tensor<1x4x6x6xf16>) -> tensor<1x4x6x6xf32>
+  %a = core_aten._to_copy.default(%m, dtype = f32) {lamina.implicit} : (tensor<4xf16>) -> tensor<4xf32>
+  %b = core_aten._to_copy.default(%v, dtype = f32) {lamina.implicit} : (tensor<4xf16>) -> tensor<4xf32>
+  %n, %s, %r = core_aten._native_batch_norm_legit_no_training.default(%e, none, none, %a, %b, 0.1, 1e-05) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x6x6xf32>, tensor<0xf32>, tensor<0xf32>)
+  func.return %n : tensor<1x4x6x6xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK:       core_aten.convolution.default(%x, %u, none
+// CHECK:       core_aten._native_batch_norm_legit_no_training.default
+
+// -----
+
+// A rounding that the program asks for stays.
+func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x3x3xbf16> {lamina.kind = "parameter", lamina.name = "w"}, %m: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "m"}, %v: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "v"}) -> tensor<1x4x6x6xf32> {
+  %u = core_aten._to_copy.default(%w, dtype = f32) {lamina.implicit} : (tensor<4x3x3x3xbf16>) -> tensor<4x3x3x3xf32>
+  %c = core_aten.convolution.default(%x, %u, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %d = core_aten._to_copy.default(%c, dtype = bf16)  : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xbf16>
+  %e = core_aten._to_copy.default(%d, dtype = f32) {lamina.implicit} : (tensor<1x4x6x6xbf16>) -> tensor<1x4x6x6xf32>
+  %a = core_aten._to_copy.default(%m, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %b = core_aten._to_copy.default(%v, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %n, %s, %r = core_aten._native_batch_norm_legit_no_training.default(%e, none, none, %a, %b, 0.1, 1e-05) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x6x6xf32>, tensor<0xf32>, tensor<0xf32>)
+  func.return %n : tensor<1x4x6x6xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK:       core_aten.convolution.default(%x, %u, none
+// CHECK:       core_aten._native_batch_norm_legit_no_training.default
+
+// -----
+
+// What others read, rounded, stays.
+func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x3x3xbf16> {lamina.kind = "parameter", lamina.name = "w"}, %m: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "m"}, %v: tensor<4xbf16> {lamina.kind = "buffer", lamina.name = "v"}) -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xbf16>) {
+  %u = core_aten._to_copy.default(%w, dtype = f32) {lamina.implicit} : (tensor<4x3x3x3xbf16>) -> tensor<4x3x3x3xf32>
+  %c = core_aten.convolution.default(%x, %u, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %d = core_aten._to_copy.default(%c, dtype = bf16) {lamina.implicit} : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xbf16>
+  %e = core_aten._to_copy.default(%d, dtype = f32) {lamina.implicit} : (tensor<1x4x6x6xbf16>) -> tensor<1x4x6x6xf32>
+  %a = core_aten._to_copy.default(%m, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %b = core_aten._to_copy.default(%v, dtype = f32) {lamina.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+  %n, %s, %r = core_aten._native_batch_norm_legit_no_training.default(%e, none, none, %a, %b, 0.1, 1e-05) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x6x6xf32>, tensor<0xf32>, tensor<0xf32>)
+  func.return %n, %d : tensor<1x4x6x6xf32>, tensor<1x4x6x6xbf16>
+}
+// CHECK-LABEL: func.func @main
+// CHECK:       core_aten.convolution.default(%x, %u, none
+// CHECK:       core_aten._native_batch_norm_legit_no_training.default
