@@ -100,7 +100,7 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
     for name, dims in data.dims().items():
         for dim in dims:
             if dim >= rank:
-                legal = f"of a domain of {rank}, d0 to d{rank - 1}"
+                legal = f"of a domain of {rank}, d0 to d{rank - 1}" if rank else "of a domain of 0"
                 raise VerifyException(f"{op.name}: {SCHEDULE}: {name} names d{dim} {legal}")
     counts = {
         "cache_read": (data.cache_read, len(op.inputs), "reads"),
@@ -109,8 +109,8 @@ def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:
     }
     for name, (numbers, count, what) in counts.items():
         if any(not 0 <= number < count for number in numbers or ()):
-            said, legal = list(numbers or ()), f"of {count} {what}, 0 to {count - 1}"
-            raise VerifyException(f"{op.name}: {SCHEDULE}: {name} = {said} {legal}")
+            legal = f"of {count} {what}, 0 to {count - 1}" if count else f"of no {what}"
+            raise VerifyException(f"{op.name}: {SCHEDULE}: {name} = {list(numbers or ())} {legal}")
 
 
 def _verify_packing(op: GenericOp, packing: Attribute) -> None:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from lamina.codegen.target import Target
 from lamina.passes.schedule.apply_schedule import apply_schedule
 from lamina.passes.schedule.choose_schedule import choose_kernel
+from lamina.passes.schedule.kernel_parts import parts_of
 from lamina.passes.schedule.schedule_texts import (
     entries_of,
     entry_places,
@@ -31,7 +32,9 @@ def verify_given(module: ModuleOp, schedules: Mapping[str, str], target: Target)
         copy = kernels[name].clone()
         ModuleOp([copy])
         file = StringAttr(place_of_text(name))
-        for (owner, _), place in zip(entries_of(copy), entry_places(text), strict=True):
+        parts = [part.op or copy for part in parts_of(copy)]
+        owners = [*parts, *(owner for owner, _ in entries_of(copy)[len(parts) :])]
+        for owner, place in zip(owners, entry_places(text), strict=True):
             owner.location = FileLineColLoc(file, *map(IntAttr, place))
         choose_kernel(copy, target)
         apply_schedule(copy)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 from xdsl.context import Context
@@ -99,8 +100,9 @@ def give_schedule(kernel: func.FuncOp, text: str, context: Context, name: str) -
     entries = list(given)
     fitting = len(entries) == len(wanted) and all(map(isinstance, entries, wanted))
     if not fitting:
-        shown = ", ".join(f"#{kind.name}<...>" for kind in wanted)
-        raise InputError(f"{where}: its schedule is [{shown}], not {given}")
+        said = (entry.name for entry in entries)
+        shown = _shown(kind.name for kind in wanted)
+        raise InputError(f"{where}: its schedule is [{shown}], not [{_shown(said)}]")
     kernel.attributes[SCHEDULE] = ArrayAttr(entries[: len(parts)])
     places = entry_places(text)[len(parts) :]
     for nest, entry, place in zip(nests, entries[len(parts) :], places, strict=True):
@@ -109,6 +111,12 @@ def give_schedule(kernel: func.FuncOp, text: str, context: Context, name: str) -
             nest.verify()
         except VerifyException as error:
             raise InputError(f"{where}:{place[0]}:{place[1]}: error: {error}") from error
+
+
+def _shown(kinds: Iterable[str]) -> str:
+    """Names of attributes as a message lists them: `#loop.rows<...>, #loop.schedule<...> x 7`."""
+    counts = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    return ", ".join(f"#{k}<...>" if n == 1 else f"#{k}<...> x {n}" for k, n in counts)
 
 
 def parse_schedule(text: str, context: Context, where: str = "schedule") -> ArrayAttr[Attribute]:

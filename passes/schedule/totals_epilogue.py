@@ -78,7 +78,8 @@ def verify_followers(stages: Sequence[Stage]) -> None:
     """Raises InputError for clauses about loops that the stages have not."""
     for stage in stages:
         if others := [name for name in stage.schedule.texts() if name not in BESIDE]:
-            raise illegal(stage.op, f"{', '.join(others)}: of totals that another nest computes")
+            said, legal = ", ".join(others), f"it may have {', '.join(BESIDE)}"
+            raise illegal(stage.op, f"{said}: of totals that another nest computes; {legal}")
 
 
 def run_in_registers(stages: Sequence[Stage]) -> bool:

@@ -11,6 +11,7 @@ from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.frontends.compile import compile as lamina_compile
 from lamina.lowering.aten_to_core_aten import ConvertAtenToCoreAtenPass
+from lamina.lowering.custom_pipeline import name_of
 from lamina.lowering.pipeline import CONTRACTS, ENTERING, LAYERS, pipeline, run_pipeline
 from lamina.runtime.layers import parse
 
@@ -98,7 +99,8 @@ def test_options_of_targets_are_checked(text: str, message: str) -> None:
 def test_every_layer_has_a_contract_that_stands_first() -> None:
     assert tuple(CONTRACTS) == LAYERS
     for layer in LAYERS:
-        assert pipeline(start=layer)[len(ENTERING.get(layer, ()))] == CONTRACTS[layer]
+        first = pipeline(start=layer)[len(ENTERING.get(layer, ()))]
+        assert name_of(first) == CONTRACTS[layer]
         assert pipeline(start=layer, stop=layer, enters=False) == ()
 
 

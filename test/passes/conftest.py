@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import sys
 from collections.abc import Callable, Sequence
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +11,10 @@ import pytest
 
 import lamina
 from lamina.codegen.target import Target
-from lamina.runtime.compiled import Compiled
 
 sys.path.append(str(Path(__file__).parent))  # helpers of tests stand beside them
+
+from guarded_calls import call_guarded
 
 DTYPES = {
     "i1": np.bool_,
@@ -158,44 +156,6 @@ class Builder:
 def build() -> Builder:
     """An empty program."""
     return Builder()
-
-
-def guarded(shape: Sequence[int], dtype: np.dtype, at_end: bool) -> np.ndarray:
-    """An array that ends (or begins) at a page which may not be touched; all bytes are 0xff."""
-    size = prod(shape) * dtype.itemsize
-    room = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
-    memory = mmap.mmap(-1, room + 2 * mmap.PAGESIZE)
-    memory[:] = b"\xff" * len(memory)
-    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    protect = ctypes.CDLL(None).mprotect
-    for page in (base, base + mmap.PAGESIZE + room):
-        assert protect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-    start = mmap.PAGESIZE + (room - size if at_end else 0)
-    whole = np.frombuffer(memory, np.uint8)
-    return whole[start : start + size].view(dtype).reshape(tuple(shape))
-
-
-def call_guarded(compiled: Compiled, arrays: Sequence[np.ndarray], at_end: bool) -> list:
-    """Call native code with every input and output between guard pages."""
-    pointers = [pointer or 0 for pointer in compiled._bound.template]
-    given = iter(arrays)
-    held: list[np.ndarray] = []
-    outputs: list[np.ndarray] = []
-    for number, slot in enumerate(compiled.program.main.slots):
-        if slot.kind not in ("input", "output"):
-            continue
-        array = guarded(slot.shape, slot.storage_dtype, at_end)
-        if slot.kind == "input":
-            value = next(given)
-            assert value.shape == slot.shape and value.dtype == slot.storage_dtype
-            array[...] = value
-        else:
-            outputs.append(array)
-        held.append(array)
-        pointers[number] = array.ctypes.data
-    assert compiled.program.code is not None
-    compiled.program.code.call("main", pointers)
-    return outputs
 
 
 Execute = Callable[..., list[np.ndarray]]
