@@ -81,6 +81,9 @@ def _is_seen_as(made: Any, given: Any) -> bool:
     """Whether torch sees `given` in the shape of `made` without a copy."""
     memory: Any = torch.empty_strided(given.shape, given.stride(), device="meta")
     try:
-        return memory.view(made.shape).stride() == made.stride()
+        seen = memory.view(made.shape)
     except RuntimeError:
         return False
+    strides = zip(made.shape, seen.stride(), made.stride(), strict=True)
+    # Where there is one element, steps between elements may be any.
+    return all(one == other for extent, one, other in strides if extent != 1)

@@ -160,12 +160,11 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
 
 
 def _is_identity(nest: GenericOp, yielded: Sequence[Value | None]) -> bool:
-    """Whether what the body gives leaves each reduction as it is.
-
-    Zeros in sums of numbers of any sign do not: a sum of nothing is -0.0.
-    """
+    """Whether what the body gives leaves each reduction as it is."""
     for combiner, value in zip(nest.combiner_names, yielded, strict=True):
         if combiner == "max" and isinstance(value, Number) and value.value == -inf:
+            continue
+        if combiner == "add" and isinstance(value, Number) and value.is_zero:
             continue
         if combiner == "add" and isinstance(value, Weight) and value.is_exponential:
             continue

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -103,7 +103,8 @@ def _obstacle(op: GenericOp, number: int) -> str:
 def drop_unit_dims(op: GenericOp) -> GenericOp:
     """Remove the dimensions of extent 1 from the domain: they only ever stand for index 0.
 
-    A reduction over nothing but such dimensions stores what it reads.
+    A reduction over nothing but such dimensions stores what it reads, a sum of floats with 0.0
+    added, as sums begin at that: no sum is -0.0.
     """
     extents = op.extents
     if 1 not in extents or any(o.name == "loop.index" for o in op.block.ops):
@@ -122,6 +123,8 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
     maps = [map_of(shrink(f), len(kept)) for f in writes]
     names = op.combiner_names
     reduced = [n for n, m in enumerate(maps) if len(m.used_dims()) < len(kept)]
+    sums = [n for n, name in enumerate(names) if name == "add" and n not in reduced]
+    _begin_at_zero(op, sums)
     return rebuild(
         op,
         domain=[extents[d] for d in kept],
@@ -130,6 +133,19 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
         combiners=[names[n] if n in reduced else "store" for n in range(len(maps))],
         monoids=kept_monoids(names, op.monoids, reduced),
     )
+
+
+def _begin_at_zero(op: GenericOp, numbers: Sequence[int]) -> None:
+    """Add 0.0 to these results of a body, if they are floats; in place."""
+    end = op.block.last_op
+    assert end is not None
+    for number in numbers:
+        value = end.operands[number]
+        if isinstance(value.type, AnyFloat):
+            zero = arith.ConstantOp(FloatAttr(0.0, value.type))
+            added = arith.AddfOp(value, zero)
+            op.block.insert_ops_before([zero, added], end)
+            end.operands[number] = added.result
 
 
 def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:

@@ -88,9 +88,12 @@ def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SS
 
 
 def identity_value(combiner: str, element: Attribute) -> Attribute:
-    """The number that a combiner leaves everything else unchanged with."""
+    """The number that a combiner begins at, which changes nothing but the sign of a zero.
+
+    Sums begin at 0.0, as torch's do: none is -0.0.
+    """
     if not isinstance(element, IntegerType | IndexType):
-        values = {"add": -0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
+        values = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
         return number_attribute(values[combiner], element)
     bits = element.bitwidth if isinstance(element, IntegerType) else 64
     low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.schedule.combine import identity_value
-from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import expand_live_ops
 from lamina.passes.schedule.memory import Memory
@@ -76,10 +76,7 @@ def _streamed(nests: list[GenericOp]) -> frozenset[SSAValue]:
 
 
 def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
-    """What a reduction over an empty domain gives: its combiner's identity everywhere.
-
-    An empty sum is 0.0, though sums start at -0.0, which alone keeps the sign of every zero.
-    """
+    """What a reduction over an empty domain gives: its combiner's identity everywhere."""
     for results, combiner, monoid in nest.reductions:
         for place, number in enumerate(results):
             out = nest.outs[number]
@@ -89,8 +86,6 @@ def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:
                 continue
             if monoid is not None:
                 identity = monoid.identities[place]
-            elif combiner == "add":
-                identity = number_attribute(0, kind.element_type)
             else:
                 identity = identity_value(combiner, kind.element_type)
             value = emit.constant(identity)

@@ -10,7 +10,7 @@ func.func private @long(%x: memref<4x16xf32>, %s: memref<1xf32>) attributes {lam
   func.return
 }
 // CHECK-LABEL: @long
-// CHECK:       [[ZERO:%.*]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
+// CHECK:       [[ZERO:%.*]] = arith.constant dense<0.000000e+00> : vector<8xf32>
 // CHECK:       scf.for {{.*}} iter_args([[TOTAL:%[0-9]+]] = [[ZERO]]
 // CHECK:         [[PART:%[0-9]+]], {{.*}} = scf.for {{.*}} iter_args({{%[0-9]+}} = [[ZERO]]
 // CHECK:         arith.addf [[PART]], [[TOTAL]] : vector<8xf32>

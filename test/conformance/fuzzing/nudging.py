@@ -86,8 +86,6 @@ _SIGNLESS = frozenset(
         "bmm",
         "addmm",
         "baddbmm",
-        "mv",
-        "dot",
         "fmax",
         "fmin",
         "clamp",
@@ -96,18 +94,23 @@ _SIGNLESS = frozenset(
         "maximum",
         "minimum",
         "softshrink",
-        "sum",
-        "mean",
-        "nansum",
     ]
 )
 """Ops whose zeros have either sign: that of `x * scale + shift` or that of `(x - mean) * scale`,
-that of sums that begin at 0 or with the first term, that of either operand, that of
+that of products that begin at 0, at the first term or at the bias, that of either operand, that of
 0 or of `x * 0` (eager mode's vectors, and its loop for the rest of a row)."""
+
+_SELECTIONS = frozenset(["kthvalue", "median", "nanmedian", "topk"])
+"""Ops that choose among elements without an order of equal ones, which 0.0 and -0.0 are."""
 
 _SUMS = frozenset(
     [
         *_SIGNLESS,
+        "dot",
+        "mean",
+        "mv",
+        "nansum",
+        "sum",
         "_adaptive_avg_pool2d",
         "_cdist_forward",
         "_log_softmax",
@@ -179,7 +182,7 @@ class Nudging(TorchDispatchMode):
         for value in _computed(func, made):
             if not is_exact:
                 self._nudge(value, _units(name, args, value) if self._together else 1)
-            if name in _SIGNLESS:
+            if name in _SIGNLESS or name in _SELECTIONS:
                 self._sign(value)
         return made
 

@@ -1,0 +1,34 @@
+"""Writes through a reshape of a strided argument reach it where torch's reshape is a view."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import lamina
+
+ARGUMENTS = {
+    "one element, any strides": torch.full((1, 1), 7.0).as_strided((1, 1), (3, 2)),
+    "one row of a transposed tensor": torch.arange(6.0).view(6, 1).t(),
+    "rows apart": torch.arange(12.0).view(3, 4)[:, :2],
+    "transposed": torch.arange(12.0).view(3, 4).t(),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("reshape", ["flatten", "reshape", "contiguous", "ravel"])
+def test_writes_reach_what_eager_mode_writes(name: str, reshape: str) -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            args = ([-1],) if reshape == "reshape" else ()
+            seen = getattr(x, reshape)(*args)
+            seen.clamp_(-1, 2)
+            return seen + 1
+
+    given = ARGUMENTS[name]
+    mine, eager = (torch.empty_strided(given.shape, given.stride()) for _ in range(2))
+    mine.copy_(given)
+    eager.copy_(given)
+    exported = torch.export.export(Module(), (mine,), strict=False)
+    torch.testing.assert_close(lamina.compile(exported, cache=False)(mine), Module()(eager))
+    torch.testing.assert_close(mine, eager)
