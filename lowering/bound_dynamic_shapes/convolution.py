@@ -16,7 +16,7 @@ from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient, resized
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
-from lamina.lowering.tensor_types import shape_of
+from lamina.lowering.tensor_types import rank_of, shape_of
 
 Count = Callable[[int, Number], Number]
 """How many outputs an axis has, by its number and its size."""
@@ -31,6 +31,15 @@ def convolution(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Windows that begin in the image; either kind, where an argument says which."""
     if op.args().get("transposed", False):
         return _transposed(op, b)
+    rank = rank_of(op.arg("weight")) - 2
+    count, axes = windows_of(op, b)
+    keeps = [window == stride == 1 and not padding for window, stride, _, padding in axes]
+    return _convolved(op, rank, keeps, count, b)
+
+
+def windows_of(op: SchemaOp, b: BoundBuilder) -> tuple[Count, list[tuple[int, int, int, int]]]:
+    """How many windows of a convolution, or of its gradients, there are; and of each axis how long
+    one is, their steps, the dilation, and the padding of both ends together."""
     windows = shape_of(op.arg("weight"))[2:]
     rank = len(windows)
     strides = repeat_to(op.arg("stride"), rank, "stride")
@@ -46,8 +55,7 @@ def convolution(op: SchemaOp, b: BoundBuilder) -> Bounded:
         counted = quotient(size, padding - reach, stride, b)
         return affine(counted, 1, 1, b)
 
-    keeps = [window == stride == 1 and not padding for window, stride, _, padding in axes]
-    return _convolved(op, rank, keeps, count, b)
+    return count, axes
 
 
 @bounds("conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input")
@@ -57,6 +65,12 @@ def transposed_convolution(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 
 def _transposed(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    rank = rank_of(op.arg("weight")) - 2
+    return _convolved(op, rank, [False] * rank, spread_of(op, b), b)
+
+
+def spread_of(op: SchemaOp, b: BoundBuilder) -> Count:
+    """How many outputs of a transposed convolution, or of its gradients, there are."""
     windows = shape_of(op.arg("weight"))[2:]
     rank = len(windows)
     names = ("stride", "padding", "output_padding", "dilation")
@@ -70,7 +84,7 @@ def _transposed(op: SchemaOp, b: BoundBuilder) -> Bounded:
         b.require_least(size, max(-(more // stride), 0), message)
         return affine(size, stride, more, b)
 
-    return _convolved(op, rank, [False] * rank, count, b)
+    return count
 
 
 def _convolved(

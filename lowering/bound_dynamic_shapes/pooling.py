@@ -42,8 +42,8 @@ class Axis:
 @bounds(*(f"max_pool{rank}d{more}" for rank in (1, 2, 3) for more in ("", "_with_indices")))
 def max_pool(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """The largest of each window, and where it stands in the image."""
-    image, axes = only_first_padded(op, b), _axes(op)
-    sizes = _window_counts(op, image, axes, b)
+    image, axes = only_first_padded(op, b), axes_of(op)
+    sizes = window_counts(op, image, axes, b)
     filled = b.filled(image, least_of(element_of(image.value)), list(sizes))
     made: Any = b.op(op.overload_name, **{**op.args(), "self": filled}).results
     largest = resized(image, made[0], sizes, b)
@@ -56,8 +56,8 @@ def max_pool(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
 @bounds(*(f"avg_pool{rank}d" for rank in (1, 2, 3)))
 def avg_pool(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Sums of windows by how many elements these have."""
-    image, axes, values = only_first_padded(op, b), _axes(op), op.args()
-    sizes = _window_counts(op, image, axes, b)
+    image, axes, values = only_first_padded(op, b), axes_of(op), op.args()
+    sizes = window_counts(op, image, axes, b)
     filled = b.filled(image, 0, list(sizes))
     ceil, with_pads = values["ceil_mode"], values["count_include_pad"]
     always = with_pads or not any(axis.padding for axis in axes)
@@ -75,7 +75,8 @@ def avg_pool(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return resized(image, total, sizes, b)
 
 
-def _axes(op: SchemaOp) -> list[Axis]:
+def axes_of(op: SchemaOp) -> list[Axis]:
+    """The windows of an op along each dimension of its image."""
     values, dims = op.args(), spatial_dims(op)
     windows = repeat_to(values["kernel_size"], len(dims), "kernel_size")
     strides = repeat_to(values["stride"] or windows, len(dims), "stride")
@@ -84,7 +85,7 @@ def _axes(op: SchemaOp) -> list[Axis]:
     return [Axis(*row) for row in zip(dims, windows, strides, paddings, dilations, strict=True)]
 
 
-def _window_counts(
+def window_counts(
     op: SchemaOp, image: Bounded, axes: Sequence[Axis], b: BoundBuilder
 ) -> dict[int, Number]:
     """How many windows there are along each open dimension."""

@@ -21,9 +21,9 @@ from lamina.lowering.tensor_types import element_of, rank_of
 def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """With running statistics each element is normalized alone."""
     if op.args().get("training"):
-        raise b.refuse("statistics of a batch whose size depends on data", "eval()")
+        return _by_statistics(op, b)
     tensor = only_first_padded(op, b)
-    _known_channels(tensor, b)
+    known_channels(tensor, b)
     name = next(iter(op.args()))
     made: Any = b.op(op.overload_name, **{**op.args(), name: tensor.value}).results
     others = [Bounded(value, (None,) * rank_of(value)) for value in made[1:]]
@@ -38,7 +38,7 @@ def norm_of_samples(op: SchemaOp, b: BoundBuilder) -> Bounded:
     if all(map(tensor.is_known, range(1, tensor.rank))):
         made = b(op.overload_name, **{**values, "input": tensor.value})
         return Bounded(made, tensor.sizes)
-    _known_channels(tensor, b)
+    known_channels(tensor, b)
     if not values.get("use_input_stats", True):
         raise b.refuse("running statistics of samples whose size depends on data")
     return _normalized(tensor, values.get("num_groups", tensor.shape[1]), values, b)[0]
@@ -51,7 +51,7 @@ def native_group_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     tensor = b.tensor(values["input"])
     if any(values[name] in b.state.tensors for name in ("weight", "bias")):
         raise b.refuse("weights of a number that depends on data")
-    _known_channels(tensor, b)
+    known_channels(tensor, b)
     if any(dim > 1 for dim in tensor.dynamic_dims):
         return _normalized(tensor, values["group"], values, b)
     samples, channels, *image = tensor.shape
@@ -61,7 +61,8 @@ def native_group_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     return [Bounded(value, held) for value, held in zip(made, sizes, strict=True)]
 
 
-def _known_channels(tensor: Bounded, b: BoundBuilder) -> None:
+def known_channels(tensor: Bounded, b: BoundBuilder) -> None:
+    """Refuses an op whose second dimension is padded."""
     if tensor.rank > 1 and tensor.sizes[1] is not None:
         raise b.refuse("a number of channels that depends on data")
 
@@ -84,12 +85,52 @@ def _normalized(
     variance = _mean(squares, reduced, count, b)
     scale = b("rsqrt.default", b("add.Scalar", variance, values["eps"]))
     value = b.reshape(b("mul.Tensor", away, scale), tensor.shape)
-    for name, function in (("weight", "mul.Tensor"), ("bias", "add.Tensor")):
-        if values[name] is not None:
-            factor = b.along(values[name], 1, tensor.rank)
-            value = b(function, value, b.converted(factor, element_of(wide)))
+    value = _weighted(value, values, b)
     flat = [b.reshape(number, [samples, groups]) for number in (mean, scale)]
     return [Bounded(value, tensor.sizes), *(Bounded(v, (tensor.sizes[0], None)) for v in flat)]
+
+
+def _weighted(value: SSAValue, values: dict[str, Any], b: BoundBuilder) -> SSAValue:
+    """Channels times their weights, with their bias, where there are any."""
+    for name, function in (("weight", "mul.Tensor"), ("bias", "add.Tensor")):
+        if values[name] is not None:
+            factor = b.along(values[name], 1, rank_of(value))
+            value = b(function, value, b.converted(factor, element_of(value)))
+    return value
+
+
+@bounds("_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_functional")
+def batch_statistics(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+    """The op of training, in the forms that give all statistics."""
+    return _by_statistics(op, b)
+
+
+def _by_statistics(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+    """By mean and variance of the elements that count, over all samples; and what the running
+    statistics become, the variance as that of a sample."""
+    values = op.args()
+    tensor = only_first_padded(op, b)
+    if not values["training"] or tensor.rank < 2:
+        raise b.refuse("a norm of a batch whose size depends on data", "batch_norm")
+    known_channels(tensor, b)
+    sizes, channels = tensor.sizes, tensor.shape[1]
+    wide = b.converted(tensor.value, computed_in(element_of(tensor.value)))
+    reduced = [dim for dim in range(tensor.rank) if dim != 1]
+    count = b.as_tensor(b.elements(tensor, reduced), element_of(wide))
+    mean = _mean(Bounded(wide, sizes), reduced, count, b)
+    away = b("sub.Tensor", wide, mean)
+    variance = _mean(Bounded(b("mul.Tensor", away, away), sizes), reduced, count, b)
+    scale = b("rsqrt.default", b("add.Scalar", variance, values["eps"]))
+    made = [_weighted(b("mul.Tensor", away, scale), values, b)]
+    made += [b.reshape(number, [channels]) for number in (mean, scale)][: len(op.results) - 1]
+    if len(op.results) == 5:
+        more = b("div.Tensor", count, b("sub.Scalar", count, 1))
+        batch = (mean, b("mul.Tensor", variance, more))
+        for new, name in zip(batch, ("running_mean", "running_var"), strict=True):
+            old, momentum = values[name], values["momentum"]
+            new = b("mul.Scalar", b.reshape(new, [channels]), momentum)
+            made.append(b("add.Tensor", new, b("mul.Scalar", old, 1 - momentum)))
+    return [Bounded(made[0], sizes), *(Bounded(value, (None,)) for value in made[1:])]
 
 
 def _mean(tensor: Bounded, dims: Sequence[int], count: SSAValue, b: BoundBuilder) -> SSAValue:
