@@ -82,6 +82,12 @@ class CallSizes:
                 wanted.setdefault(position, list(shape))[dim] = extent
         yield from wanted.items()
 
+    def place_of(self, name: str) -> str:
+        """The argument, and its dimension, that tells a size."""
+        alone = Size.of(self.names[name])
+        places = [place for _, _, place, size in self._open if self.names[name] in size.names]
+        return next((place for _, _, place, size in self._open if size == alone), places[0])
+
     def extents(self) -> Iterator[tuple[int, int, Size]]:
         """The open dimensions of arguments: position, dimension, and size. An argument that is a
         size itself has dimension 0."""

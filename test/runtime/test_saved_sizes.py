@@ -95,10 +95,13 @@ def test_no_version_for_the_sizes_of_a_call(compiled: lamina.Compiled, tmp_path:
     check(loaded, 4, 6)
     with pytest.raises(
         ArgumentError,
-        match=r"program' has no version for batch = 5, length = 6, but those for batch = 4, length "
-        r"= 6; save the program with sizes=\[...\] that are called",
+        match=r"dimension 0 of argument 'x' makes 'batch' 5: .*program' has no version for batch = "
+        r"5, length = 6, but those for batch = 4, length = 6; save the program with sizes=\[...\] "
+        "that are called",
     ):
         loaded(*arguments(5, 6))
+    with pytest.raises(ArgumentError, match="dimension 1 of argument 'x' makes 'length' 9: "):
+        loaded(*arguments(4, 9))
     with pytest.raises(ArgumentError, match=r"is 41: 'batch' is in \[0, 40\]"):
         loaded(*arguments(41, 6))
     with pytest.raises(InputError, match="has no version for batch = 5, length = 6"):
