@@ -104,8 +104,10 @@ def _batches(p: ProgramBuilder) -> None:
     p.output(p.op("bmm.default", x, y))
 
 
-def _attention(p: ProgramBuilder, *, keys: int = 150, causal: bool = False) -> None:
-    q = p.input("q", (1, 2, keys, 32))
+def _attention(
+    p: ProgramBuilder, *, keys: int = 150, queries: int | None = None, causal: bool = False
+) -> None:
+    q = p.input("q", (1, 2, queries or keys, 32))
     k, v = p.input("k", (1, 2, keys, 32)), p.input("v", (1, 2, keys, 32))
     attention = "scaled_dot_product_attention.default"
     p.output(p.op(attention, q, k, v, is_causal=causal))
@@ -227,6 +229,7 @@ PROGRAMS: dict[str, Build] = {
     "attention": _attention,
     "causal attention": partial(_attention, causal=True),
     "short attention": partial(_attention, keys=20),
+    "long attention": partial(_attention, queries=64, keys=2100),
     "convolution": _convolution,
     "strided convolution": partial(_convolution, step=2, channels=(16, 20)),
     "wide convolution": partial(_convolution, channels=(32, 33), image=12),
