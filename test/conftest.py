@@ -3,6 +3,7 @@
 Whoever runs the tests may have calibrated the machine: decisions here are those of one that is not.
 """
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -18,3 +19,8 @@ settings.register_profile(
     "conformance", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("default")
+
+
+def pytest_collection_finish() -> None:
+    """What stays for the whole run is not looked through by each collection in a test."""
+    gc.freeze()

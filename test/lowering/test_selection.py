@@ -191,7 +191,7 @@ func.func @main(%x: tensor<2x600xf32>) -> ({results}) {{
         "algorithm = selection, lanes = 16, sample = 600",
         "algorithm = selection, lanes = 4, unroll = 2",
         "algorithm = rank, lanes = 8, unroll = 7",
-        "algorithm = rank, lanes = 2",
+        pytest.param("algorithm = rank, lanes = 2", marks=pytest.mark.long),
     ],
 )
 def test_schedules_in_vectors_are_interpreted(clauses: str) -> None:

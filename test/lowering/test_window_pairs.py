@@ -38,9 +38,10 @@ class Case:
     images: int = 1
 
 
+TAILS = "tails of terms and columns"
 CASES = {
     "whole tiles": Case(32, 32, (3, 17)),
-    "tails of terms and columns": Case(40, 50, (4, 5)),
+    TAILS: Case(40, 50, (4, 5)),
     "steps of two": Case(32, 32, (5, 7), stride=2, images=2),
     "dilated": Case(32, 48, (4, 5), dilation=2, padding=2),
     "5x1, no border": Case(32, 32, (9, 16), window=(5, 1), padding=0),
@@ -49,7 +50,7 @@ CASES = {
 }
 
 
-DOTS_INTERPRETED = ("tails of terms and columns", "steps of two")
+DOTS_INTERPRETED = (TAILS, "steps of two")
 """Cases that the interpreter runs with dot products, of which there are many."""
 
 
@@ -81,7 +82,10 @@ def _made(case: Case) -> tuple[torch.nn.Module, torch.Tensor]:
 
 
 @pytest.mark.parametrize("target", MULTIPLIERS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long if n == TAILS else []) for n in CASES],
+)
 def test_values(name: str, target: str) -> None:
     model, x = _made(CASES[name])
     with torch.no_grad():

@@ -24,7 +24,7 @@ def outcome(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("how", ["threads", "compile"])
+@pytest.mark.parametrize("how", ["threads", pytest.param("compile", marks=pytest.mark.long)])
 def test_nothing_beyond_buffers_is_touched(how: str) -> None:
     done = outcome(how)
     assert done.stdout.endswith("all ran\n"), (done.returncode, done.stdout, done.stderr[-2000:])

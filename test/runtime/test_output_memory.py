@@ -29,6 +29,13 @@ from lamina.runtime.dispatch.native import output_memory
 LARGE = 256 * 1024
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_of_other_tests() -> None:
+    """What they left is not looked through by each collection here, which took 1 s each."""
+    gc.collect()
+    gc.freeze()
+
+
 def negate(*shape: int, dtype: str = "f32") -> Compiled:
     kind = "tensor<" + "x".join([*map(str, shape), dtype]) + ">"
     text = f"""func.func @main(%x: {kind}) -> {kind} {{
