@@ -160,7 +160,7 @@ def _fuzz(cases: int, seed: int, output: Path) -> subprocess.CompletedProcess[st
 
 
 def test_no_program_fails(tmp_path: Path) -> None:
-    done = _fuzz(60, 0, tmp_path / "fuzz.jsonl")
+    done = _fuzz(40, 0, tmp_path / "fuzz.jsonl")
     assert "failed" not in done.stdout and "crashed" not in done.stdout, done.stdout + done.stderr
 
 

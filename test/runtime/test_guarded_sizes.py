@@ -24,9 +24,17 @@ def outcome(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("how", ["threads", pytest.param("compile", marks=pytest.mark.long)])
-def test_nothing_beyond_buffers_is_touched(how: str) -> None:
-    done = outcome(how)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("threads", "--some"),
+        pytest.param(("threads",), marks=pytest.mark.long),
+        pytest.param(("compile",), marks=pytest.mark.long),
+    ],
+    ids=" ".join,
+)
+def test_nothing_beyond_buffers_is_touched(arguments: tuple[str, ...]) -> None:
+    done = outcome(*arguments)
     assert done.stdout.endswith("all ran\n"), (done.returncode, done.stdout, done.stderr[-2000:])
 
 
