@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+import torch
 
 import lamina
 
-torch: Any = pytest.importorskip("torch")
 Dim = torch.export.Dim
 PAST, NEW = Dim("past", max=2000), Dim("new", max=2000)
 SIZES = ((10, 3), (64, 2), (255, 9), (256, 7), (2, 2), (3, 300))
