@@ -160,11 +160,12 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
 
 
 def _is_identity(nest: GenericOp, yielded: Sequence[Value | None]) -> bool:
-    """Whether what the body gives leaves each reduction as it is."""
+    """Whether what the body gives leaves each reduction as it is.
+
+    Sums of zeros could be, too, as they begin at 0.0; none was looked for so far.
+    """
     for combiner, value in zip(nest.combiner_names, yielded, strict=True):
         if combiner == "max" and isinstance(value, Number) and value.value == -inf:
-            continue
-        if combiner == "add" and isinstance(value, Number) and value.is_zero:
             continue
         if combiner == "add" and isinstance(value, Weight) and value.is_exponential:
             continue
