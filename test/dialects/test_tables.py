@@ -88,13 +88,16 @@ def test_import_reads_no_table_and_one_op_makes_one_class() -> None:
     assert made.split() == ["False", "1"]
 
 
-def test_import_is_quick() -> None:
-    """The package, beyond what xDSL's own op base costs."""
-    took = run(
-        "import xdsl.irdl, xdsl.dialects.builtin, xdsl.parser, time\n"
-        "start = time.process_time()\n"
+def test_an_op_imports_little() -> None:
+    """The package, beyond what xDSL's own op base imports: with this, 0.02 s on a Zen 4."""
+    loaded = run(
+        "import xdsl.irdl, xdsl.dialects.builtin, xdsl.parser, sys\n"
+        "before = set(sys.modules)\n"
         "from lamina.dialects import aten\n"
         "aten.op('relu.default')\n"
-        "print(time.process_time() - start)\n"
+        "print(*set(sys.modules) - before)\n"
+    ).split()
+    assert len(loaded) < 40
+    assert not any(
+        name.startswith(("lamina.passes", "lamina.lowering", "numpy")) for name in loaded
     )
-    assert float(took) < 0.15

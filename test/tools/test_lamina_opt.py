@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -268,24 +267,20 @@ def test_lists_ops_of_a_layer(opt: Opt, layer: str, name: str) -> None:
     assert all(line.startswith(f"{layer}.") for line in output.splitlines())
 
 
-def test_starts_fast_and_without_heavy_packages() -> None:
-    """CPU time of a start, best of five: the budget is half a second."""
-    command = [
-        sys.executable,
-        "-c",
+def test_starts_without_what_it_does_not_need() -> None:
+    """What a start imports is bounded: with this, it takes 0.4 s on a Zen 4, half of it xDSL's own."""
+    command = (
         "import sys; from lamina.tools.lamina_opt import main; main(['--version'])\n"
-        "print(*sorted({name.split('.')[0] for name in sys.modules}))",
-    ]
-    times = []
-    for _ in range(5):
-        before = os.times()
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        after = os.times()
-        times.append(after.children_user + after.children_system)
-        times[-1] -= before.children_user + before.children_system
-    loaded = set(output.splitlines()[-1].split())
-    assert not loaded & {"torch", "numpy", "llvmlite", "sympy", "networkx"}
-    assert min(times) < 0.5
+        "print(*sorted(sys.modules))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", command], check=True, capture_output=True, text=True
+    ).stdout
+    loaded = output.splitlines()[-1].split()
+    packages = {name.split(".")[0] for name in loaded}
+    assert not packages & {"torch", "numpy", "llvmlite", "sympy", "networkx"}
+    assert len(loaded) < 450
+    assert sum(name.startswith("lamina.") for name in loaded) < 175
 
 
 def test_sizes_of_texts_are_bound(opt: Opt, tmp_path: Path) -> None:
