@@ -268,7 +268,7 @@ def test_lists_ops_of_a_layer(opt: Opt, layer: str, name: str) -> None:
 
 
 def test_starts_without_what_it_does_not_need() -> None:
-    """What a start imports is bounded: with this, it takes 0.4 s on a Zen 4, half of it xDSL's own."""
+    """What a start imports is bounded: with this, 0.4 s on a Zen 4, half of it xDSL's own."""
     command = (
         "import sys; from lamina.tools.lamina_opt import main; main(['--version'])\n"
         "print(*sorted(sys.modules))"
