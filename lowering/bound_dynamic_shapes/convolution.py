@@ -6,20 +6,15 @@ batch may be open as well: each sample is computed by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.convolution import both_paddings
 from lamina.dialects.schema.result_rules.shapes import repeat_to
-from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient, resized
 from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.transposed_convolution import Count, open_axes, transposed
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
 from lamina.lowering.tensor_types import rank_of, shape_of
-
-Count = Callable[[int, Number], Number]
-"""How many outputs an axis has, by its number and its size."""
 
 
 @bounds(
@@ -30,7 +25,7 @@ Count = Callable[[int, Number], Number]
 def convolution(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """Windows that begin in the image; either kind, where an argument says which."""
     if op.args().get("transposed", False):
-        return _transposed(op, b)
+        return transposed(op, b)
     rank = rank_of(op.arg("weight")) - 2
     count, axes = windows_of(op, b)
     keeps = [window == stride == 1 and not padding for window, stride, _, padding in axes]
@@ -58,45 +53,11 @@ def windows_of(op: SchemaOp, b: BoundBuilder) -> tuple[Count, list[tuple[int, in
     return count, axes
 
 
-@bounds("conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input")
-def transposed_convolution(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """The gradient of a convolution: each element is spread over a window."""
-    return _transposed(op, b)
-
-
-def _transposed(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    rank = rank_of(op.arg("weight")) - 2
-    return _convolved(op, rank, [False] * rank, spread_of(op, b), b)
-
-
-def spread_of(op: SchemaOp, b: BoundBuilder) -> Count:
-    """How many outputs of a transposed convolution, or of its gradients, there are."""
-    windows = shape_of(op.arg("weight"))[2:]
-    rank = len(windows)
-    names = ("stride", "padding", "output_padding", "dilation")
-    given = [repeat_to(op.arg(name), rank, name) for name in names]
-    axes = list(zip(windows, *given, strict=True))
-
-    def count(axis: int, size: Number) -> Number:
-        window, stride, padding, extra, dilation = axes[axis]
-        more = dilation * (window - 1) + extra + 1 - 2 * padding - stride
-        message = f"padding {padding} leaves nothing of its size"
-        b.require_least(size, max(-(more // stride), 0), message)
-        return affine(size, stride, more, b)
-
-    return count
-
-
 def _convolved(
     op: SchemaOp, rank: int, keeps: list[bool], count: Count, b: BoundBuilder
 ) -> Bounded:
     """The op on an image with zeros behind its ends; axes that it `keeps` need none."""
-    image = only_first_padded(op, b)
-    channels = image.rank - rank - 1
-    if image.sizes[channels] is not None:
-        raise b.refuse("a number of channels that depends on data")
-    axes = {channels + 1 + axis: axis for axis in range(rank)}
-    axes = {dim: axis for dim, axis in axes.items() if not image.is_known(dim)}
+    image, axes = open_axes(op, rank, b)
     sizes = {dim: count(axis, b.size(image, dim)) for dim, axis in axes.items()}
     filled = b.filled(image, 0, [dim for dim, axis in axes.items() if not keeps[axis]])
     return resized(image, b(op.overload_name, **{**op.args(), "input": filled}), sizes, b)

@@ -8,12 +8,13 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.convolution import spread_of, windows_of
+from lamina.lowering.bound_dynamic_shapes.convolution import windows_of
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, aligned_at
 from lamina.lowering.bound_dynamic_shapes.pooling import axes_of, window_counts
 from lamina.lowering.bound_dynamic_shapes.reduction import computed_in
 from lamina.lowering.bound_dynamic_shapes.sample_norms import known_channels
 from lamina.lowering.bound_dynamic_shapes.table import bounds
+from lamina.lowering.bound_dynamic_shapes.transposed_convolution import spread_of
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, known
 from lamina.lowering.tensor_types import element_of, rank_of
 
