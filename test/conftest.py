@@ -1,11 +1,16 @@
 """Hypothesis profiles: `default` repeats the same cases on each run, `conformance` searches.
 
+Of tests marked `one_in(n)` the short run takes the first case and about one in n of the others,
+drawn by their names; `make conformance` takes all.
+
 Whoever runs the tests may have calibrated the machine: decisions here are those of one that is not.
 """
 
 import gc
 import os
+import zlib
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["LAMINA_TARGET_FILE"] = ""
@@ -19,6 +24,18 @@ settings.register_profile(
     "conformance", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("default")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cases that `one_in` leaves out are `long`."""
+    seen: set[str] = set()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        function = item.nodeid.partition("[")[0]
+        if mark and function in seen and zlib.crc32(item.nodeid.encode()) % mark.args[0]:
+            item.add_marker(pytest.mark.long)
+        seen.add(function)
 
 
 def pytest_collection_finish() -> None:

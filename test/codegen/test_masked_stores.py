@@ -12,6 +12,8 @@ import pytest
 from lamina.codegen.llvm_emitter import EmitOptions
 from lamina.codegen.target import Target
 
+pytestmark = pytest.mark.one_in(2)
+
 Compile = Callable[[str, Target, EmitOptions], Callable[..., None]]
 
 #: What is stored: type loaded, op (none: as it was loaded), type stored.

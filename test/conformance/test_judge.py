@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -79,6 +80,19 @@ def test_index_add_of_complex_numbers_is_that_of_their_parts(
     meant = defined(torch.ops.aten.index_add.default, (x, dim, index, source), {}, made, 0)
     assert torch.equal(meant.real, wanted)
     assert meant.imag.isneginf().any()
+
+
+def test_terms_that_overflow_may_come_first() -> None:
+    """Of 2 p - 2 p + p / 2, where 2 p overflows: infinite of either sign, or no number."""
+    p = torch.full((1, 3), 3e38)
+    rows, other = torch.tensor([[2.0, -2.0, 0.5]]).T, torch.zeros(1)
+    made = torch.addmm(other, p, rows)
+    define = torch.ops.aten.addmm.default
+    found = [float(defined(define, (other, p, rows), {}, made, n)) for n in range(4)]
+    wanted = [1.5e38, math.nan, math.inf, -math.inf]
+    assert found == pytest.approx(wanted, nan_ok=True)
+    same = defined(define, (other, p / 4, rows), {}, made / 4, 2)
+    assert float(same) == pytest.approx(3.75e37)
 
 
 @pytest.mark.parametrize(

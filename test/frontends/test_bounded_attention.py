@@ -18,6 +18,8 @@ from attention_tolerances import TOLERANCES
 import lamina
 from lamina.runtime.interpreters.run import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 Tensor = torch.Tensor
 Mask = Callable[[Tensor, Tensor], Tensor]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 import lamina
 from lamina.dialects.errors import ExecutionError, UnsupportedError
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(2)]
 
 NAMESPACE = "lamina_custom_test"
 _OPS = torch.ops.lamina_custom_test

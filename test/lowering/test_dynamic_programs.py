@@ -19,6 +19,8 @@ from lamina.runtime.layers import lower
 
 torch: Any = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.one_in(2)
+
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 
 _GENERATOR = torch.Generator().manual_seed(3)

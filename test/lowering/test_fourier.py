@@ -9,6 +9,8 @@ import torch
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Transform = Callable[[torch.Tensor], torch.Tensor]
 
 

@@ -20,6 +20,8 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(3)
+
 TARGET = "sapphirerapids"
 MULTIPLIERS = {TARGET: "loop.tile_dot", "znver4": "loop.dot_pairs"}
 """By what targets multiply bf16."""

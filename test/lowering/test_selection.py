@@ -17,6 +17,8 @@ from lamina.dialects.errors import InputError
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(3)
+
 ROWS = (8, 33, 193, 700, 5000)
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.uint8)
 

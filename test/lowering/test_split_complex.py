@@ -19,6 +19,8 @@ from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.lowering.split_complex.table import table
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 POINTWISE: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: 1j - x - y,

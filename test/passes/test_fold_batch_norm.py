@@ -13,6 +13,8 @@ from lamina.dialects.context import Context
 from lamina.lowering.pipeline import run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(3)
+
 NORM = """
 func.func @main(%x: tensor<2x5x9x8xf32> {lamina.name = "x"}, %w: tensor<6x5x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}, BIAS%g: tensor<6xf32> {lamina.kind = "parameter", lamina.name = "g"}, %h: tensor<6xf32> {lamina.kind = "parameter", lamina.name = "h"}, %m: tensor<6xf32> {lamina.kind = "buffer", lamina.name = "m"}, %v: tensor<6xf32> {lamina.kind = "buffer", lamina.name = "v"}) -> tensor<2x6x5x3xf32> {
   %c = core_aten.convolution.default(%x, %w, GIVEN, [2, 2], [1, 1], [1, 2], false, [0, 0], 1) : (tensor<2x5x9x8xf32>, tensor<6x5x3x3xf32>KIND) -> tensor<2x6x5x3xf32>

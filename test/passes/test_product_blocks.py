@@ -8,6 +8,8 @@ import pytest
 import lamina
 from lamina.dialects.errors import InputError
 
+pytestmark = pytest.mark.one_in(3)
+
 rng = np.random.default_rng(3)
 TARGETS = ["host", "x86-64-v3"]
 

@@ -10,6 +10,8 @@ import pytest
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Build = Any
 Execute = Callable[..., list[np.ndarray]]
 SIZES = (1, 2, 3, 5, 8, 13, 16, 17, 33, 64, 100, 129)

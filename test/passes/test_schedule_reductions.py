@@ -8,6 +8,8 @@ import pytest
 
 from lamina.dialects.errors import UnsupportedError
 
+pytestmark = pytest.mark.one_in(2)
+
 Build = Any
 Execute = Callable[..., list[np.ndarray]]
 DTYPES = {"i1": np.bool_, "i8": np.int8, "i32": np.int32, "i64": np.int64}

@@ -9,6 +9,8 @@ from lamina.dialects.context import Context
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 TO_FUNCTIONS = ("outline-kernels", "inline-regions")
 """Passes after which constants come from a function of their own."""
 

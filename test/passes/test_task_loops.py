@@ -18,6 +18,8 @@ from lamina.runtime.compile import compile_module
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 
+pytestmark = pytest.mark.one_in(3)
+
 SCHEDULES = {
     "chosen": "",
     "rows on threads": "parallel",

@@ -13,6 +13,8 @@ from lamina.dialects.context import Context
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(3)
+
 Build = Any
 Execute = Callable[..., list[np.ndarray]]
 SIZES = ((5, 17, 300), (16, 64, 64), (33, 45, 67), (8, 200, 1), (270, 40, 33), (40, 1, 19))

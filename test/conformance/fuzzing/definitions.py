@@ -31,7 +31,8 @@ eager mode's result or the definition's is infinite or no number:
   make no number.
 - products of matrices: eager mode adds up one column, or one row, term by term, and loses more than
   its own sums do; of bf16, with sums that fill no tile, it has no numbers where operands and sums
-  are finite. These are taken in f64.
+  are finite. These are taken in f64. Where terms of one sign overflow, a sum is infinite if they
+  come first, with one rounding a term or with two.
 - `log_softmax`: the logarithm of a total that begins with 1 is off by a unit of 1, which may be all
   digits of a result near 0. Totals are moved by a unit, either way.
 """
@@ -212,11 +213,54 @@ def _index_added(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
     return torch.complex(real, one.imag.index_add(dim, index, other.imag)).reshape(made.shape)
 
 
+_FACTORS = (
+    ("mat1", "mat2"),
+    ("batch1", "batch2"),
+    ("mat", "vec"),
+    ("self", "mat2"),
+    ("self", "vec"),
+    ("self", "tensor"),
+)
+"""What products multiply, by the names of arguments; the first pair that there is."""
+
+
 def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """In f64; with variants but the first, where sums of some of the terms overflow (`_overflown`).
+
+    `addmm` and its like add a scaled tensor, which is a term as well.
+    """
     if made.dtype not in FLOATS:
         return None
-    one, other = a.values()
-    return torch.matmul(one.double(), other.double()).to(made.dtype)
+    one, other = next((a[n].double(), a[m].double()) for n, m in _FACTORS if n in a and m in a)
+    one = one * a.get("alpha", 1)
+    added = torch.zeros((), dtype=torch.float64)
+    if a.get("beta", 0) != 0:
+        added = a["self"].double() * a["beta"]
+    meant = torch.matmul(one, other) + added
+    return _overflown(meant, one, other, added, made.dtype, variant).to(made.dtype)
+
+
+def _overflown(
+    meant: torch.Tensor,
+    one: torch.Tensor,
+    other: torch.Tensor,
+    added: torch.Tensor,
+    dtype: torch.dtype,
+    variant: int,
+) -> torch.Tensor:
+    """Infinite where terms of one sign overflow, which may come first; no number where both do."""
+    largest = torch.finfo(torch.float64 if dtype is torch.float64 else torch.float32).max
+
+    def terms(sign: int) -> torch.Tensor:
+        made = one.relu() @ (sign * other).relu() + (-one).relu() @ (-sign * other).relu()
+        return made + (sign * added).relu()
+
+    up, down = (meant.isfinite() & (terms(sign) > largest) for sign in (1, -1))
+    if variant == 1:
+        return meant.masked_fill(up & down, torch.nan)
+    if variant == 2:
+        return meant.masked_fill(up, torch.inf)
+    return meant.masked_fill(down, -torch.inf) if variant == 3 else meant
 
 
 def _complex_product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
@@ -315,6 +359,9 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "add": _added(1),
+    "addmm": _product,
+    "addmv": _product,
+    "baddbmm": _product,
     "cosh": _widely(torch.cosh),
     "gelu": _gelu,
     "index_add": _index_added,

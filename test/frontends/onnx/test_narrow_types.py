@@ -16,6 +16,8 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
+pytestmark = pytest.mark.one_in(2)
+
 FLOATS = ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1"]
 INTEGERS = ["INT4", "UINT4", "INT2", "UINT2"]
 POWERS = "FLOAT8E8M0"
