@@ -275,8 +275,8 @@ def scan(a: Call) -> Array:
         "logaddexp": np.logaddexp,
     }
     made = functions[a["combiner"]].accumulate(wide(a["a"]), axis=a["dim"])
-    # Code adds the first element to the exponential of -inf, which makes 0.0 of -0.0.
-    return made + 0.0 if a["combiner"] == "logaddexp" else made
+    # Sums begin at 0.0, and `logaddexp` at the exponential of -inf: none is -0.0.
+    return made + made.dtype.type(0) if a["combiner"] in ("add", "logaddexp") else made
 
 
 def extern(a: Call) -> list[Array]:
