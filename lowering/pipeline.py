@@ -133,6 +133,7 @@ STAGES: tuple[Stage, ...] = (
         (
             "bufferize",
             "elide-copies",
+            "fuse-borders",
             "plan-memory",
             "split-domains",
             "pair-results",

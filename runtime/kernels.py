@@ -93,6 +93,12 @@ class Kernels(Sequence[Kernel]):
         """The same kernels with the texts of their schedules, given by kernel name."""
         return Kernels(replace(k, schedule=texts.get(k.name)) for k in self._kernels)
 
+    def on_buffers(self, found: "Kernels") -> "Kernels":
+        """The kernels `found` in the same program once it is on buffers, where `fuse-borders` may
+        have made one of two: those that there were as they are described here."""
+        known = {kernel.name: kernel for kernel in self._kernels}
+        return Kernels(replace(known.get(k.name, k), calls=k.calls) for k in found)
+
     def explain(self) -> str:
         """Why kernels were not joined with their neighbours, one line for each reason."""
         lines: list[str] = []
@@ -136,7 +142,6 @@ def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
 
     The estimates are for `target`, by default this machine.
     """
-    roofline = Roofline.of(target or Target.host())
     roofline = Roofline.of(target or Target.host())
     programs = callee_programs(module)
     runs: dict[str, _Runs] = {}

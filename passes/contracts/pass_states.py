@@ -35,6 +35,7 @@ _LATE: dict[str, frozenset[State]] = {
     "limit-rows": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
+    "fuse-borders": frozenset({State.BUFFERS, State.LOOPS}),
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
     "pair-results": frozenset({State.BUFFERS, State.LOOPS}),

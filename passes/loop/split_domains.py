@@ -149,7 +149,7 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
     if best is None:
         return None
     dim, limit = best
-    halves = [_part(nest, dim, 0, limit), _part(nest, dim, limit, nest.extents[dim])]
+    halves = [domain_part(nest, dim, 0, limit), domain_part(nest, dim, limit, nest.extents[dim])]
     block = nest.parent_block()
     assert block is not None
     block.erase_op(nest)
@@ -247,7 +247,7 @@ def _live_cost(
     return cost + is_moved
 
 
-def _part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
+def domain_part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
     """The nest over a range of one dimension, simplified for it, in front of the whole nest."""
     part = nest.clone()
     block = nest.parent_block()
