@@ -119,7 +119,8 @@ class NestSchedule(Clauses):
     prefetch_rows: int | None = clause(
         NUMBER,
         "While a row is walked here, lines of the row so many rows ahead are fetched; with "
-        "`double_buffer`, of the term so many terms ahead; with `rfactor`, in each of its streams.",
+        "`double_buffer`, of the term so many terms ahead; with `rfactor`, in each of its streams; "
+        "with `jam`, what windows of that row read anew.",
     )
     prefetch_tiles: int | None = clause(NUMBER, "With `transpose`: tiles ahead that are fetched.")
     nontemporal: tuple[int, ...] | None = clause(

@@ -33,6 +33,13 @@ AHEAD_BYTES = 1 << 14
 computed."""
 BYTES_AHEAD = 2048
 """How far ahead of a pointwise walk to fetch: 2 KiB take longer to compute than to arrive."""
+LINES_AHEAD = 1
+"""How many lines of results ahead tiles ask for what windows read anew: a line of pixels takes
+longer to add up, and to multiply behind that, than its like takes to arrive."""
+FAR_IMAGE = 4
+"""Times the second-level cache that an image must have for that. Of depthwise convolutions in
+front of a product, those of 5.5 MB and more take 0.70 to 0.80 of the time with it, and of 4.8 MB
+the same (one thread of a Zen 4, caches of 1 and 32 MB)."""
 LEAST_RUN = 48
 """Vectors in a run that is worth an unaligned begin and end: the lines there are shared with other
 runs and stored in the usual way. Measured with `pad`: 32 lose 15 %, 48 are level, 64 gain."""

@@ -39,6 +39,7 @@ from lamina.passes.cost.product_limits import (
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
+from lamina.passes.schedule.choose_jammed_block import choose_jammed_block
 from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
     HALF_BITS,
@@ -56,7 +57,6 @@ from lamina.passes.schedule.choose_tiles import (
     follows_in_registers,
     register_height,
 )
-from lamina.passes.schedule.jammed_block import JammedBlock, can_run_in_block, with_row_inside
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
@@ -75,7 +75,6 @@ from lamina.passes.schedule.product_kernel import (
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import (
-    column_windows,
     flat_arguments,
     lay_out_scratch,
     outputs_of,
@@ -153,7 +152,7 @@ def choose_products(
     for segment in segments:
         divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)
         divided = divided or (stream is not None and segment[0] in stream.dims)
-        if not divided and _choose_jammed_block(segment, memory, target, blocks, scratch):
+        if not divided and choose_jammed_block(segment, memory, target, blocks, scratch):
             continue
         around = SweepSurroundings(memory, target, whole=not divided)
         sweeps = group_sweeps(segment)
@@ -162,42 +161,6 @@ def choose_products(
         if len(sweeps) == 1:
             choose_fetch_along(sweeps[0], around)
     return tasks
-
-
-def _choose_jammed_block(
-    segment: list[Stage],
-    memory: Memory,
-    target: Target,
-    blocks: Blocks,
-    scratch: BlockScratch | None,
-) -> bool:
-    """Whether the segment runs for a block of rows at once, as a sum of it gains by a jam along
-    these; its schedules are decided then."""
-    sums = [stage for stage in segment if not stage.is_pointwise]
-    if not sums or not blocks.is_blocked or blocks.live or not can_run_in_block(segment):
-        return False
-    if any(s.totals or s.op.sources or s.schedule.compute_with for s in segment):
-        return False
-    if any(s.reduced.issuperset(d for d in s.inner if s.extents[d] > 1) for s in sums):
-        return False  # such as a softmax: it keeps no columns that vectors run along
-    outputs = outputs_of(segment)
-    copies: list[Stage] = []
-    for stage in segment:
-        copy = with_row_inside(stage)
-        extents = list(copy.extents)
-        extents[copy.inner[0]] = blocks.fewest
-        copy.extents = tuple(extents)
-        copies.append(copy)
-    sweeps = group_sweeps(copies, follow=True)
-    kept = JammedBlock(segment, memory, outputs, blocks, scratch).block_memory()
-    lay_out_scratch(sweeps, kept, outputs, column_windows(copies, blocks.size))
-    choose_sweeps(sweeps, SweepSurroundings(kept, target))
-    jams = [(copy.schedule.jam, copy.inner[0]) for copy in copies]
-    if not any(jam is not None and jam.dim == row for jam, row in jams):
-        return False
-    for stage, copy in zip(segment, copies, strict=True):
-        stage.schedule = copy.schedule
-    return True
 
 
 def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target) -> None:

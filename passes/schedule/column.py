@@ -11,6 +11,7 @@ lines shorter than a vector need a mask.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from xdsl.ir import SSAValue
 
@@ -18,12 +19,14 @@ from lamina.dialects.loop.clauses import By
 from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs
 from lamina.passes.schedule.peel import Vectors, each_vector, mask_below
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
+from lamina.passes.schedule.window_prefetch import WindowPrefetch, windows_ahead
 
 
 class ColumnEmitter(SweepEmitter):
@@ -55,6 +58,7 @@ class ColumnEmitter(SweepEmitter):
         last = max(0, wide - self.lanes)
         steps = [min(number * self.lanes, last) for number in range(self.unroll)]
 
+        ahead = self._windows_ahead(stage, jam)
         low, high = self.jammed or (0, extent)
         whole = extent % jam.count == 0 and emit.divisor(low) % jam.count == 0
 
@@ -68,11 +72,27 @@ class ColumnEmitter(SweepEmitter):
             def block(deeper: Emitter, column: Index) -> None:
                 start = _moved_up(deeper, column, columns, wide)
                 places = [deeper.plus(start, step) for step in steps]
+                for envs, place in product(bound, places if ahead else ()):
+                    env = {**envs[stage], self.sweep.order[stage][self.place]: place}
+                    for window in ahead:
+                        window.emit(deeper, self.memory, env)
                 self.tile(deeper, bound, ranges, places, mask)
 
             inner.each(0, columns, wide, block)
 
         emit.each(low, high, jam.count, lines)
+
+    def _windows_ahead(self, stage: Stage, jam: By) -> list[WindowPrefetch]:
+        """What tiles fetch for a line of results to come."""
+        lines = self.sweep.schedule.prefetch_rows
+        if lines is None:
+            return []
+        column = self.sweep.order[stage][self.place]
+        found = windows_ahead(stage, self.memory, jam.dim, column, lines)
+        if not found:
+            legal = "a read from outside of the kernel whose windows slide from row to row"
+            raise illegal(stage.op, f"prefetch_rows: with jam, of {legal}")
+        return found
 
     def tile(
         self,

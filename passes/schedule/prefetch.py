@@ -171,8 +171,11 @@ def fetch_rows(sweeps: Sequence[Sweep], memory: Memory) -> RowPrefetch | None:
 
 
 def rows_ahead(sweep: Sweep) -> int | None:
-    """How many rows of a task ahead a sweep fetches: with `rfactor` it is rows of its streams."""
-    return None if sweep.schedule.rfactor is not None else sweep.schedule.prefetch_rows
+    """How many rows of a task ahead a sweep fetches: with `rfactor` it is rows of its streams, and
+    with `jam` tiles ask for what their windows read anew."""
+    schedule = sweep.schedule
+    apart = schedule.rfactor is not None or schedule.jam is not None
+    return None if apart else schedule.prefetch_rows
 
 
 def streams_alike(host: Sweep, sweeps: Sequence[Sweep], memory: Memory) -> tuple[Stream, ...]:

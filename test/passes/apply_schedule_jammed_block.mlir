@@ -67,3 +67,65 @@ func.func private @streams(%x: memref<8x64x32xf32>, %y: memref<8x32xf32>) attrib
   }
   func.return
 }
+
+// -----
+
+// For the line of results behind, a tile asks for what windows read anew: in steps of one a pixel of
+// the last line for each of theirs.
+func.func private @fetched(%x: memref<16x16x32xf32>, %w: memref<3x3x32xf32>, %m: memref<1x32x16xf32>, %y: memref<14x14x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<compute_at = block, block = 7>]} {
+  %s = memref.alloc() : memref<14x14x32xf32>
+  loop.generic (y, x, c, i, j) in [14, 14, 32, 3, 3] reads(%x[y + i, x + j, c] : memref<16x16x32xf32>, %w[i, j, c] : memref<3x3x32xf32>) writes([y, x, c] add into %s : memref<14x14x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7, prefetch_rows = 1>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [14, 14, 16, 32] reads(%s[y, x, k] : memref<14x14x32xf32>, %m[n floordiv 16, k, n mod 16] : memref<1x32x16xf32>) writes([y, x, n] add into %y : memref<14x14x16xf32>) attributes {lamina.packing = #loop.packing<panel = 16>, lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:   @fetched
+// CHECK-COUNT-7: loop.prefetch %{{.*}} {locality = 2 : i64} : memref<8192xf32>
+// CHECK-NOT:     loop.prefetch
+
+// -----
+
+// In steps of two it is two pixels of two lines.
+func.func private @fetched_in_steps(%x: memref<29x29x32xf32>, %w: memref<3x3x32xf32>, %m: memref<1x32x16xf32>, %y: memref<14x14x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<compute_at = block, block = 7>]} {
+  %s = memref.alloc() : memref<14x14x32xf32>
+  loop.generic (y, x, c, i, j) in [14, 14, 32, 3, 3] reads(%x[y * 2 + i, x * 2 + j, c] : memref<29x29x32xf32>, %w[i, j, c] : memref<3x3x32xf32>) writes([y, x, c] add into %s : memref<14x14x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7, prefetch_rows = 1>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [14, 14, 16, 32] reads(%s[y, x, k] : memref<14x14x32xf32>, %m[n floordiv 16, k, n mod 16] : memref<1x32x16xf32>) writes([y, x, n] add into %y : memref<14x14x16xf32>) attributes {lamina.packing = #loop.packing<panel = 16>, lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL:    @fetched_in_steps
+// CHECK-COUNT-28: loop.prefetch %{{.*}} {locality = 2 : i64} : memref<26912xf32>
+// CHECK-NOT:      loop.prefetch
+
+// -----
+
+// Windows of one line slide along no other: nothing of the next line has been read, nor is new.
+func.func private @one_line(%x: memref<14x16x32xf32>, %w: memref<3x32xf32>, %m: memref<1x32x16xf32>, %y: memref<14x14x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<compute_at = block, block = 7>]} {
+  %s = memref.alloc() : memref<14x14x32xf32>
+  // expected-error@below {{prefetch_rows: with jam, of a read from outside of the kernel whose windows slide from row to row}}
+  loop.generic (y, x, c, j) in [14, 14, 32, 3] reads(%x[y, x + j, c] : memref<14x16x32xf32>, %w[j, c] : memref<3x32xf32>) writes([y, x, c] add into %s : memref<14x14x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7, prefetch_rows = 1>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [14, 14, 16, 32] reads(%s[y, x, k] : memref<14x14x32xf32>, %m[n floordiv 16, k, n mod 16] : memref<1x32x16xf32>) writes([y, x, n] add into %y : memref<14x14x16xf32>) attributes {lamina.packing = #loop.packing<panel = 16>, lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 7>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}

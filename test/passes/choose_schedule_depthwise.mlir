@@ -85,3 +85,43 @@ func.func private @in_front_of_a_product(%a: memref<30x30x32xf32>, %w: memref<3x
 // CHECK-SAME:    lamina.schedule = [#loop.products<parallel, compute_at = block, block = 28>]
 // CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 14>
 // CHECK:         #loop.schedule<compute_with>
+
+// -----
+
+// In front of a product, tiles fetch for the next line where the image is larger than the caches
+// that are near.
+func.func private @far(%a: memref<226x226x96xf32>, %w: memref<3x3x96xf32>, %m: memref<1x96x32xf32>, %c: memref<224x224x32xf32>) attributes {lamina.kernel} {
+  %s = memref.alloc() : memref<224x224x96xf32>
+  loop.generic (y, x, c, i, j) in [224, 224, 96, 3, 3] reads(%a[y + i, x + j, c] : memref<226x226x96xf32>, %w[i, j, c] : memref<3x3x96xf32>) writes([y, x, c] add into %s : memref<224x224x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [224, 224, 32, 96] reads(%s[y, x, k] : memref<224x224x96xf32>, %m[n floordiv 32, k, n mod 32] : memref<1x96x32xf32>) writes([y, x, n] add into %c : memref<224x224x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @far
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x {{[0-9]+}}, prefetch_rows = 1>
+
+// -----
+
+func.func private @near(%a: memref<30x30x96xf32>, %w: memref<3x3x96xf32>, %m: memref<1x96x32xf32>, %c: memref<28x28x32xf32>) attributes {lamina.kernel} {
+  %s = memref.alloc() : memref<28x28x96xf32>
+  loop.generic (y, x, c, i, j) in [28, 28, 96, 3, 3] reads(%a[y + i, x + j, c] : memref<30x30x96xf32>, %w[i, j, c] : memref<3x3x96xf32>) writes([y, x, c] add into %s : memref<28x28x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, n, k) in [28, 28, 32, 96] reads(%s[y, x, k] : memref<28x28x96xf32>, %m[n floordiv 32, k, n mod 32] : memref<1x96x32xf32>) writes([y, x, n] add into %c : memref<28x28x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @near
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 14>
