@@ -95,6 +95,15 @@ def test_terms_that_overflow_may_come_first() -> None:
     assert float(same) == pytest.approx(3.75e37)
 
 
+def test_logarithms_near_zero_are_off_by_units_of_what_is_added() -> None:
+    x = torch.tensor([-0.6931, -0.6935])
+    made = torch.logaddexp(x, x)
+    moved = [defined(torch.ops.aten.logaddexp.default, (x, x), {}, made, n) for n in range(4)]
+    away = torch.stack(moved).sub(made).abs().amax(0)
+    unit = torch.finfo(torch.float32).eps / 2  # of a number near 0.69
+    assert ((away > 0) & (away <= 2 * unit)).all()
+
+
 @pytest.mark.parametrize(
     ("factors", "odd"),
     [

@@ -1,8 +1,8 @@
 """What a few ops mean, for operands with which kernels of eager mode are at odds among themselves.
 
 Each function computes an op from its definition, whatever kernel eager mode would take. But for
-norms, products (also of complex numbers), `gelu`, `ndtr`, `log_softmax` it counts only where
-eager mode's result or the definition's is infinite or no number:
+norms, products (also of complex numbers), `gelu`, `ndtr`, `log_softmax`, `logaddexp` it counts only
+where eager mode's result or the definition's is infinite or no number:
 
 - `convolution`: a window that hangs over the image meets zeros there, and an infinite weight times
   zero is not a number. Kernels of eager mode that copy the border have that, those that clip the
@@ -35,6 +35,7 @@ eager mode's result or the definition's is infinite or no number:
   come first, with one rounding a term or with two.
 - `log_softmax`: the logarithm of a total that begins with 1 is off by a unit of 1, which may be all
   digits of a result near 0. Totals are moved by a unit, either way.
+- `logaddexp`: so are, near 0, units of the logarithm that is added to the larger number.
 """
 
 from __future__ import annotations
@@ -332,6 +333,20 @@ def _log_softmax(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
     return (shifted - torch.nextafter(total, end).log()).to(made.dtype)
 
 
+def _logaddexp(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
+    """The larger one and a logarithm that is off by one or two of its units, either way."""
+    if made.dtype not in FLOATS:
+        return None
+    wide = torch.float32 if made.dtype.itemsize == 2 else made.dtype
+    one, other = a["self"].to(wide), a["other"].to(wide)
+    more = (-(one - other).abs()).exp().log1p()
+    end = torch.tensor(torch.inf if variant % 2 else 0.0, dtype=wide)
+    for _ in range(1 + variant // 2):
+        more = torch.nextafter(more, end)
+    meant = (torch.maximum(one, other) + more).to(made.dtype)
+    return torch.where(made.isfinite() & meant.isfinite(), meant, made)
+
+
 def _factors(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     """With an odd variant no number where zero and infinity meet in some order of the factors."""
     if made.dtype not in FLOATS or variant % 2 == 0:
@@ -366,6 +381,7 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "gelu": _gelu,
     "index_add": _index_added,
     "_log_softmax": _log_softmax,
+    "logaddexp": _logaddexp,
     "sinh": _widely(torch.sinh),
     "linalg_vector_norm": vector_norm,
     "sub": _added(-1),
@@ -374,7 +390,17 @@ _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | 
     "native_layer_norm": norm,
 }
 
-_EVERYWHERE = (batch_norm, _complex_product, _gelu, _log_softmax, norm, _product, dist, vector_norm)
+_EVERYWHERE = (
+    batch_norm,
+    _complex_product,
+    _gelu,
+    _log_softmax,
+    _logaddexp,
+    norm,
+    _product,
+    dist,
+    vector_norm,
+)
 """Definitions that count for all elements, not only where a result is not finite."""
 
 
