@@ -48,6 +48,22 @@ def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge(WRONG_KERNEL)["reason"].startswith("wrong: ")
 
 
+ROUNDED = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = core_aten.exp.default(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = core_aten._to_copy.default(%0, dtype = f16) {lamina.implicit} : (tensor<4xf32>) -> tensor<4xf16>
+  %2 = core_aten._to_copy.default(%1, dtype = f32) {lamina.implicit} : (tensor<4xf16>) -> tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+"""  # noqa: E501
+
+
+def test_rounding_that_code_leaves_out_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judge(ROUNDED)["status"] == "passed"
+    monkeypatch.setattr("texts.trial.IMPLICIT", "is not there")
+    assert judge(ROUNDED)["reason"].startswith("wrong: ")
+
+
 def test_an_internal_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("x")
