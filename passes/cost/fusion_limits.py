@@ -28,6 +28,8 @@ TILE_STREAM_BLOCKS = 2
 which takes a tenth of the time otherwise."""
 SUM_TASKS = 16
 """Tasks to aim for: enough for any usual number of threads to share."""
+MOST_PARTS = 16 * SUM_TASKS
+"""Parts of a sum that are thought of: each is a task, and one more row to be joined."""
 LEAST_SUMMED_ROWS = 8
 """Rows that a task adds up at least: what it reads is that many times what it keeps."""
 LEAST_SUM_RUN = 1024

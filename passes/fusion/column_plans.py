@@ -22,6 +22,7 @@ from lamina.passes.cost.fusion_limits import (
     LEAST_SUM_RUN,
     LEAST_SUMMED_ROWS,
     MIN_PARALLEL_ROWS,
+    MOST_PARTS,
     SUM_TASKS,
 )
 from lamina.passes.fusion.fusion_decisions import Refusal
@@ -196,7 +197,7 @@ def parts_of(extents: Sequence[int], plan: ColumnPlan, points: int, serial: int)
         return 1
     extent = extents[plan.summed.index(True)]
     rows = prod(e for e, summed in zip(extents, plan.summed, strict=True) if summed)
-    most = min(max(1, rows // LEAST_SUMMED_ROWS), extent)
+    most = min(max(1, rows // LEAST_SUMMED_ROWS), extent, MOST_PARTS)
     divisors = [d for d in range(1, most + 1) if extent % d == 0]
     few = [d for d in divisors if kept * d <= SUM_TASKS]
     if few and kept * few[-1] >= MIN_PARALLEL_ROWS:

@@ -221,3 +221,25 @@ func.func @windows(%x: tensor<32x32x96xf32>) -> (tensor<28x28x96xf32>, tensor<96
 // CHECK-COUNT-1: loop.kernel
 // CHECK-NOT:     loop.kernel
 // SAID: fuse-column-sums: windows | channels: saves {{[0-9]+}} bytes: fused
+
+// -----
+
+// Numbers of parts are sought among few, however many rows there are to divide.
+func.func @rows_beyond_counting(%x: tensor<1099511627776x2048xf32>) -> (tensor<1099511627776xf32>, tensor<2048xf32>) {
+  %e = loop.generic (i, j) in [1099511627776, 2048] reads(%x[i, j] : tensor<1099511627776x2048xf32>) writes([i, j] store : tensor<1099511627776x2048xf32>) attributes {lamina.op = "exponential"} {
+  ^bb0(%p: f32):
+    %v = math.exp %p : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (i, j) in [1099511627776, 2048] reads(%e[i, j] : tensor<1099511627776x2048xf32>) writes([i] add : tensor<1099511627776xf32>) attributes {lamina.op = "rows"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %c = loop.generic (i, j) in [1099511627776, 2048] reads(%e[i, j] : tensor<1099511627776x2048xf32>) writes([j] add : tensor<2048xf32>) attributes {lamina.op = "columns"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r, %c : tensor<1099511627776xf32>, tensor<2048xf32>
+}
+// CHECK-LABEL: @rows_beyond_counting
+// CHECK:       loop.generic (d0, d1, d2) in [16, 68719476736, 2048]
