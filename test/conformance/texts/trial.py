@@ -33,7 +33,8 @@ INTERPRETED_SECONDS = 2
 one that never ends, and a native call cannot be stopped."""
 
 LARGEST_BYTES = 1 << 28
-"""Of the arguments of a program that is run: to make random ones for more takes seconds itself."""
+"""Of the arguments and results of a program that is run: to make random ones for more takes seconds
+itself, and so does what NumPy makes at once, which no clock interrupts."""
 
 SECONDS = 10.0
 """Of a CPU: what no text may take."""
@@ -99,7 +100,8 @@ def _run(text: str, compiled: Compiled) -> Verdict:
     module = parse(text)
     verify_entries(module, layer_of(module))
     slots = given_slots(module, "<text>")
-    if sum(prod(slot.shape) * slot.numpy_dtype.itemsize for slot in slots) > LARGEST_BYTES:
+    held = [*slots, *compiled.outputs]
+    if sum(prod(slot.shape) * slot.numpy_dtype.itemsize for slot in held) > LARGEST_BYTES:
         return {"status": "not run", "step": "interpret"}
     try:
         arrays = arguments_of(slots, [], seed=0)
