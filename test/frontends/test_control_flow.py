@@ -23,6 +23,8 @@ from lamina.runtime.entry import argument_slots, function_named
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower
 
+pytestmark = pytest.mark.one_in(2)
+
 Tensor = torch.Tensor
 torch_map: Any = _map
 

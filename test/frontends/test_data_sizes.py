@@ -11,6 +11,8 @@ import lamina
 from lamina.dialects.errors import ExecutionError
 
 torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.one_in(2)
 T: Any = torch.tensor
 
 Call = tuple[Any, ...]

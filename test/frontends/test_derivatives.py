@@ -12,7 +12,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from torch.func import grad, jvp
 from torch.nn import functional
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(2)]
 
 
 def check(function: Callable[..., Any], *args: Tensor) -> None:

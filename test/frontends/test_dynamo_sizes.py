@@ -14,6 +14,8 @@ torch: Any = pytest.importorskip("torch")
 nn = torch.nn
 CompileCounter = pytest.importorskip("torch._dynamo.testing").CompileCounterWithBackend
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:

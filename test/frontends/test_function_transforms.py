@@ -11,7 +11,7 @@ from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 from torch.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(2)]
 
 WEIGHT = torch.linspace(-1, 1, 16).reshape(4, 4)
 

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 KINDS = (torch.bfloat16, torch.float16)
 
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {

@@ -11,6 +11,8 @@ import lamina
 from lamina.dialects.errors import ExecutionError
 
 torch: Any = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.one_in(2)
 nn, F, DYNAMIC = torch.nn, torch.nn.functional, torch.export.Dim.DYNAMIC
 
 SIZES = ((16, 16), (4, 4), (5, 7), (31, 17), (64, 33), (9, 63))

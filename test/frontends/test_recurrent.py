@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import i64
 import lamina
 from lamina.frontends.builder import ProgramBuilder
 
+pytestmark = pytest.mark.one_in(2)
+
 LAYERS: dict[str, Callable[[], nn.RNNBase]] = {
     "lstm": lambda: nn.LSTM(8, 16),
     "gru": lambda: nn.GRU(8, 16, batch_first=True),

@@ -20,6 +20,8 @@ from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS as LEAST_BLOCKS
 from lamina.passes.cost.fusion_limits import STREAM_BLOCK as BLOCK
 from lamina.passes.fusion.stream_dims import StreamDimsPass
 
+pytestmark = pytest.mark.one_in(2)
+
 Tensor = torch.Tensor
 SHORT = 32
 """Keys of a block here, where not all of the program is compiled."""

@@ -26,6 +26,8 @@ from lamina.passes.contracts.verify_functional import VerifyFunctionalPass
 from lamina.passes.contracts.verify_prims import VerifyPrimsPass
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def _lines(name: str) -> list[str]:
     lines = (Path(__file__).parent / name).read_text().splitlines()

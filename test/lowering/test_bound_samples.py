@@ -10,6 +10,8 @@ import pytest
 import lamina
 
 torch: Any = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.one_in(2)
 nn, F = torch.nn, torch.nn.functional
 
 SIZES = (5, 2, 9, 20)

@@ -11,6 +11,8 @@ import torch
 import lamina
 from lamina.dialects.errors import ExecutionError
 
+pytestmark = pytest.mark.one_in(2)
+
 BAG = torch.ops.aten._embedding_bag.default
 FORWARD_ONLY = torch.ops.aten._embedding_bag_forward_only.default
 MODES = {"sum": 0, "mean": 1, "max": 2}

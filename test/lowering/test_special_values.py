@@ -16,6 +16,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Function = Callable[..., torch.Tensor]
 Where = Callable[[list[torch.Tensor], torch.Tensor, torch.Tensor], torch.Tensor]
 

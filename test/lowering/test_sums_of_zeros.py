@@ -14,6 +14,8 @@ from lamina.lowering.pipeline import LAYERS
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import parse
 
+pytestmark = pytest.mark.one_in(2)
+
 SHAPES = [(1, 1), (3, 1), (1, 5), (3, 4), (40, 33), (7, 700)]
 FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sum": torch.sum,

@@ -13,6 +13,8 @@ from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.passes.loop import choose_winograd
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 CONVOLUTION = """
 func.func @main(%x: tensor<{n}x{h}x{w}x{image}x{t}> {{lamina.kind = "input", lamina.name = "x"}},
     %k: tensor<{result}x{c}x3x3x{t}> {{lamina.kind = "input", lamina.name = "k"}})

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_in(2)
+
 SCRIPT = """
 import sys, warnings
 import numpy as np
 import lamina
-
-pytestmark = pytest.mark.one_in(2)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     for rows in (3, 4):

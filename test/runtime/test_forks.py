@@ -12,13 +12,13 @@ import pytest
 
 from lamina.dialects.forks import PATIENCE, forks_wait, let_fork
 
+pytestmark = pytest.mark.one_in(2)
+
 PARENT = """
 import os, signal, sys, threading
 import numpy as np
 import torch
 import lamina
-
-pytestmark = pytest.mark.one_in(2)
 
 text = '''func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = aten.softmax.int(%x, dim = 1) : (tensor<512x512xf32>) -> tensor<512x512xf32>

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_in(2)
+
 PROGRAM = """
 import numpy as np
 import lamina
@@ -19,8 +21,6 @@ TEXT = '''func.func @main(%x: tensor<33x7xf32>) -> tensor<33x7xf32> {
 }'''
 from lamina.runtime import compile as module
 from lamina.dialects.modifications import modification
-
-pytestmark = pytest.mark.one_in(2)
 """
 
 RUN = """

@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 import torch
 from fuzzing.norm_definitions import Arguments, batch_norm, dist, norm, vector_norm
+from fuzzing.product_definitions import factors, product
 from fuzzing.values import COMPLEX, FLOATS
 from torch.overrides import TorchFunctionMode
 
@@ -214,56 +215,6 @@ def _index_added(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor
     return torch.complex(real, one.imag.index_add(dim, index, other.imag)).reshape(made.shape)
 
 
-_FACTORS = (
-    ("mat1", "mat2"),
-    ("batch1", "batch2"),
-    ("mat", "vec"),
-    ("self", "mat2"),
-    ("self", "vec"),
-    ("self", "tensor"),
-)
-"""What products multiply, by the names of arguments; the first pair that there is."""
-
-
-def _product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """In f64; with variants but the first, where sums of some of the terms overflow (`_overflown`).
-
-    `addmm` and its like add a scaled tensor, which is a term as well.
-    """
-    if made.dtype not in FLOATS:
-        return None
-    one, other = next((a[n].double(), a[m].double()) for n, m in _FACTORS if n in a and m in a)
-    one = one * a.get("alpha", 1)
-    added = torch.zeros((), dtype=torch.float64)
-    if a.get("beta", 0) != 0:
-        added = a["self"].double() * a["beta"]
-    meant = torch.matmul(one, other) + added
-    return _overflown(meant, one, other, added, made.dtype, variant).to(made.dtype)
-
-
-def _overflown(
-    meant: torch.Tensor,
-    one: torch.Tensor,
-    other: torch.Tensor,
-    added: torch.Tensor,
-    dtype: torch.dtype,
-    variant: int,
-) -> torch.Tensor:
-    """Infinite where terms of one sign overflow, which may come first; no number where both do."""
-    largest = torch.finfo(torch.float64 if dtype is torch.float64 else torch.float32).max
-
-    def terms(sign: int) -> torch.Tensor:
-        made = one.relu() @ (sign * other).relu() + (-one).relu() @ (-sign * other).relu()
-        return made + (sign * added).relu()
-
-    up, down = (meant.isfinite() & (terms(sign) > largest) for sign in (1, -1))
-    if variant == 1:
-        return meant.masked_fill(up & down, torch.nan)
-    if variant == 2:
-        return meant.masked_fill(up, torch.inf)
-    return meant.masked_fill(down, -torch.inf) if variant == 3 else meant
-
-
 def _complex_product(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
     """Without the parts, of half the elements, in which no digit of the product is left."""
     if made.dtype not in COMPLEX:
@@ -347,36 +298,24 @@ def _logaddexp(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor |
     return torch.where(made.isfinite() & meant.isfinite(), meant, made)
 
 
-def _factors(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """With an odd variant no number where zero and infinity meet in some order of the factors."""
-    if made.dtype not in FLOATS or variant % 2 == 0:
-        return None
-    limits = torch.finfo(torch.float64 if made.dtype is torch.float64 else torch.float32)
-    sizes = a["self"].double().abs().log2()
-    dims = {"dim": a["dim"], "keepdim": a["keepdim"]} if "dim" in a else {}
-    least = torch.where(sizes < 0, sizes, 0).sum(**dims) < np.log2(limits.smallest_normal) - 1
-    most = torch.where(sizes > 0, sizes, 0).sum(**dims) > np.log2(limits.max)
-    return made.masked_fill(least & most, torch.nan)
-
-
 _DEFINITIONS: dict[str, Callable[[Arguments, torch.Tensor, int], torch.Tensor | None]] = {
     "convolution": _convolution,
     "binary_cross_entropy_with_logits": _binary_cross_entropy,
-    "bmm": _product,
+    "bmm": product,
     "dist": dist,
-    "dot": _product,
+    "dot": product,
     "fmod": _fmod,
     "mean": _mean,
-    "mm": _product,
+    "mm": product,
     "mul": _complex_product,
-    "mv": _product,
-    "prod": _factors,
+    "mv": product,
+    "prod": factors,
     "remainder": _remainder,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "add": _added(1),
-    "addmm": _product,
-    "addmv": _product,
-    "baddbmm": _product,
+    "addmm": product,
+    "addmv": product,
+    "baddbmm": product,
     "cosh": _widely(torch.cosh),
     "gelu": _gelu,
     "index_add": _index_added,
@@ -397,7 +336,7 @@ _EVERYWHERE = (
     _log_softmax,
     _logaddexp,
     norm,
-    _product,
+    product,
     dist,
     vector_norm,
 )
