@@ -61,7 +61,11 @@ def target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
 
 
 def new_target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
-    """LLVM's view of a target; position-independent code, selected with effort `level`."""
+    """LLVM's view of a target; position-independent code, selected with effort `level`.
+
+    Raises CodegenError for a machine that LLVM has no code generator for, and UnsupportedError for
+    a CPU that it makes no code for.
+    """
     if target.runs_here():
         _initialize_native()
     else:
@@ -70,6 +74,10 @@ def new_target_machine(target: Target, level: int = 3) -> binding.TargetMachine:
         llvm_target = binding.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise CodegenError(f"LLVM has no code generator for {target.triple}: {error}") from None
+    if not target.is_known:
+        from lamina.codegen.target_trial import refuse_unfit  # most targets need none
+
+        refuse_unfit(target.triple, target.cpu, target.features, target.vector_bits)
     return llvm_target.create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="default"
     )

@@ -30,6 +30,9 @@ FAST_DOTS = ("znver4", "znver5")
 """CPUs, as LLVM calls them, that begin as many dot products of bf16 in a cycle (`vdpbf16ps`) as
 multiply-adds of f32. Those of Intel that have matrix tiles begin a quarter as many."""
 
+_AVX512 = "+avx512f,+avx512vl,+avx512bw,+avx512dq"
+"""What code for vectors of 512 bits is made of."""
+
 CORES = 16
 """Threads of a machine that nobody could ask: any usual number of them."""
 
@@ -91,6 +94,11 @@ class Target:
     barrier_nanoseconds: float = BARRIER_NANOSECONDS
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if type(value) is not kind and (kind is not float or type(value) is not int):
+                said = f"{name}={value!r} is no {kind.__name__}"
+                raise InputError(f"target {self.name}: {said}")
         bits = self.vector_bits
         if not 64 <= bits <= MOST_VECTOR_BITS or bits & (bits - 1):
             raise InputError(
@@ -105,6 +113,13 @@ class Target:
         for name in MEASURED:
             if reason := unfit(name, getattr(self, name)):
                 raise InputError(f"target {self.name}: {reason}")
+        if self.architecture == "x86_64":
+            widest, _, _ = _registers(self.triple, self._switched_on())
+            if bits > widest:
+                raise InputError(
+                    f"target {self.name}: vector_bits={bits}, and its features have vectors of "
+                    f"{widest}; +avx2 is for 256, {_AVX512} for 512"
+                )
 
     @staticmethod
     def host() -> "Target":
@@ -119,6 +134,8 @@ class Target:
 
         Raises UnsupportedError if there is none, InputError for fields that do not fit.
         """
+        if not isinstance(text, str):
+            raise InputError(f"a target is a name or a Target, not a {type(text).__name__}")
         name, *changes = text.split(";")
         entry = extended("target", name)
         target = entry.value if entry is not None else _own(name)
@@ -156,6 +173,17 @@ class Target:
     def has(self, feature: str) -> bool:
         """Whether LLVM's `feature` is switched on by name in `features`."""
         return f"+{feature}" in self.features.split(",")
+
+    def _switched_on(self) -> set[str]:
+        return {f[1:] for f in self.features.split(",") if f.startswith("+")}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether LLVM is known to make code for its CPU: one that is named here, or the host's."""
+        return any(
+            (known.triple, known.cpu, known.features) == (self.triple, self.cpu, self.features)
+            for known in (*_NAMED.values(), _host())
+        )
 
     @property
     def multiplies_tiles(self) -> bool:
@@ -222,6 +250,17 @@ def _field(text: str) -> tuple[str, Any]:
     if _KINDS[name] is float and _DECIMAL.fullmatch(value):
         return name, float(value)
     raise InputError(f"target option '{text}': '{value}' is no {_KINDS[name].__name__}")
+
+
+def _registers(triple: str, features: set[str]) -> tuple[int, int, bool]:
+    """(vector bits, vector registers, has FMA) from LLVM's feature names."""
+    if triple.startswith(("aarch64", "arm64")):
+        return 128, 32, True
+    if triple.startswith("riscv64"):
+        return 128, 32, True
+    if {name[1:] for name in _AVX512.split(",")} <= features:
+        return 512, 32, True
+    return (256 if "avx2" in features else 128), 16, "fma" in features
 
 
 _V3 = (
@@ -328,17 +367,6 @@ def _may_use_tiles() -> bool:
     except (AttributeError, OSError):
         return False
     return call(*TILE_REQUEST) == 0
-
-
-def _registers(triple: str, features: set[str]) -> tuple[int, int, bool]:
-    """(vector bits, vector registers, has FMA) from LLVM's feature names."""
-    if triple.startswith(("aarch64", "arm64")):
-        return 128, 32, True
-    if triple.startswith("riscv64"):
-        return 128, 32, True
-    if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= features:
-        return 512, 32, True
-    return (256 if "avx2" in features else 128), 16, "fma" in features
 
 
 def _host_caches() -> dict[str, int]:

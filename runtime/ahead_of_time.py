@@ -81,6 +81,8 @@ def object_programs(
     bound = bind_constants(module, own, {})
     made = [_object_program(module, target, prefix, bound, openmp, options)]
     for name, other in others.items():
+        if not (name.isascii() and name.isidentifier()):
+            raise InputError(f"@{name} is public, and no name of C")
         bound = bind_constants(other, elsewhere[name], {})
         made.append(_object_program(other, target, f"{prefix}_{name}", bound, openmp, options))
     return made

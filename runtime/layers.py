@@ -41,6 +41,8 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
 
         module = lamina.parse(Path("model.mlir").read_text(), name="model.mlir")
     """
+    if not isinstance(text, str | bytes):
+        raise InputError(f"cannot parse a {type(text).__name__}: pass textual IR")
     with compiling():
         module = parse_module(context or Context(), text, name, verify=False)
         verify_program(module)

@@ -179,6 +179,8 @@ def _rounded_division(w: FunctionWriter, op: Operation) -> None:
     lhs, _rhs = op.operands
     type_, count = w.type(lhs), types.count_of(lhs.type)
     condition = types.vector_of("i1", count)
+    if type_ == condition:
+        raise unsupported(op, "a quotient of one bit is not rounded", "arith.divsi")
     zero = "zeroinitializer" if count else "0"
     divisor = _divisor(w, op, True)
     quotient = w.emit(f"sdiv {w.typed(lhs)}, {divisor}")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects import cf, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from lamina.codegen.llvm_emitter.symbols import function_symbol
 from lamina.codegen.llvm_emitter.writer import (
     Emitter,
     FunctionWriter,
@@ -222,10 +223,11 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
     if callee in w.module.team_kernels:
         thread, threads, counter = w.team
         arguments += [f"i64 {thread}", f"i64 {threads}", f"ptr {counter}"]
-    if callee in w.module.elsewhere:
+    symbol = function_symbol(callee)
+    if symbol in w.module.elsewhere:
         kinds = ", ".join(argument.partition(" ")[0] for argument in arguments)
-        w.module.declare(callee, "hidden void", kinds)
-    w.line(f"call void @{callee}({', '.join(arguments)})")
+        w.module.declare(symbol, "hidden void", kinds)
+    w.line(f"call void @{symbol}({', '.join(arguments)})")
 
 
 def _extern(w: FunctionWriter, op: ExternOp) -> None:

@@ -30,6 +30,7 @@ from lamina.codegen.llvm_emitter import (
     tiles,
     vector,
 )
+from lamina.codegen.llvm_emitter.symbols import escaped, function_symbol
 from lamina.codegen.llvm_emitter.writer import (
     EmitOptions,
     Emitter,
@@ -166,8 +167,9 @@ def _unit(writer: ModuleWriter) -> str:
 
 
 def _kernel(writer: ModuleWriter, op: func.FuncOp, linkage: str) -> None:
-    writer.names.append(op.sym_name.data)
-    w = FunctionWriter(writer, op.sym_name.data, EMITTERS)
+    symbol = function_symbol(op.sym_name.data)
+    writer.names.append(symbol)
+    w = FunctionWriter(writer, symbol, EMITTERS)
     parameters: list[str] = []
     for number, argument in enumerate(op.body.block.args):
         w.bind(argument, f"%a{number}")
@@ -179,7 +181,7 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp, linkage: str) -> None:
         w.team = ("%thread", "%threads", "%arrived")
         parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
     w.run(iter(op.body.block.ops))
-    header = f"define {linkage} void @{op.sym_name.data}({', '.join(parameters)})"
+    header = f"define {linkage} void @{symbol}({', '.join(parameters)})"
     writer.functions.append(w.text(header))
 
 
@@ -198,7 +200,7 @@ def _parameter_attributes(op: func.FuncOp, number: int) -> str:
 
 
 def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
-    name = f"{writer.options.prefix}_{op.sym_name.data}"
+    name = f"{writer.options.prefix}_{escaped(op.sym_name.data)}"
     w = FunctionWriter(writer, name, EMITTERS)
     w.allocas.append(f"  {w.status} = alloca i32")
     w.line(f"store i32 0, ptr {w.status}")

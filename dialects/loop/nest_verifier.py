@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
@@ -17,6 +17,9 @@ from lamina.dialects.loop.monoid import COMBINE
 COMBINERS: tuple[str, ...] = ("store", "add", "mul", "max", "min", "and", "or", COMBINE)
 """How the values of a reduction are joined; `store` is no reduction. `max` and `min` keep NaN,
 `combine` is what a combining region says."""
+
+BITWISE = frozenset({"and", "or"})
+"""Combiners of the bits of integers."""
 
 
 def verify_reads(
@@ -78,6 +81,10 @@ def _verify_write(
     if combiner not in COMBINERS:
         raise VerifyException(
             f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
+        )
+    if combiner in BITWISE and not isinstance(element_type(written), IntegerType):
+        raise VerifyException(
+            f"loop.generic: combiner '{combiner}' is for integers, not {element_type(written)}"
         )
     if covered:
         verify_cover(number, written, index_map, extents)

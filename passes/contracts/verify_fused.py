@@ -15,7 +15,11 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReshapeOp
 from lamina.passes.contracts.verify_loop import VerifyLoopPass
-from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import (
+    KERNEL,
+    verify_kernel_function,
+    verify_results,
+)
 from lamina.passes.refusal import invalid
 
 NESTS = (GenericOp, *UNSTRUCTURED_OPS)
@@ -37,14 +41,17 @@ class VerifyFusedPass(ModulePass):
                 _verify_kernel(function)
             else:
                 _verify_calls(function, kernels)
+                verify_results(function)
 
 
 def _verify_kernel(function: func.FuncOp) -> None:
     if function.sym_visibility is None or function.sym_visibility.data != "private":
         raise invalid(function, f"@{function.sym_name.data} is a kernel, and so private")
     for op in function.body.block.ops:
-        if not isinstance(op, (*NESTS, ReshapeOp, func.ReturnOp)):
-            raise invalid(op, "is no nest, reshape or return of a kernel")
+        if isinstance(op, ReshapeOp):
+            raise invalid(op, "stands in a kernel; entries reshape what kernels take and give")
+        if not isinstance(op, (*NESTS, func.ReturnOp)):
+            raise invalid(op, "is no nest or return of a kernel")
     verify_kernel_function(function)
 
 

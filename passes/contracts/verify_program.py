@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from lamina.dialects.op_list import list_ops
 from lamina.dialects.source import verify_module
+from lamina.passes.contracts.casts import CASTS, verify_cast
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.contracts.task_loops import verify_task_loops
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
@@ -35,7 +36,7 @@ def verify_program(module: ModuleOp) -> None:
 
 def verify_between_ops(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
     """`verify_program`, without the ops' own verifiers; `ops` are all, if they were listed."""
-    _refuse_long_numbers(list_ops(module) if ops is None else ops)
+    _verify_numbers(list_ops(module) if ops is None else ops)
     verify_dominance(module)
     for function in kernel_functions(module):
         verify_kernel_function(function)
@@ -49,8 +50,8 @@ INDICES = range(-(1 << 63), 1 << 63)
 _LONG = (Float80Type, Float128Type)
 
 
-def _refuse_long_numbers(ops: Iterable[Operation]) -> None:
-    """Nothing computes in long floats, and xDSL cannot print them; an index has 64 bits."""
+def _verify_numbers(ops: Iterable[Operation]) -> None:
+    """Casts fit; nothing computes in long floats, which xDSL cannot print; an index has 64 bits."""
     seen: set[int] = set()  # by identity: a program has few types and attributes, and many uses
 
     def is_new(attribute: Attribute) -> bool:
@@ -59,6 +60,8 @@ def _refuse_long_numbers(ops: Iterable[Operation]) -> None:
         return not known
 
     for op in ops:
+        if type(op) in CASTS:
+            verify_cast(op)
         for result in op.results:
             if is_new(result.type):
                 _refuse_long(op, result.type)

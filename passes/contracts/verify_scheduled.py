@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.utils.exceptions import DiagnosticException
 
 from lamina.codegen.target import STACK_BYTES
 from lamina.dialects.loop import (
@@ -82,7 +81,7 @@ class VerifyScheduledPass(EntryPass):
 
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
-                raise DiagnosticException(f"verify-scheduled: {function.name} at module level")
+                raise invalid(function, "stands at module level, where functions are")
             verify_signature(function)
             if ENTRY in function.attributes or CALLEE in function.attributes:
                 verify_entry(function)
@@ -93,9 +92,10 @@ class VerifyScheduledPass(EntryPass):
                 if SHARED in function.attributes and not may_be_shared(function.sym_name.data):
                     raise invalid(function, f"{SHARED}: a team cannot run this kernel together")
             else:
-                raise DiagnosticException(
-                    f"verify-scheduled: @{function.sym_name.data} is neither an entry "
-                    f"({ENTRY}), nor called by one ({CALLEE}), nor a kernel ({KERNEL})"
+                raise invalid(
+                    function,
+                    f"@{function.sym_name.data} is neither an entry "
+                    f"({ENTRY}), nor called by one ({CALLEE}), nor a kernel ({KERNEL})",
                 )
 
 
@@ -104,14 +104,12 @@ def verify_signature(function: func.FuncOp) -> None:
     kind = function.function_type
     for value in kind.inputs.data:
         if not isinstance(value, MemRefType) or any(e < 0 for e in value.get_shape()):
-            raise DiagnosticException(
-                f"verify-scheduled: @{function.sym_name.data} takes {value}; arguments are memrefs "
-                "of static shape"
+            raise invalid(
+                function,
+                f"@{function.sym_name.data} takes {value}; arguments are memrefs of static shape",
             )
     if kind.outputs.data:
-        raise DiagnosticException(
-            f"verify-scheduled: @{function.sym_name.data} returns values; results are arguments"
-        )
+        raise invalid(function, f"@{function.sym_name.data} returns values; results are arguments")
 
 
 def verify_calls(module: ModuleOp) -> None:
@@ -142,9 +140,10 @@ def verify_entry(function: func.FuncOp) -> None:
     """An entry only calls kernels, in branches and loops."""
     for op in function.body.walk():
         if op.name not in ENTRY_OPS:
-            raise DiagnosticException(
-                f"verify-scheduled: {op.name} in entry @{function.sym_name.data}; an entry only "
-                "calls kernels, in branches and loops"
+            raise invalid(
+                op,
+                f"stands in entry @{function.sym_name.data}; an entry only calls kernels, in "
+                "branches and loops",
             )
         if isinstance(op, ExternOp | PollOp):
             _verify_callee(function, op)
@@ -179,9 +178,10 @@ def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
             continue
         name = call.callee.root_reference.data if isinstance(call, func.CallOp) else call.name
         if not may_be_shared(name):
-            raise DiagnosticException(
-                f"verify-scheduled: a team runs {name} on every thread, and it is no kernel of "
-                "parallel loops; loop.single runs it on one"
+            raise invalid(
+                call,
+                f"a team runs {name} on every thread, and it is no kernel of parallel loops; "
+                "loop.single runs it on one",
             )
 
 
@@ -191,18 +191,20 @@ def _verify_scratch(function: func.FuncOp) -> None:
     taken = stack_bytes(function)
     if noted is None:
         if taken > STACK_BYTES:
-            raise DiagnosticException(
-                f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "
-                f"and there are {STACK_BYTES}: plan-scratch puts them into the arena"
+            raise invalid(
+                function,
+                f"@{function.sym_name.data} allocates {taken} bytes of stack, and there are "
+                f"{STACK_BYTES}: plan-scratch puts them into the arena",
             )
         return
     if not isinstance(noted, DenseArrayBase) or len(noted.get_values()) != 2:
-        raise DiagnosticException(f"verify-scheduled: {SCRATCH} is bytes of stack and of arena")
+        raise invalid(function, f"{SCRATCH} is bytes of stack and of arena, not {noted}")
     noted_stack = int(noted.get_values()[0])
     if noted_stack < taken or noted_stack > STACK_BYTES:
-        raise DiagnosticException(
-            f"verify-scheduled: @{function.sym_name.data} allocates {taken} bytes of stack, "
-            f"{SCRATCH} has {noted_stack}, and there are {STACK_BYTES}"
+        raise invalid(
+            function,
+            f"@{function.sym_name.data} allocates {taken} bytes of stack, {SCRATCH} has "
+            f"{noted_stack}, and there are {STACK_BYTES}",
         )
 
 
@@ -223,9 +225,7 @@ def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
     if isinstance(op, ExternOp | PollOp):
         raise invalid(op, "stands in a kernel; only entries call what is outside")
     if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
-        raise DiagnosticException(
-            f"verify-scheduled: {op.name} in kernel @{kernel.sym_name.data} is not scheduled"
-        )
+        raise invalid(op, f"stands in kernel @{kernel.sym_name.data}, and is not scheduled")
 
 
 def _verify_steps(loop: scf.ForOp | scf.ParallelOp) -> None:

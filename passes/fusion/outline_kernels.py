@@ -28,7 +28,14 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp
+from lamina.dialects.control import RegionOp
+from lamina.dialects.loop import (
+    UNSTRUCTURED_OPS,
+    ExternOp,
+    GenericOp,
+    KernelOp,
+    before_reshapes,
+)
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.labels import names_of
@@ -38,6 +45,9 @@ from lamina.passes.refusal import invalid
 
 KERNEL = "lamina.kernel"
 """Attribute of a function that is one kernel."""
+
+MAKERS = (func.CallOp, ExternOp, RegionOp)
+"""What makes the values of an entry, once nests stand in kernels."""
 
 
 _COUNTS = (TensorType(i64, []), MemRefType(i64, []))
@@ -73,6 +83,27 @@ def verify_kernel_function(function: func.FuncOp) -> None:
             if value in returned:
                 raise invalid(end, f"result {number} of a kernel is another result, too")
             returned.add(value)
+
+
+def verify_results(function: func.FuncOp) -> None:
+    """Raises InputError for results of an entry that no kernel makes, or that share memory.
+
+    Each has a buffer of its own, into which the call of a kernel writes it.
+    """
+    end = function.body.block.last_op
+    if not isinstance(end, func.ReturnOp):
+        return
+    returned: set[SSAValue] = set()
+    for number, value in enumerate(end.operands):
+        root = before_reshapes(value)
+        if isinstance(root, BlockArgument):
+            raise invalid(end, f"result {number} of an entry is an argument; copy it in a kernel")
+        if not isinstance(root.owner, MAKERS):
+            raise invalid(end, f"result {number} of an entry is made by no kernel")
+        if root in returned:
+            reason = "is another result, too, or a view of one; copy it in a kernel"
+            raise invalid(end, f"result {number} of an entry {reason}")
+        returned.add(root)
 
 
 def _verify_counts(function: func.FuncOp) -> None:

@@ -45,8 +45,9 @@ from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.passes.fusion.outline_kernels import KERNEL, MAKERS, verify_results
 from lamina.passes.memory.region_buffers import RegionBufferizer
+from lamina.passes.refusal import unsupported
 
 ENTRY = "lamina.entry"
 """Attribute of a function that the host calls."""
@@ -98,14 +99,14 @@ def _allocate(value_type: Attribute) -> memref.AllocOp:
 
 
 def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:
-    """Append an argument for each returned value; the first place of a value owns it."""
+    """Append an argument for each returned value, which is returned once."""
     terminator = block.last_op
     assert isinstance(terminator, func.ReturnOp)
     owners: dict[SSAValue, BlockArgument] = {}
     for value in terminator.operands:
         argument = block.insert_arg(buffer_type(value.type), len(block.args))
         argument.name_hint = "out"
-        owners.setdefault(value, argument)
+        owners[value] = argument
     Rewriter.replace_op(terminator, func.ReturnOp.create())
     return owners
 
@@ -164,6 +165,7 @@ def _body_on_buffers(op: GenericOp | OrderedNest) -> Region:
 
 
 def _bufferize_entry(function: func.FuncOp) -> None:
+    verify_results(function)
     block = function.body.block
     attributes = _argument_attributes(function)
     _retype_arguments(function)
@@ -252,10 +254,12 @@ def _targets_before_reshapes(
     first = next(op for op in block.ops if not isinstance(op, RowOp | memref.AllocOp))
     for value, destination in owners:
         root = before_reshapes(value)
-        if not isinstance(root.owner, func.CallOp | ExternOp | RegionOp) or root in targets:
-            raise UnsupportedError(
-                "bufferize",
-                "a returned value is not the only view of one kernel's result",
+        if not isinstance(root.owner, MAKERS) or root in targets:
+            around = block.parent_op()
+            assert around is not None
+            raise unsupported(
+                around,
+                "a value that leaves a region is not the only view of one kernel's result",
                 nearest="a program behind outline-kernels, where each nest is in a kernel",
             )
         if root is value:

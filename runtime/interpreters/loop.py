@@ -186,17 +186,15 @@ def _run(
 ) -> list[Any]:
     extents = op.extents
     if is_contraction(op):
-        made = _contract(op, inputs)
-        if outs:
-            outs[0][...] = made
+        made = outs[0] if outs else _filled(op.written_types[0], 0)
+        _contract(op, inputs, made)
         return [made]
-    starts = zip(op.written_types, identities(op), strict=True)
-    results = [_filled(kind, start) for kind, start in starts]
-    for number, memory in enumerate(outs):
-        # A store keeps what it does not write; a reduction starts anew.
-        if op.combiner_names[number] != "store":
-            memory[...] = results[number]
-        results[number] = memory
+    results = list(outs)
+    for number, (kind, start) in enumerate(zip(op.written_types, identities(op), strict=True)):
+        if not outs:
+            results.append(_filled(kind, start))
+        elif op.combiner_names[number] != "store":  # starts anew, in the places that it writes
+            results[number][_written_places(op, number)] = start
     if 0 in extents:
         return results
     first = extents[0] if extents else 1
@@ -231,7 +229,15 @@ def run_slice(
     _run_chunk(op, inputs, sources, list(outs), grid)
 
 
-def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
+def _written_places(op: GenericOp, number: int) -> Any:
+    """An index of all elements that a write reaches, which may be a part of its memory."""
+    grid = grids(op.extents, 0, op.extents[0] if op.extents else 1)
+    where = [evaluate_expr(e, grid) for e in op.write_maps[number].results]
+    return tuple(np.broadcast_arrays(*where)) if where else ...
+
+
+def _contract(op: GenericOp, inputs: Sequence[Any], result: Any) -> None:
+    """Write a sum of products, all at once."""
     extents = op.extents
     names = "abcdefghijklmnopqrstuvwxyz"
     grid = grids(extents, 0, extents[0])
@@ -265,11 +271,9 @@ def _contract(op: GenericOp, inputs: Sequence[Any]) -> Any:
     full = np.array(np.broadcast_to(full, [e if d in kept else 1 for d, e in enumerate(extents)]))
     if left_out is not None and summed is None:
         full[np.broadcast_to(left_out, full.shape)] = np.nan
-    result = _filled(op.written_types[0], 0)
     where = [evaluate_expr(e, grid) for e in op.write_maps[0].results]
     shape = np.broadcast_shapes(*(w.shape for w in where)) if where else ()
     result[tuple(where)] = full.reshape(shape).astype(result.dtype)
-    return result
 
 
 def _filled(kind: Attribute, start: Any) -> Any:

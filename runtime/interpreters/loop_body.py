@@ -126,6 +126,25 @@ VECTOR_FORMS = frozenset(
 """`loop` ops that mean what the `arith` op of the same name means, lane by lane."""
 
 
+def _signed_bit(operand: Any) -> Any:
+    return -operand.astype(np.int8)
+
+
+def _unsigned_bit(operand: Any) -> Any:
+    return operand.astype(np.uint8)
+
+
+_ON_BITS: dict[str, Compute] = {
+    "arith.addi": _unsigned_bit,
+    "arith.subi": _unsigned_bit,
+    "arith.maxsi": _signed_bit,
+    "arith.minsi": _signed_bit,
+    "arith.shrui": _unsigned_bit,
+}
+"""Ops that mean something else on NumPy's booleans than on numbers of one bit, of which the signed
+one is 0 or -1; and what NumPy computes with instead, whose lowest bit is the result."""
+
+
 def element_type(kind: Attribute) -> Attribute:
     """The type of a vector's lanes; other types are their own."""
     return kind.element_type if isinstance(kind, VectorType) else kind
@@ -138,6 +157,9 @@ def evaluate(op: Operation, operands: list[Any]) -> Any:
         return constant(op)
     dtype = numpy_dtype(element_type(op.results[0].type))
     operands = [np.asarray(o) for o in operands]
+    if dtype == np.bool_ and name in _ON_BITS:
+        wide = [_ON_BITS[name](operand) for operand in operands]
+        return (COMPUTE[name](*wide) & 1).astype(dtype)
     if name in COMPUTE:
         made = COMPUTE[name](*operands)
         return np.asarray(made).astype(dtype, copy=False)

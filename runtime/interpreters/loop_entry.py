@@ -29,7 +29,11 @@ from lamina.runtime.interpreters.loop_memory import allocate
 from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
 
-MADE_KINDS = ("prepared", *OUTPUT_KINDS, "mutation", "arena", "extern", "poll", "seed")
+_RESULTS = (*OUTPUT_KINDS, "mutation")
+_MEMORY = (*_RESULTS, "arena", "extern", "poll")
+"""Kinds of arguments that are new memory in every call, whatever their names."""
+
+MADE_KINDS = ("prepared", *_MEMORY, "seed")
 """Kinds of arguments that a caller of the program does not give."""
 
 
@@ -72,15 +76,18 @@ def run_lowered(
     setup = function_named(module, "setup")
     if setup is not None:
         made = _call(interpreter, setup, values)
-        values |= {slot.name: made[slot.name] for slot in _written(setup, ("prepared",))}
+        values |= {slot.name: value for slot, value in made if slot.kind == "prepared"}
     main = function_named(module, "main")
     assert main is not None
     states = [slot.name for slot in argument_slots(main) if slot.kind == "seed"]
     values |= {name: make_state(seed) for name in states}
-    made = _call(interpreter, main, values)
-    written = _written(main, (*OUTPUT_KINDS, "mutation"))
-    results = [slot for slot in written if slot.target not in states]
-    return Cutter(tuple(results)).cut([as_numbers(made[slot.name], slot) for slot in results])
+    made = [
+        (slot, value)
+        for slot, value in _call(interpreter, main, values)
+        if slot.kind in _RESULTS and slot.target not in states
+    ]
+    results = [as_numbers(value, slot) for slot, value in made]
+    return Cutter(tuple(slot for slot, _ in made)).cut(results)
 
 
 def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
@@ -94,23 +101,21 @@ def _checked(slot: Slot, args: Mapping[str, Any]) -> Any:
     return value
 
 
-def _written(function: FuncOp, kinds: Sequence[str]) -> list[Slot]:
-    """Results, as values or in memory."""
-    if function.function_type.outputs.data:
-        return result_slots(function)
-    return [slot for slot in argument_slots(function) if slot.kind in kinds]
+def _call(
+    interpreter: Interpreter, function: FuncOp, values: Mapping[str, Any]
+) -> list[tuple[Slot, Any]]:
+    """What a function makes, in order, whether it writes it or returns it.
 
-
-def _call(interpreter: Interpreter, function: FuncOp, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function makes, by name, whether it returns it or writes it."""
+    Arguments are given by name; results may be named as one of these, or as each other.
+    """
     given: list[Any] = []
-    made: dict[str, Any] = {}
+    made: list[tuple[Slot, Any]] = []
     for slot, kind in zip(argument_slots(function), function.function_type.inputs, strict=True):
-        if slot.name in values:
+        if slot.kind not in _MEMORY and slot.name in values:
             given.append(values[slot.name])
         else:
             given.append(allocate(kind))
-            made[slot.name] = given[-1]
+            made.append((slot, given[-1]))
     returned = interpreter.call_op(function, tuple(given))
-    made.update(zip((s.name for s in result_slots(function)), returned, strict=True))
+    made += zip(result_slots(function), returned, strict=True)
     return made

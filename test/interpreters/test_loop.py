@@ -278,3 +278,74 @@ def test_products_with_one_element_multiply_zeros() -> None:
     np.testing.assert_array_equal(
         run(text, np.zeros((1, 1), np.float32), y)[0], [[np.nan, np.nan, 0]]
     )
+
+
+@pytest.mark.parametrize(
+    "body", ["loop.yield %p : f32", "%m = arith.mulf %p, %p : f32\n loop.yield %m : f32"]
+)
+def test_reductions_leave_the_rest_of_their_memory(body: str) -> None:
+    """Two nests write a half of a result each; neither is a reason to begin the other half anew."""
+    nests = "".join(
+        f"""loop.generic (i, j) in [2, 3] reads(%x[i + {row}, j] : memref<4x3xf32>)
+            writes([i + {row}] add into %y : memref<4xf32>) {{
+            ^bb0(%p: f32):
+              {body}
+            }}\n"""
+        for row in (0, 2)
+    )
+    text = f"""
+    func.func @main(%x: memref<4x3xf32> {{lamina.kind = "input"}},
+        %y: memref<4xf32> {{lamina.kind = "output"}}) attributes {{lamina.entry}} {{
+      func.call @kernel(%x, %y) : (memref<4x3xf32>, memref<4xf32>) -> ()
+      func.return
+    }}
+    func.func private @kernel(%x: memref<4x3xf32>, %y: memref<4xf32>)
+        attributes {{lamina.kernel}} {{
+      {nests}
+      func.return
+    }}"""
+    x = RANDOM.standard_normal((4, 3)).astype(np.float32)
+    wanted = (x * x if "mulf" in body else x).sum(1)
+    np.testing.assert_allclose(run(text, x)[0], wanted, rtol=1e-5)
+
+
+def test_results_may_have_the_names_of_arguments_and_of_each_other() -> None:
+    given = '{lamina.kind = "input", lamina.name = "out0"}'
+    made = '{lamina.kind = "output", lamina.name = "out0"}'
+    text = f"""
+    func.func @main(%x: memref<3xf32> {given}, %y: memref<3xf32> {made}, %z: memref<3xf32> {made})
+        attributes {{lamina.entry}} {{
+      func.call @kernel(%x, %y, %z) : (memref<3xf32>, memref<3xf32>, memref<3xf32>) -> ()
+      func.return
+    }}
+    func.func private @kernel(%x: memref<3xf32>, %y: memref<3xf32>, %z: memref<3xf32>)
+        attributes {{lamina.kernel}} {{
+      loop.generic (i) in [3] reads(%x[i] : memref<3xf32>)
+          writes([i] store into %y : memref<3xf32>, [i] store into %z : memref<3xf32>) {{
+      ^bb0(%p: f32):
+        %n = arith.negf %p : f32
+        loop.yield %n, %p : f32, f32
+      }}
+      func.return
+    }}"""
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(run(text, x), [-x, x])
+    np.testing.assert_array_equal(lamina.compile(text)(x), [-x, x])
+
+
+ON_INTEGERS = (
+    "addi subi muli andi ori xori maxsi minsi maxui minui shli shrsi shrui divsi divui remsi remui"
+)
+
+
+@pytest.mark.parametrize("op", ON_INTEGERS.split())
+def test_numbers_of_one_bit_are_those_of_code(op: str) -> None:
+    text = nest(
+        "%x: tensor<4xi1>, %y: tensor<4xi1>",
+        "(d0) in [4] reads(%x[d0] : tensor<4xi1>, %y[d0] : tensor<4xi1>)"
+        " writes([d0] store : tensor<4xi1>)",
+        "tensor<4xi1>",
+        f"^bb0(%p: i1, %q: i1):\n %v = arith.{op} %p, %q : i1\n loop.yield %v : i1",
+    )
+    x, y = np.array([0, 0, 1, 1], np.bool_), np.array([0, 1, 0, 1], np.bool_)
+    np.testing.assert_array_equal(run(text, x, y)[0], lamina.compile(text)(x, y))

@@ -60,7 +60,7 @@ def test_wrong_specs_are_refused_by_name(spec: str, message: str) -> None:
         {"vector_bits": 128},
         {"vector_registers": 8, "l2_bytes": 1 << 19},
         {"has_fma": False, "name": "mine"},
-        {"features": "+sse,+sse2", "cpu": "nocona"},
+        {"features": "+sse,+sse2", "cpu": "nocona", "vector_bits": 128},
     ],
 )
 def test_a_variant_of_a_target_is_read_as_it_is_spelled(

@@ -18,28 +18,28 @@ func.func private @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {la
 
 // -----
 
-// CHECK:         verify-scheduled: @main takes tensor<8xf32>; arguments are memrefs of static shape
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: @main takes tensor<8xf32>; arguments are memrefs of static shape
 func.func @main(%x: tensor<8xf32>) attributes {lamina.entry} {
   func.return
 }
 
 // -----
 
-// CHECK:         verify-scheduled: @main takes memref<?xf32>; arguments are memrefs of static shape
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: @main takes memref<?xf32>; arguments are memrefs of static shape
 func.func @main(%x: memref<?xf32>) attributes {lamina.entry} {
   func.return
 }
 
 // -----
 
-// CHECK:         verify-scheduled: @main returns values; results are arguments
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: @main returns values; results are arguments
 func.func @main(%x: memref<8xf32>) -> memref<8xf32> attributes {lamina.entry} {
   func.return %x : memref<8xf32>
 }
 
 // -----
 
-// CHECK:         verify-scheduled: memref.alloc in entry @main; an entry only calls kernels
+// CHECK:         {{[0-9]+:[0-9]+}}: error: memref.alloc: stands in entry @main; an entry only calls kernels
 func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
   %a = memref.alloc() : memref<8xf32>
   func.return
@@ -47,14 +47,14 @@ func.func @main(%x: memref<8xf32>) attributes {lamina.entry} {
 
 // -----
 
-// CHECK:         verify-scheduled: @helper is neither an entry (lamina.entry), nor called by one (lamina.callee), nor a kernel (lamina.kernel)
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: @helper is neither an entry (lamina.entry), nor called by one (lamina.callee), nor a kernel (lamina.kernel)
 func.func @helper(%x: memref<8xf32>) {
   func.return
 }
 
 // -----
 
-// CHECK:         verify-scheduled: loop.generic in kernel @kernel_0 is not scheduled
+// CHECK:         {{[0-9]+:[0-9]+}}: error: loop.generic: stands in kernel @kernel_0, and is not scheduled
 func.func private @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
   loop.generic (i) in [8] reads(%x[i] : memref<8xf32>) writes([i] store into %y : memref<8xf32>) {
   ^bb0(%v: f32):
@@ -65,13 +65,13 @@ func.func private @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {la
 
 // -----
 
-// CHECK:         verify-scheduled: test.op at module level
+// CHECK:         {{[0-9]+:[0-9]+}}: error: test.op: stands at module level, where functions are
 "test.op"() : () -> ()
 
 // -----
 
 // What a team runs on every thread may write in shared loops only.
-// CHECK:         verify-scheduled: a team runs kernel_0 on every thread, and it is no kernel of parallel loops; loop.single runs it on one
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.call: a team runs kernel_0 on every thread, and it is no kernel of parallel loops; loop.single runs it on one
 func.func @main(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.entry} {
   loop.team {
     func.call @kernel_0(%x, %y) : (memref<1xf32>, memref<1xf32>) -> ()
@@ -130,7 +130,7 @@ func.func @main(%x: memref<3x3xf64>, %y: memref<3x3xf64> {lamina.kind = "output"
 
 // -----
 
-// CHECK:         verify-scheduled: @kernel allocates 1024 bytes of stack, lamina.scratch has 64, and there are 1048576
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: @kernel allocates 1024 bytes of stack, lamina.scratch has 64, and there are 1048576
 func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina.scratch = array<i64: 64, 0>} {
   %s = memref.alloca() : memref<256xf32>
   func.return
@@ -138,7 +138,7 @@ func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina
 
 // -----
 
-// CHECK:         verify-scheduled: lamina.scratch is bytes of stack and of arena
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.func: lamina.scratch is bytes of stack and of arena
 func.func private @kernel(%x: memref<256xf32>) attributes {lamina.kernel, lamina.scratch = 64 : i64} {
   func.return
 }

@@ -162,9 +162,11 @@ def group_norm(args: Args) -> Types:
 def native_group_norm(args: Args) -> Types:
     """The result, then mean and 1/std for each sample and group."""
     value: TensorType = args["input"]
-    _channels(value, ("weight", "bias"), args)
+    channels, groups = _channels(value, ("weight", "bias"), args), args["group"]
+    if groups <= 0 or (channels >= 0 and channels % groups):
+        raise ValueError(f"{channels} channels do not make {groups} groups")
     samples = args["N"] if args["N"] >= 0 else value.get_shape()[0]
-    statistic = tensor((samples, args["group"]), _statistics_dtype(value, args))
+    statistic = tensor((samples, groups), _statistics_dtype(value, args))
     return [value, statistic, statistic]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.codegen.jit import CodegenError
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.passes.contracts.entry_attributes import IN_MEMORY, verify_entries
@@ -85,6 +86,8 @@ def _judge(text: str) -> Verdict:
         compiled = compile_module(module.clone(), cache=False)
         step = "interpret"
         return _run(text, compiled)
+    except CodegenError as error:  # LLVM's words name no place: what it refuses is our fault
+        return _internal(step, error)
     except LaminaError as error:
         return {"status": "refused", "step": step, "reason": _first_line(error)}
     except MemoryError as error:
