@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     ComplexType,
+    DenseIntOrFPElementsAttr,
     Float80Type,
     Float128Type,
     FloatAttr,
@@ -33,6 +34,8 @@ from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRToken, MLIRT
 _MOST_SPLAT_ELEMENTS = 1 << 24
 """Of a `dense<...>` of one value: each element takes memory. More are a tensor to be computed."""
 
+_NO_SPLAT = {MLIRTokenKind.L_SQUARE, MLIRTokenKind.STRING_LIT, MLIRTokenKind.GREATER}
+"""What a `dense<...>` begins with that is not one value: lists, bytes, nothing."""
 
 _TENSOR_TEXT = r"tensor<(?:\d+x)*+(?:[a-z]+\d+|complex<f\d+>)>"
 _TENSOR = re.compile(_TENSOR_TEXT)
@@ -170,6 +173,26 @@ class LiteralParser(Parser):
             "<f" if digits == 8 else "<d", int(value).to_bytes(digits // 2, "little")
         )
         return number
+
+    def parse_dense_int_or_fp_elements_attr(
+        self,
+        type: Any,  # noqa: A002 - as xDSL calls it
+    ) -> DenseIntOrFPElementsAttr:
+        """A literal. Of one value for all elements, that one is read: xDSL's own parser checks as
+        many as the type has, two million a second."""
+        start = self._current_token.span.start
+        self.parse_punctuation("<", " in dense attribute")
+        if self._current_token.kind in _NO_SPLAT:
+            self._resume_from(start)
+            return super().parse_dense_int_or_fp_elements_attr(type)
+        (value,), _ = self._parse_tensor_literal()
+        self.parse_punctuation(">", " in dense attribute")
+        kind = type
+        if kind is None:
+            self.parse_punctuation(":", " in dense attribute")
+            kind = self._parse_dense_literal_type()
+        element: Any = value.to_type(self, kind.element_type)
+        return DenseIntOrFPElementsAttr.from_list(kind, [element])
 
     def _parse_dense_literal_type(self) -> Any:
         """The type of a `dense<...>`, checked before its elements are made."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import IntegerType
 
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
@@ -173,6 +174,20 @@ def test_constants_are_counted_before_they_are_made(value: str, shape: str) -> N
 def test_a_constant_of_one_value_may_be_large() -> None:
     text = "%0 = arith.constant dense<5.0> : tensor<1048576xf32>"
     assert "dense<5.000000e+00> : tensor<1048576xf32>" in str(parse_module(Context(), text))
+
+
+def test_one_value_of_a_constant_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    normalized = IntegerType.get_normalized_value
+
+    def noted(kind: IntegerType, value: int) -> int:
+        looked_at.append(value)
+        return normalized(kind, value)
+
+    monkeypatch.setattr(IntegerType, "get_normalized_value", noted)
+    text = "%0 = arith.constant dense<-5> : vector<1048576xi8>"
+    assert "dense<-5> : vector<1048576xi8>" in str(parse_module(Context(), text))
+    assert looked_at == [-5]
 
 
 @pytest.mark.parametrize(

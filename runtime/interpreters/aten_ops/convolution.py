@@ -56,7 +56,7 @@ def correlate(
         # np.tensordot takes one element for a factor, and leaves zeros out: 0 times NaN is 0 there.
         rows = np.moveaxis(part, inner, range(-len(inner), 0))
         shape = rows.shape[: -len(inner)]
-        columns = kernel.reshape(len(kernel), -1).T
+        columns = kernel.reshape(len(kernel), prod(kernel.shape[1:])).T
         piece = (rows.reshape(prod(shape), len(columns)) @ columns).reshape(*shape, len(kernel))
         pieces.append(np.moveaxis(piece, -1, 1))
     return np.concatenate(pieces, axis=1)
