@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from lamina.dialects.extension_tables import extended, goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
@@ -46,6 +47,7 @@ ALLOW = "lamina.allow"
 strings; `mine.*` is a whole dialect. A conversion with the option `keep` adds what it keeps."""
 
 _INLINED = "the ops of the function in the place of its call, where inline-calls puts them"
+_OWN_KERNELS = "prims.extern, or loop.extern, for own kernels"
 
 
 def verify_layer(
@@ -184,10 +186,13 @@ def _refuse_calls(op: Operation) -> None:
     """Functions of the program's own are for kernels and regions, further down."""
     if isinstance(op, func.CallOp):
         callee = op.callee.string_value()
+        called = SymbolTable.lookup_symbol(op, op.callee)
+        if isinstance(called, func.FuncOp) and not called.body.blocks:
+            raise unsupported(op, f"calls @{callee}, which has no body", _OWN_KERNELS)
         raise unsupported(op, f"calls @{callee}; programs are one function", _INLINED)
     if isinstance(op, func.FuncOp) and not op.body.blocks:
         name = op.sym_name.data
-        raise unsupported(op, f"@{name} is declared without a body", "loop.extern for own kernels")
+        raise unsupported(op, f"@{name} is declared without a body", _OWN_KERNELS)
 
 
 def refuse_open_sizes(op: Operation) -> None:

@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 
+import lamina
 from lamina.dialects.context import Context
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.registry import load_pass
 
@@ -94,3 +95,15 @@ def test_blocks_of_a_graph() -> None:
     user.detach()
     left.insert_op_after(user, made)
     verify_dominance(module)
+
+
+def test_a_function_that_is_only_declared_is_named_where_it_is_called() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
+    """
+    with pytest.raises(UnsupportedError, match=r"calls @f, which has no body"):
+        lamina.compile(text)

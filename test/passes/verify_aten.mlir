@@ -56,7 +56,7 @@ func.func @calls(%x: tensor<3xf32>) -> tensor<3xf32> {
 func.func private @elsewhere(tensor<3xf32>) -> tensor<3xf32>
 // CHECK: func.func: @elsewhere is declared without a body
 // CHECK-NEXT: at: {{.*}}.mlir:56:1
-// CHECK-NEXT: nearest supported: loop.extern for own kernels
+// CHECK-NEXT: nearest supported: prims.extern, or loop.extern, for own kernels
 
 // -----
 

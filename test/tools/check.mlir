@@ -67,7 +67,7 @@ func.func @main(%x: tensor<4xf32>, %open: tensor<?xf32>, %m: tensor<4x4xui8>, %p
     control.yield %a : tensor<4xf32>
   }
 
-  // CHECK-NEXT: func.call: calls @g; programs are one function
+  // CHECK-NEXT: func.call: calls @g, which has no body
   // CHECK-NEXT:   operand types: tensor<4xf32>
   // CHECK-NEXT:   at: {{.*}}check.mlir:[[# @LINE + 2]]:3
   // CHECK-NEXT:   nearest supported:
