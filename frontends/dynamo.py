@@ -42,8 +42,8 @@ from lamina.frontends.dynamo_sizes import (
 )
 from lamina.frontends.dynamo_staged import ListStructure, StagedDynamoCall
 from lamina.frontends.dynamo_weights import Call
+from lamina.frontends.kept_composites import composites_kept
 from lamina.frontends.recurrent_composites import kept_whole
-from lamina.frontends.resampling_composites import resampling_kept
 from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.lowering.choose_padding import Padding
 from lamina.passes.contracts.declared import Declared, arguments_of
@@ -115,7 +115,7 @@ def lamina_backend(
     try:
         refuse_overlaps(graph_module)
         expands_as_views(graph_module)
-        with kept_whole(graph_module), resampling_kept(), scalars_stay():
+        with kept_whole(graph_module), composites_kept(), scalars_stay():
             return backend(graph_module, example_inputs)
     except (*exceptions_allowed_to_be_fallback, SkipFrame) as error:
         # Dynamo would take these for a wish to have the frame run by torch.

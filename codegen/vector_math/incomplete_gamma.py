@@ -9,6 +9,8 @@ from lamina.codegen.vector_math.special_builder import SpecialBuilder, State
 UNIFORM_FROM = 1e5
 """From here on Temme's expansion; below, series and fraction take at most some 9 sqrt(a) steps."""
 MOST_TRIPS = 1 << 13
+LARGEST = 1e16
+"""From here on e^-x x^a is 0 for any a below `UNIFORM_FROM`; terms of larger x overflow."""
 #: c_0(eta) of DLMF 8.12.12, highest power first, and c_1(0).
 UNIFORM = (1 / 25515, -139 / 777600, 1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3)
 UNIFORM_NEXT = -1 / 540
@@ -48,7 +50,8 @@ def _parts(b: SpecialBuilder, a: Value, x: Value) -> tuple[Value, Value]:
     factor = _factor(b, a, x)
     near = b.invert(uniform)
     below = factor * _series(b, a, x, b.both(near, lower))
-    above = factor * _fraction(b, a, x, b.both(near, b.invert(lower)))
+    fraction = _fraction(b, a, b.at_most(x, LARGEST), b.both(near, b.invert(lower)))
+    above = factor * fraction
     p, q = _uniform(b, b.select(uniform, a, UNIFORM_FROM), x)
     return (
         b.select(uniform, p, b.select(lower, below, 1.0 - above)),

@@ -61,11 +61,12 @@ def unscaled(b: PrimsBuilder, x: SSAValue, extent: int, corners: bool) -> SSAVal
 
 
 def bordered(b: PrimsBuilder, x: SSAValue, extent: int, border: int, corners: bool) -> SSAValue:
-    """A place brought inside as the padding mode says."""
+    """A place brought inside as the padding mode says; at a border, NaN is the first element's."""
     if border == ZEROS:
         return x
     if border == REFLECTION:
         x = _reflected(b, x, 0.0 if corners else -0.5, extent - 1 if corners else extent)
+    x = b.where(b("eq", x, x), x, b.full(shape_of(x), 0, element_of(x)))
     return b.with_number("minimum", b.with_number("maximum", x, 0), extent - 1)
 
 

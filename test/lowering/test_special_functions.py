@@ -164,3 +164,11 @@ def test_large_shapes_of_the_incomplete_gamma_function() -> None:
     wanted = [3.34170606110118e-06, 0.691550475771497]
     np.testing.assert_allclose(got[:2].numpy(), wanted, rtol=1e-9)
     assert 0.3 < got[2] < 0.4
+
+
+def test_incomplete_gamma_of_huge_numbers() -> None:
+    """From 1e154 on terms of the fraction would overflow."""
+    a = torch.tensor([1e-300, 0.5, 1.0, 9.0, 9e4, 2e5, 1e308], dtype=torch.float64)[:, None]
+    x = torch.tensor([1e16, 1e150, 1e155, 1e200, 1.7e308], dtype=torch.float64)
+    _check(torch.special.gammainc, *(v[:6] for v in torch.broadcast_tensors(a, x)))
+    _check(torch.special.gammaincc, *(v[:6] for v in torch.broadcast_tensors(a, x)))

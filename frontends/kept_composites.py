@@ -1,7 +1,9 @@
-"""Resampling that tracing leaves to torch's own kernels' formula, and not to its decompositions.
+"""Ops that tracing leaves to torch's own kernels' formula, and not to its decompositions.
 
-Those interpolate by `a + (b - a) * w`, which is NaN between equal infinities and loses the smaller
-of two numbers; the kernels, and the lowering of the ops, add `a * (1 - w)` and `b * w`.
+Those of resampling interpolate by `a + (b - a) * w`, which is NaN between equal infinities and
+loses the smaller of two numbers; the kernels, and the lowering of the ops, add `a * (1 - w)` and
+`b * w`.
+That of `multilabel_margin_loss` adds the margin to class 0 once for each label behind the first -1.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,21 +16,24 @@ from torch._decomp.decompositions import upsample_compute_output_size
 _ATEN = torch.ops.aten
 _KEYS = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
 
-KEPT: tuple[torch._ops.OpOverload, ...] = tuple(
-    getattr(packet, overload)
-    for packet in (
-        _ATEN.upsample_linear1d,
-        _ATEN.upsample_bilinear2d,
-        _ATEN.upsample_trilinear3d,
-        _ATEN.upsample_bicubic2d,
-    )
-    for overload in ("vec", "default")
+KEPT: tuple[torch._ops.OpOverload, ...] = (
+    _ATEN.multilabel_margin_loss_forward.default,
+    *(
+        getattr(packet, overload)
+        for packet in (
+            _ATEN.upsample_linear1d,
+            _ATEN.upsample_bilinear2d,
+            _ATEN.upsample_trilinear3d,
+            _ATEN.upsample_bicubic2d,
+        )
+        for overload in ("vec", "default")
+    ),
 )
 """The ops whose decompositions are left out."""
 
 
 @contextmanager
-def resampling_kept() -> Iterator[None]:
+def composites_kept() -> Iterator[None]:
     """While it holds, tracing records the ops `KEPT`, which torch decomposes in Python."""
     saved = {op: dict(op.py_kernels) for op in KEPT}
     try:

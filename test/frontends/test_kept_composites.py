@@ -1,0 +1,22 @@
+"""Ops whose decompositions by torch are at odds with torch's own kernels."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_labels_end_at_the_first_missing_one(reduction: str) -> None:
+    """Torch's decomposition takes each label behind it for one more of class 0."""
+
+    def loss(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return functional.multilabel_margin_loss(x, labels, reduction=reduction)
+
+    x = torch.randn(4, 4)
+    labels = torch.tensor([[3, 0, -1, 1], [0, -1, 1, 2], [1, 2, 3, 0], [-1, 3, 3, 3]])
+    compiled = torch.compile(loss, backend="lamina", fullgraph=True)
+    torch.testing.assert_close(compiled(x, labels), loss(x, labels))
