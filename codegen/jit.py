@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.archive import members
 from lamina.codegen.llvm_emitter import EmitOptions, EmittedModule, emit_module
+from lamina.codegen.llvm_emitter.symbols import LIBC_SYMBOLS
 from lamina.codegen.object_file import ObjectFormatError, undefined_symbols
 from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
@@ -21,9 +22,6 @@ from lamina.dialects.forks import held_while_forking
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
 CODEGEN_VERSION = 9
-
-#: What LLVM may call on its own account, and what waiting threads call.
-_LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
 
 _lock = threading.Lock()
 # A process does not fork while LLVM works: the child would find LLVM's own locks taken for ever.
@@ -266,7 +264,7 @@ def _libc() -> dict[str, int]:
     found: dict[str, int] = {}
     for library in (None, "libm.so.6"):
         handle = ctypes.CDLL(library)
-        for name in _LIBC_SYMBOLS:
+        for name in LIBC_SYMBOLS:
             function = getattr(handle, name, None)
             if name not in found and function is not None:
                 found[name] = ctypes.cast(function, ctypes.c_void_p).value or 0

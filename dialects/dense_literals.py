@@ -179,7 +179,7 @@ class LiteralParser(Parser):
         type: Any,  # noqa: A002 - as xDSL calls it
     ) -> DenseIntOrFPElementsAttr:
         """A literal. Of one value for all elements, that one is read: xDSL's own parser checks as
-        many as the type has, two million a second."""
+        many integers as the type has, a million in 0.9 s of a Zen 4."""
         start = self._current_token.span.start
         self.parse_punctuation("<", " in dense attribute")
         if self._current_token.kind in _NO_SPLAT:

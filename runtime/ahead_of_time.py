@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ from lamina.runtime.layers import layer_of
 from lamina.runtime.lower_to_scheduled import lower_to_scheduled
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.runtime.program_entries import split_entries, with_main
+
+C_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""What a function of C may be called."""
 
 EMBEDDED_BYTES = 1 << 20
 """Weights up to that size are data of the object file; larger ones are a file of their own, since
@@ -81,7 +85,7 @@ def object_programs(
     bound = bind_constants(module, own, {})
     made = [_object_program(module, target, prefix, bound, openmp, options)]
     for name, other in others.items():
-        if not (name.isascii() and name.isidentifier()):
+        if not C_NAME.fullmatch(name):
             raise InputError(f"@{name} is public, and no name of C")
         bound = bind_constants(other, elsewhere[name], {})
         made.append(_object_program(other, target, f"{prefix}_{name}", bound, openmp, options))

@@ -13,7 +13,7 @@ from typing import Any
 import lamina
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
-from lamina.runtime.ahead_of_time import ObjectProgram, object_programs
+from lamina.runtime.ahead_of_time import C_NAME, ObjectProgram, object_programs
 from lamina.runtime.entry import Entry, Slot
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.tools.c_header import Memory, all_messages, c_names, header, parameters
@@ -24,8 +24,6 @@ from lamina.tools.source_files import FILES, add_sizes_argument, read_source
 
 MANIFEST = 1
 """The version of the manifest's form."""
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     prefix = options.prefix or re.sub(r"\W", "_", Path(options.file).stem, flags=re.ASCII)
-    if not _NAME.fullmatch(prefix):
+    if not C_NAME.fullmatch(prefix):
         raise InputError(
             f"lamina-compile: error: '{prefix}' is no name of C; --prefix NAME gives another"
         )

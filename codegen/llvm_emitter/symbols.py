@@ -12,16 +12,19 @@ _PLAIN = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _RESERVED = re.compile(r"__|llvm\.|lamina[._]|function\.|GOMP_|omp_")
 """How names begin that LLVM, OpenMP and Lamina have for themselves."""
 
+LIBC_SYMBOLS = ("memcpy", "memset", "memmove", "fmaf", "fma", "sched_yield")
+"""What LLVM calls on its own account on any CPU, and what waiting threads call."""
+
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 "
     "expm1 fabs fdim floor fma fmax fmaximum fmin fminimum fmod frexp ldexp lgamma log log10 log1p "
     "log2 modf nearbyint pow remainder rint round roundeven sin sincos sinh sqrt tan tanh tgamma "
     "trunc"
 )
-_CALLED = frozenset(["abort", "bcmp", "memcmp", "memcpy", "memmove", "memset"]) | {
+_CALLED = frozenset([*LIBC_SYMBOLS, "abort", "bcmp", "memcmp"]) | {
     name + ending for name in _MATH.split() for ending in ("", "f")
 }
-"""Functions of C of which LLVM, or our code, makes calls."""
+"""Functions of C of which LLVM makes calls, those of `_MATH` on CPUs that have no instruction."""
 
 _SPECIAL = re.compile(rb"[^A-Za-z0-9_.]")
 

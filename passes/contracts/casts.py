@@ -7,8 +7,9 @@ else, and says so without a place.
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, ContainerType, ShapedType
+from xdsl.dialects.builtin import AnyFloat, ShapedType
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.type import get_element_type_or_self
 
 from lamina.passes.refusal import invalid
 
@@ -45,6 +46,6 @@ def _lanes(kind: Attribute) -> tuple[int, ...] | None:
 
 
 def _bits(kind: Attribute) -> int:
-    element = kind.get_element_type() if isinstance(kind, ContainerType) else kind
+    element = get_element_type_or_self(kind)
     assert isinstance(element, AnyFloat)
     return element.bitwidth

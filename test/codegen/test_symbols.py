@@ -24,7 +24,7 @@ func.func private @"NAME"(%x: tensor<9xf64>) -> tensor<9xf64> attributes {lamina
 
 
 @pytest.mark.parametrize(
-    "name", ["fmod", "memset", "a b", "é", "1", "lamina_main", "llvm.sqrt.f32"]
+    "name", ["fmod", "memset", "sched_yield", "a b", "é", "1", "lamina_main", "llvm.sqrt.f32"]
 )
 def test_any_name_is_compiled(name: str) -> None:
     x = np.linspace(-9, 9, 9)

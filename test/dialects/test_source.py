@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType
 
+import lamina
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError
 from lamina.dialects.nearest_ops import nearest, nearest_ops
@@ -174,6 +175,12 @@ def test_constants_are_counted_before_they_are_made(value: str, shape: str) -> N
 def test_a_constant_of_one_value_may_be_large() -> None:
     text = "%0 = arith.constant dense<5.0> : tensor<1048576xf32>"
     assert "dense<5.000000e+00> : tensor<1048576xf32>" in str(parse_module(Context(), text))
+
+
+@pytest.mark.parametrize("text", [3, None, ["func.func @f()"]])
+def test_what_is_no_text_is_refused(text: object) -> None:
+    with pytest.raises(InputError, match=r"cannot parse a (int|NoneType|list): pass textual IR"):
+        lamina.parse(text)  # pyright: ignore[reportArgumentType]
 
 
 def test_one_value_of_a_constant_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,7 @@ def test_other_machines(tmp_path: Path, target: str) -> None:
     [
         (EXTERN, [], "linalg.inv: an object file cannot call an extern kernel"),
         (EXTERN, ["--prefix", "a-b"], "'a-b' is no name of C"),
+        (PRODUCT.replace("@other", '@"a b"'), [], "@a b is public, and no name of C"),
         (PRODUCT, ["--constants", "v.npz"], "constant 'v': the program has no such parameter"),
         (PRODUCT, ["--target", "vax"], "no target is called 'vax'"),
         (PRODUCT, ["--constants", "nothing.npz"], "cannot use 'nothing.npz'"),
