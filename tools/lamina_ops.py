@@ -62,7 +62,8 @@ def _run(options: argparse.Namespace) -> None:
     names = listed(options.layer, options.pattern, options.tag, options.dtype)
     first = next(names, None)
     if first is None:
-        near = nearest(options.pattern, list(_table(options.layer).names))
+        name = options.pattern.removeprefix(f"{options.layer}.")
+        near = nearest(name, list(_table(options.layer).names))
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise InputError(f"lamina-ops: error: no op of {options.layer} fits{hint}")
     _show(chain([first], names))
@@ -95,8 +96,12 @@ def _table(layer: str) -> TableDialect:
 
 
 def listed(layer: str, pattern: str, tag: str | None, dtype: str | None) -> Iterator[str]:
-    """Full names of the ops that fit, in the table's order; a pattern may leave overloads out."""
+    """Full names of the ops that fit, in the table's order.
+
+    A pattern is of full names or of names without their layer, and may leave overloads out.
+    """
     table: Any = _table(layer)
+    pattern = pattern.removeprefix(f"{layer}.")
     if tag is not None:
         _check_tag(tag, {known for name in table.names for known in table.schema(name).tags})
     for name in table.names:

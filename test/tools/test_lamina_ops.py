@@ -154,6 +154,8 @@ def test_names_that_are_no_ops_of_ours(name: str, text: str) -> None:
     [
         (["--tag", "nosuch"], "no tag 'nosuch'; tags: core, "),
         (["zzz*"], "no op of aten fits"),
+        (["aten.sofmax"], "no op of aten fits; nearest: softmax"),
+        (["sofmax"], "no op of aten fits; nearest: softmax"),
         (["--why", ""], "aten has no op ''"),
         (["--check", "a.mlir", "--why", "add"], "not allowed with argument"),
         (["add.*", "--why", "add"], "list no ops"),
@@ -170,3 +172,7 @@ def test_arguments_without_effect_are_errors(
 def test_a_name_without_overload_lists_its_overloads() -> None:
     assert list(listed("core_aten", "gelu", None, None)) == ["core_aten.gelu.default"]
     assert "aten.add.Tensor" in list(listed("aten", "add", None, None))
+
+
+def test_names_are_listed_as_they_are_printed() -> None:
+    assert list(listed("aten", "aten.add*", None, None)) == list(listed("aten", "add*", None, None))
