@@ -1,7 +1,11 @@
-"""Composite ops of torch's inference fast paths, as the ATen ops they stand for.
+"""What AOTAutograd decomposes.
 
-Outside of training, `torch.nn.TransformerEncoderLayer` and `torch.nn.MultiheadAttention` call one
-op each. The formulas are those of the modules' own slow paths.
+Composite ops of torch's inference fast paths are the ATen ops they stand for: outside of training,
+`torch.nn.TransformerEncoderLayer` and `torch.nn.MultiheadAttention` call one op each. The formulas
+are those of the modules' own slow paths.
+
+Of one sample without reduction, tracing gives `multilabel_margin_loss` shape [1], where torch's
+kernel, and ours, give []. The shape that users see under `torch.compile` is the traced one.
 """
 
 import math
@@ -99,8 +103,21 @@ def encoder_layer(
     return normalize(x + feed(x), norm_weight_2, norm_bias_2)
 
 
+def margin_of_sample(scores: Tensor, labels: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    """`aten.multilabel_margin_loss_forward` of one sample, without reduction: a batch of one.
+
+    NotImplemented for all others.
+    """
+    if scores.dim() > 1 or reduction != 0:
+        return NotImplemented
+    batch = (x.reshape(1, -1) for x in (scores, labels))
+    loss, targets = torch.ops.aten.multilabel_margin_loss_forward.default(*batch, reduction)
+    return loss, targets.reshape(labels.shape)
+
+
 DECOMPOSITIONS: dict[torch._ops.OpOverload, Callable[..., object]] = {
     torch.ops.aten._native_multi_head_attention.default: native_attention,
     torch.ops.aten._transformer_encoder_layer_fwd.default: encoder_layer,
+    torch.ops.aten.multilabel_margin_loss_forward.default: margin_of_sample,
 }
-"""What AOTAutograd decomposes; everything else is left to the passes."""
+"""By the op; everything else is left to the passes."""
