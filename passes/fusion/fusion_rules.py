@@ -30,7 +30,9 @@ from lamina.passes.cost.kernel_model import (
 )
 from lamina.passes.cost.scratch_budget import MAX_PRODUCT_ROW_BYTES, MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
+from lamina.passes.fusion.position_masks import is_position_mask
 
+MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
 MAX_CONTRACTIONS = 2
 """Products of one kernel: attention has two."""
 
@@ -89,6 +91,8 @@ def align_rows(
     said = overridden(value.owner for _, value in edges if isinstance(value.owner, GenericOp))
     if said is not None and not said.fuse:
         return Refusal(said.reason)
+    if said is None and len(dims) < len(initial_rows(op)) and all(map(is_position_mask, members)):
+        return MASK_TAKES_ROWS
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
     own = {m: [rows[m][place] for place in kept] for m in members}

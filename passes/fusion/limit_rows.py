@@ -308,20 +308,28 @@ def _agreed(nest: GenericOp, calls: Sequence[_Call]) -> frozenset[RowLimit]:
 def _divided(
     nests: list[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
 ) -> list[list[GenericOp]]:
-    """The nests of a part, or two parts: a product with the rows that count, and behind it what
-    needs all rows, such as zeros in the place of keys that are padding."""
+    """The nests of a part, or two parts: those with the rows that count, and what needs all rows.
+
+    The latter stands behind a product whose results it takes, such as zeros in the place of keys
+    that are padding, or in front, such as places at which other kernels look up as well.
+    """
     products = [nest for nest in nests if Contraction.of(nest) is not None]
-    wanted = frozenset.intersection(*(agreed[n] for n in products)) if products else frozenset()
+    limited = products or [nest for nest in nests if agreed[nest]]
+    wanted = frozenset.intersection(*(agreed[n] for n in limited)) if limited else frozenset()
     rest = [nest for nest in nests if not wanted <= agreed[nest]]
     if not wanted or not rest:
         return [nests]
     kept = [nest for nest in nests if nest not in rest]
     end = nests[0].parent_block().last_op  # pyright: ignore[reportOptionalMemberAccess]
     returned = set(end.operands) if end is not None else set()
-    made = {value for nest in rest for value in nest.res}
-    handed = {value for nest in kept for value in nest.res if _is_read(value, rest)}
-    if made | handed <= returned and not any(_is_read(value, kept) for value in made):
+    made = {value for nest in rest for value in nest.res if value in returned}
+    within = {value for nest in rest for value in nest.res if value not in returned}
+    behind = {value for nest in kept for value in nest.res if _is_read(value, rest)}
+    in_front = {value for nest in rest for value in nest.res if _is_read(value, kept)}
+    if not in_front and behind <= returned and not within:
         return [kept, rest]
+    if not behind and in_front <= made:
+        return [rest, kept]
     return [nests]
 
 

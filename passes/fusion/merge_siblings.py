@@ -24,9 +24,10 @@ from lamina.passes.cost.fusion_limits import MAX_ARRAYS
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
-from lamina.passes.fusion.fusion_rules import edge_rows, rows_cost
+from lamina.passes.fusion.fusion_rules import MASK_TAKES_ROWS, edge_rows, rows_cost
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
+from lamina.passes.fusion.position_masks import is_position_mask
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,9 @@ def _refusal(
         return Refusal("one of them reads along another dimension than it writes")
     if marked is not None:
         return None
+    rows = max(len(rows_of(nest)) for nest in nests)
+    if kept < rows and any(all(map(is_position_mask, c.nests)) for c in (one, other)):
+        return MASK_TAKES_ROWS
     arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
     if len(arrays) > MAX_ARRAYS:
         return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")

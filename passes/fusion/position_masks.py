@@ -19,6 +19,14 @@ from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_limits import MASK_OPS, NEAR_NESTS, SMALL_SHARE
 
 
+def is_position_mask(nest: GenericOp) -> bool:
+    """Whether it says which positions are below numbers: it reads nothing that has elements."""
+    kinds = [value.type for value in (*nest.inputs, *nest.sources)]
+    return all(isinstance(kind, TensorType) and not kind.get_shape() for kind in kinds) and all(
+        isinstance(made.type, TensorType) and made.type.element_type == i1 for made in nest.res
+    )
+
+
 def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
     """Whether a producer is a mask by two positions and more, and its reader reads a product."""
     kind = value.type

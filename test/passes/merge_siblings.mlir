@@ -245,3 +245,53 @@ func.func @few_rows_forced(%x: tensor<4x30000xf32>) -> (tensor<4x30000xf32>, ten
 // CHECK-COUNT-1: loop.kernel
 // CHECK-NOT:     loop.kernel
 // SAID: merge-siblings: flip | sum: saves 480000 bytes: fused: it is read once
+
+// -----
+
+// A mask of the positions below a number costs nothing, and would leave its reader fewer rows.
+func.func @mask(%n: tensor<i64>, %x: tensor<8x256xi64>, %m: tensor<256xi1>) -> (tensor<8xi1>, tensor<8x256xi64>) {
+  %b = loop.generic (i) in [8] reads(%n[] : tensor<i64>) writes([i] store : tensor<8xi1>) attributes {lamina.op = "lt"} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %i = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %i, %a : i64
+    loop.yield %c : i1
+  }
+  %t = loop.generic (i, j) in [8, 256] reads(%x[i, j] : tensor<8x256xi64>, %b[i] : tensor<8xi1>, %m[j] : tensor<256xi1>) writes([i, j] store : tensor<8x256xi64>) attributes {lamina.op = "where"} {
+  ^bb0(%a: i64, %p: i1, %q: i1):
+    %both = arith.andi %p, %q : i1
+    %zero = arith.constant 0 : i64
+    %r = arith.select %both, %a, %zero : i64
+    loop.yield %r : i64
+  }
+  func.return %b, %t : tensor<8xi1>, tensor<8x256xi64>
+}
+// CHECK-LABEL: @mask
+// CHECK:         loop.kernel
+// CHECK:         rows = [d0]>
+// CHECK:         loop.kernel
+// CHECK:         rows = [d0, d1]>
+// SAID: merge-siblings: lt | where: saves 8 bytes: not fused: a mask of positions has fewer rows than its reader
+
+// -----
+
+// Unless the program says that both belong together.
+func.func @mask_forced(%n: tensor<i64>, %x: tensor<8x256xi64>) -> (tensor<8xi1>, tensor<8x256xi64>) {
+  %b = loop.generic (i) in [8] reads(%n[] : tensor<i64>) writes([i] store : tensor<8xi1>) attributes {lamina.op = "lt", lamina.fuse = "always"} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %i = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %i, %a : i64
+    loop.yield %c : i1
+  }
+  %t = loop.generic (i, j) in [8, 256] reads(%x[i, j] : tensor<8x256xi64>, %b[i] : tensor<8xi1>) writes([i, j] store : tensor<8x256xi64>) attributes {lamina.op = "where"} {
+  ^bb0(%a: i64, %p: i1):
+    %zero = arith.constant 0 : i64
+    %r = arith.select %p, %a, %zero : i64
+    loop.yield %r : i64
+  }
+  func.return %b, %t : tensor<8xi1>, tensor<8x256xi64>
+}
+// CHECK-LABEL: @mask_forced
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
