@@ -97,10 +97,10 @@ def lamina_backend(
     def compile_inference(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         _refuse_lazy(inputs)
         compiler = _GraphCompiler(chosen)
-        if not symbols_of(graph):
-            return with_numbers(compiler.static(graph), graph)
         views = compiler.views(graph)
-        if has_sizes_of_data(graph):
+        if not symbols_of(graph):
+            call = with_numbers(compiler.static(graph), graph)
+        elif has_sizes_of_data(graph):
             call = compiler.open(graph, policy)
         else:
             call = SizedDynamoCall(graph, compiler.static, compiler.importing, policy)

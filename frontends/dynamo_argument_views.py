@@ -1,8 +1,9 @@
-"""Results that are views of arguments, at places that follow from sizes of the call.
+"""Results that are views of arguments, of which AOTAutograd asks where they lie.
 
 AOTAutograd makes such a result anew of the argument. Where the ops of the view take symbolic
-numbers it asks the compiled result for its strides and for where it begins, which a tensor in
-memory of its own cannot say: so the views themselves are made, of the arguments of the call.
+numbers, and where arguments share memory and one is written, so that it passes their base, it asks
+the compiled result for its strides and for where it begins, which a tensor in memory of its own
+cannot say: so the views themselves are made, of the arguments of the call.
 """
 
 from __future__ import annotations
@@ -85,6 +86,6 @@ def _refuse_other_dtype(result: fx.Node, arguments: Collection[fx.Node]) -> None
     if seen is not held and seen.is_complex == held.is_complex:  # parts of numbers it knows
         raise UnsupportedError(
             "torch.compile(backend='lamina')",
-            f"a result is a view of {held} as {seen}, at sizes that are symbolic",
+            f"a result is a view of {held} as {seen}, which torch makes anew with the other dtype",
             nearest="a clone() of it",
         )

@@ -84,8 +84,10 @@ class SizedDynamoCall:
             str(size.node.expr): int(guarding_hint_or_throw(size))
             for size in self._symbols.values()
         }
-        places = {str(size.node.expr): place for place, size in self._symbols.items()}
-        self._places = tuple(places.values())
+        # Of two arguments that tell a symbol the last one is asked.
+        told = {str(size.node.expr): source for source, size in self._symbols.items()}
+        self._places = tuple(place for place, dim in told.values() if dim is None)
+        self._dims = tuple((place, dim) for place, dim in told.values() if dim is not None)
         self._versions.find(self._hints)
 
     @property
@@ -96,6 +98,8 @@ class SizedDynamoCall:
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the version for the symbols among the arguments."""
         given = tuple([args[place] for place in self._places])
+        if self._dims:
+            given += tuple([args[place].shape[dim] for place, dim in self._dims])
         version = self._versions.known(given) or self._versions.find(self._named(given))
         try:
             results = version.compiled(args)
@@ -154,14 +158,37 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
     return {text: first.setdefault(hint, text) for text, hint in hints.items()}
 
 
-def symbols_of(graph: fx.GraphModule) -> dict[int, torch.SymInt]:
-    """The symbols among the placeholders of a graph, by position; a guard may have fixed others."""
+def symbols_of(graph: fx.GraphModule) -> dict[tuple[int, int | None], torch.SymInt]:
+    """The symbols of a graph, by the argument that tells each: its position, and None if it is one.
+
+    AOTAutograd passes the base of arguments that share memory without its sizes: these are told by
+    the dimension at hand. Guards may have fixed symbols. Raises UnsupportedError for one that no
+    argument tells.
+    """
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
-    return {
-        place: value
+    found: dict[tuple[int, int | None], torch.SymInt] = {
+        (place, None): value
         for place, value in enumerate(values)
         if isinstance(value, torch.SymInt) and not value.node.expr.is_number
     }
+    told = {size.node.expr for size in found.values()}
+    tensors = [(p, v) for p, v in enumerate(values) if isinstance(v, torch.Tensor)]
+    sizes = [(p, d, n) for p, v in tensors for d, n in enumerate(v.shape)]
+    symbolic = [(p, d, n) for p, d, n in sizes if isinstance(n, torch.SymInt)]
+    for place, dim, size in symbolic:
+        expr: Any = size.node.expr
+        if expr.is_symbol and expr not in told:
+            found[place, dim] = size
+            told.add(expr)
+    for _, _, size in symbolic:
+        expr = size.node.expr
+        if untold := expr.free_symbols - told:
+            raise UnsupportedError(
+                "torch.compile(backend='lamina')",
+                f"no argument tells {untold.pop()} of the size {expr}",
+                nearest="a clone() of one of the arguments that share memory, or dynamic=False",
+            )
+    return found
 
 
 def has_sizes_of_data(graph: fx.GraphModule) -> bool:

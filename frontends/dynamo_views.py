@@ -40,7 +40,8 @@ def wrong_write(node: fx.Node) -> str | None:
         return "torch's functionalization loses what the windows of a written unfold leave out"
     if node.target is _ATEN.as_strided_scatter.default:
         arguments: Any = node.args
-        if overlaps(arguments[2], arguments[3]):
+        known = all(type(n) is int for n in (*arguments[2], *arguments[3]))  # others are refused
+        if known and overlaps(arguments[2], arguments[3]):
             return "writes through as_strided, whose elements share memory"
     return None
 

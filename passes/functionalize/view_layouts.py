@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from lamina.passes.functionalize.view_chains import LAZY_STEPS, PERMUTATIONS, SHAPE_ONLY, ViewStep
-from lamina.passes.functionalize.view_inverses import CUT_DIM, dims_seen
+from lamina.passes.functionalize.view_inverses import CUT_DIM, dims_seen, overlaps
 
 _WORK = 100_000
 """Candidates that are tried in the search for an element that two views share."""
@@ -56,6 +56,14 @@ class Layout:
             return bool(found)
         except np.exceptions.TooHardError:
             return True
+
+    def meets_itself(self) -> bool:
+        """Whether two elements are at one place; perhaps, of large layouts that are interleaved."""
+        if not overlaps(self.shape, self.strides):
+            return False
+        if prod(self.shape) > _LISTED:
+            return True
+        return len(np.unique(_positions(self))) < prod(self.shape)
 
     def meets_in_place(self, target: Layout) -> bool:
         """Whether an element that this view shares with a target has one index in both.
