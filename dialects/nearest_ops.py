@@ -83,7 +83,12 @@ def _best_overloads(names: Sequence[str], rest: str) -> list[str]:
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
-    """Up to `count` candidates that begin with `name` as a word, or look like it; best first."""
+    """Up to `count` candidates that begin with `name` as a word, or look like it; best first.
+
+    What is no text is near to none.
+    """
+    if not isinstance(name, str):
+        return []
     names = list(candidates)
     by_lower = {n.lower(): n for n in names}
     if name not in names and name.lower() in by_lower:

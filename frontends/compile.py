@@ -1,9 +1,12 @@
 """`lamina.compile`: any kind of program to a `Compiled` object."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
@@ -18,6 +21,18 @@ from lamina.lowering.custom_pipeline import Pipeline
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.layers import DEFAULT, parse
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "constants": ((Mapping, NoneType), "a mapping from names to arrays"),
+    "cache": ((bool, np.bool_, int), "a bool"),
+    "rounding": ((str,), "a name, such as 'kernel'"),
+    "schedules": ((Mapping, NoneType), "a mapping from names of kernels to texts"),
+    "tune": ((Real,), "a number of seconds"),
+    "pipeline": ((Pipeline, NoneType), "a lamina.Pipeline"),
+    "sizes": ((Mapping, NoneType), "a mapping from names of sizes to integers"),
+    "versions": ((str,), "a name, such as 'auto'"),
+}
+"""What arguments of `compile` may be, and how a message says so."""
 
 
 def compile(  # noqa: A001 - used as lamina.compile
@@ -76,8 +91,16 @@ def compile(  # noqa: A001 - used as lamina.compile
         kind = type(program).__name__
         takers = "torch modules and JAX functions"
         raise InputError(f"example_inputs are for {takers}, not for a {kind}")
-    if pipeline is not None and not isinstance(pipeline, Pipeline):
-        raise InputError(f"pipeline={pipeline!r}: it takes a lamina.Pipeline")
+    _check_kinds(
+        constants=constants,
+        cache=cache,
+        rounding=rounding,
+        schedules=schedules,
+        tune=tune,
+        pipeline=pipeline,
+        sizes=sizes,
+        versions=versions,
+    )
     source = _read(program, example_inputs, Bindings(constants or {}, sizes or {}))
     return compile_module(
         source.module,
@@ -92,6 +115,18 @@ def compile(  # noqa: A001 - used as lamina.compile
         pipeline=pipeline or DEFAULT,
         versions=versions,
     )
+
+
+def _check_kinds(**given: object) -> None:
+    """Raises InputError for an argument of `compile` that is of another type than it takes."""
+    for name, value in given.items():
+        kinds, wanted = _KINDS[name]
+        if not isinstance(value, kinds):
+            raise InputError(f"{name}: it takes {wanted}, not a {type(value).__name__}")
+        if isinstance(value, Mapping):
+            keys: set[type] = {type(key) for key in value} - {str}
+            for kind in keys:
+                raise InputError(f"{name}: it takes {wanted}; one name is a {kind.__name__}")
 
 
 def _read(

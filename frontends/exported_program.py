@@ -22,7 +22,7 @@ from torch.export.graph_signature import (
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
@@ -58,6 +58,9 @@ def import_exported_program(program: ExportedProgram) -> SourceProgram:
         imported = lamina.import_exported_program(torch.export.export(model, (x,)))
         print(imported.module)
     """
+    if not isinstance(program, ExportedProgram):
+        kind = type(program).__name__
+        raise InputError(f"import_exported_program: it takes an ExportedProgram, not a {kind}")
     if _needs_tracing(program.graph_module):
         program = _traced_again(program)
     return _ProgramImporter(program).run()

@@ -101,10 +101,10 @@ class Pipeline:
         known |= {name for names in ENTERING.values() for name in names}
         known |= {name for source in SOURCE_LAYERS.values() for name in source.passes}
         known |= {name_of(p) for earlier in self.edits for p in earlier.passes}
-        if edit.name not in known:
+        if not isinstance(edit.name, str) or edit.name not in known:
             near = nearest(edit.name, known)
             hint = f"; nearest: {', '.join(near)}" if near else ""
-            raise InputError(f"no pass of the pipeline is called '{edit.name}'{hint}")
+            raise InputError(f"no pass of the pipeline is called {edit.name!r}{hint}")
         for spec in edit.passes:
             if not isinstance(spec, ModulePass | str):
                 raise InputError(
@@ -155,6 +155,8 @@ class Pipeline:
         So a run that stopped after a pass goes on with `since` of its name, to the same result.
         Raises InputError for a pass that is not among them.
         """
+        if not isinstance(module, ModuleOp):
+            raise InputError(f"Pipeline.run: it takes a ModuleOp, not a {type(module).__name__}")
         specs = self.applied(pipeline(start=start, stop=stop, target=target, rounding=rounding))
         coming = between(specs, since, until)
         with compiling():
@@ -190,9 +192,9 @@ def between(specs: Sequence[Pass], since: str | None, until: str | None) -> Sequ
     """
     names = [name_of(spec) for spec in specs]
     for name in (since, until):
-        if name is not None and name not in names:
+        if name is not None and not (isinstance(name, str) and name in names):
             near = ", ".join(nearest(name, names) or names[:8])
-            raise InputError(f"no pass among these is called '{name}'; nearest: {near}")
+            raise InputError(f"no pass among these is called {name!r}; nearest: {near}")
     first = 0 if since is None else names.index(since) + 1
     end = len(names) if until is None else len(names) - names[::-1].index(until)
     return specs[first:end]

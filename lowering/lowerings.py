@@ -27,9 +27,9 @@ def lowerings(layer: str) -> Conversion:
         decompose = lamina.lowerings("aten").pattern("layer_norm", "silu")
         PatternRewriteWalker(decompose).rewrite_module(module)
     """
-    if layer not in TABLES:
+    if not isinstance(layer, str) or layer not in TABLES:
         near = ", ".join(nearest(layer, TABLES) or TABLES)
-        raise InputError(f"no layer '{layer}' has lowerings to the next one; nearest: {near}")
+        raise InputError(f"no layer {layer!r} has lowerings to the next one; nearest: {near}")
     module, _, name = TABLES[layer].partition(":")
     found = getattr(import_module(f"lamina.lowering.{module}"), name)
     assert isinstance(found, Conversion)

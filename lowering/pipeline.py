@@ -234,9 +234,9 @@ def pipeline(
         specs = lamina.pipeline(start="prims", stop="loop", target="x86-64-v3")
     """
     for layer in (start, stop):
-        if layer not in LAYERS and layer not in SOURCE_LAYERS:
+        if not isinstance(layer, str) or (layer not in LAYERS and layer not in SOURCE_LAYERS):
             known = ", ".join((*LAYERS, *SOURCE_LAYERS))
-            raise InputError(f"no layer is called '{layer}'; the layers are {known}")
+            raise InputError(f"no layer is called {layer!r}; the layers are {known}")
     source = SOURCE_LAYERS.get(start)
     joined = start if source is None else source.joins
     if stop == start and source is not None:
@@ -244,8 +244,8 @@ def pipeline(
     if stop in SOURCE_LAYERS or LAYERS.index(stop) < LAYERS.index(joined):
         where = "" if source is None else f", which joins '{joined}'"
         raise InputError(f"layer '{stop}' stands above '{start}'{where}: programs only go down")
-    if rounding not in ROUNDINGS:
-        raise InputError(f"no rounding is called '{rounding}'; there are {', '.join(ROUNDINGS)}")
+    if not isinstance(rounding, str) or rounding not in ROUNDINGS:
+        raise InputError(f"no rounding is called {rounding!r}; there are {', '.join(ROUNDINGS)}")
     first, last = LAYERS.index(joined), LAYERS.index(stop)
     entering = [*ENTERING.get(start, ())] if enters else []
     names = [*entering, *([] if source is None else source.passes)]

@@ -198,14 +198,14 @@ def constants_by_entry(
 def bind_constants(
     module: ModuleOp, constants: Mapping[str, Any], literals: Literals
 ) -> dict[str, Any]:
-    """What is bound to the arguments of `@main`, its literals too.
+    """What is bound to the arguments of `@main` and of `@setup`, literals too.
 
-    Equal literals are one array of `literals`. Arguments that nothing is bound to become inputs.
-    Raises ArgumentError for names that it has not, and for arrays that do not fit.
+    Equal literals are one array of `literals`. Arguments of `@main` that nothing is bound to become
+    inputs. Raises ArgumentError for names that it has not, and for arrays that do not fit.
     """
-    main = _function(module, "main")
+    main, setup = _function(module, "main"), function_named(module, "setup")
     slots = argument_slots(main)
-    _check_constants(slots, constants)
+    _check_constants([*(argument_slots(setup) if setup else ()), *slots], constants)
     bound = {**bound_literals(module, literals), **constants}
     open_unbound_arguments(main, slots, bound)
     return bound
@@ -218,7 +218,8 @@ def _bound_in(module: ModuleOp, constants: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _argument_names(module: ModuleOp) -> set[str]:
-    return {declared.name for declared in arguments_of(_function(module, "main"))}
+    functions = (function_named(module, name) for name in ("main", "setup"))
+    return {one.name for function in functions if function for one in arguments_of(function)}
 
 
 def native_program(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, NoReturn, SupportsIndex
 
 from lamina.codegen.target import Target
@@ -157,7 +158,7 @@ class Compiled:
         from lamina.runtime.kernel_timing import KernelTimer, pointers_for
         from lamina.runtime.layers import parse
 
-        if repeats < 1:
+        if not isinstance(repeats, Integral) or repeats < 1:
             raise ArgumentError(f"repeats = {repeats}: it takes at least one run")
         if self.program.target is None or self.program.code is None:
             _refuse()

@@ -50,7 +50,7 @@ def text_key(*parts: str | bytes) -> str:
     """Hash of `parts`, where they hold all that goes to LLVM, and of llvmlite's version."""
     digest = hashlib.sha256()
     for part in (*parts, llvmlite.__version__):
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()

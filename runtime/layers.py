@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.context import Context as XdslContext
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import DiagnosticException
@@ -43,6 +44,8 @@ def parse(text: str | bytes, *, name: str = "<text>", context: Context | None = 
     """
     if not isinstance(text, str | bytes):
         raise InputError(f"cannot parse a {type(text).__name__}: pass textual IR")
+    if context is not None and not isinstance(context, XdslContext):
+        raise InputError(f"context: it takes a lamina.Context, not a {type(context).__name__}")
     with compiling():
         module = parse_module(context or Context(), text, name, verify=False)
         verify_program(module)
@@ -175,7 +178,7 @@ def render(
 
 def check_layer(layer: str) -> str:
     """`layer` itself; InputError for a name that is no layer."""
-    if layer not in LAYERS and layer not in SOURCE_LAYERS:
+    if not isinstance(layer, str) or (layer not in LAYERS and layer not in SOURCE_LAYERS):
         known = ", ".join((*LAYERS, *SOURCE_LAYERS))
-        raise InputError(f"unknown layer '{layer}'; the layers are: {known}")
+        raise InputError(f"unknown layer {layer!r}; the layers are: {known}")
     return layer

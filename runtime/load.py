@@ -26,6 +26,8 @@ def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Compiled:
 
         result = lamina.load("model.lamina")(x)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"cannot load a {type(path).__name__}: pass the path of a file")
     loaded = read(path, mapped=mapped)
     made = {name: _compiled(entry, str(path)) for name, entry in loaded.items()}
     main = made.pop("main")

@@ -180,6 +180,8 @@ def read(path: str | os.PathLike[str], *, mapped: bool) -> dict[str, Loaded | Lo
     try:
         with open(path, "rb") as file:
             return _Reader(str(path), file, _mapped if mapped else _copied).programs()
+    except UnicodeEncodeError:
+        raise InputError(f"cannot load {str(path)!r}: no file has such a name") from None
     except OSError as error:
         raise InputError(f"cannot load '{path}': {error.strerror or error}") from None
 

@@ -22,10 +22,9 @@ from lamina.passes.contracts.entry_attributes import (
 )
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
-from lamina.runtime.entry import Slot, argument_slots, as_codes, function_named
-from lamina.runtime.interpreters.loop_entry import MADE_KINDS
+from lamina.runtime.entry import Slot, as_codes, function_named
+from lamina.runtime.interpreters.loop_entry import given_slots as slots_of_program
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
-from lamina.runtime.literals import given_literals
 from lamina.runtime.program_entries import only_entry, split_entries, with_main
 from lamina.tools.bound_arrays import arrays_of
 from lamina.tools.extension_files import add_load_argument, run_extended
@@ -161,13 +160,13 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def given_slots(module: ModuleOp, file: str) -> list[Slot]:
-    """The arguments of @main that a caller gives. Raises InputError if there is no @main."""
-    main_function = function_named(module, "main")
-    if main_function is None:
+    """The arguments that a caller gives: of @main, and constants that only @setup takes.
+
+    Raises InputError if there is no @main.
+    """
+    if function_named(module, "main") is None:
         raise InputError(f"{file}: error: there is no function @main to run")
-    left_out = given_literals(main_function)
-    slots = argument_slots(main_function)
-    return [s for s in slots if s.kind not in MADE_KINDS and s.name not in left_out]
+    return slots_of_program(module)
 
 
 def arguments_of(

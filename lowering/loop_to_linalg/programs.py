@@ -41,9 +41,10 @@ def convert(module: ModuleOp) -> None:
     for function in list(module.body.block.ops):
         if not isinstance(function, func.FuncOp):
             raise unsupported(function, "stands at module level", "functions alone")
+        if function.is_declaration:
+            continue
         literals_as_constants(function)
-        for block in function.body.blocks:
-            _convert_block(block)
+        _convert_block(function.body.block)
     drop_own_attributes(module)
     make_signless(module)
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from lamina.dialects.errors import InputError
 from lamina.passes.contracts.stages import stages_of
+from lamina.passes.refusal import invalid
 from lamina.passes.registry import PASSES
 
 
@@ -119,6 +120,8 @@ def verify_state(module: ModuleOp, name: str) -> None:
         )
     if name not in PASSES or name.startswith("verify-"):
         return
+    if name != "convert-scheduled-to-mlir":
+        _verify_blocks(module, name)
     if name not in _OF_STAGES and stages_of(module):
         raise InputError(
             f"{name}: the program is in stages by now\n"
@@ -129,6 +132,28 @@ def verify_state(module: ModuleOp, name: str) -> None:
     if found not in taken:
         wanted = " or ".join(state.value for state in State if state in taken)
         raise InputError(f"{name}: the program is {found.value} by now; the pass takes {wanted}")
+
+
+def _verify_blocks(module: ModuleOp, name: str) -> None:
+    """A function has one block; one that is only declared is no kernel and no entry."""
+    from xdsl.dialects import func
+
+    from lamina.passes.fusion.outline_kernels import KERNEL
+    from lamina.passes.memory.bufferize import ENTRY
+
+    for op in module.body.block.ops:
+        if isinstance(op, ModuleOp):
+            _verify_blocks(op, name)
+        if not isinstance(op, func.FuncOp):
+            continue
+        count = len(op.body.blocks)
+        if count > 1:
+            said = f"has {count} blocks; a program branches by ops with regions"
+        elif count == 0 and (KERNEL in op.attributes or ENTRY in op.attributes):
+            said = "is declared without a body"
+        else:
+            continue
+        raise invalid(op, f"@{op.sym_name.data} {said}\n  in front of pass '{name}'")
 
 
 def _has_parallel_loops(module: ModuleOp) -> bool:

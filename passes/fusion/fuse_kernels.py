@@ -36,6 +36,7 @@ from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, form_kernel, sort_block
 from lamina.passes.loop.packing import copy_nest
+from lamina.passes.refusal import unsupported
 
 WHOLE_OPS = (ExternOp, RegionOp)
 """Ops that are in no kernel: nothing moves into them or past what they need."""
@@ -79,7 +80,8 @@ def materialize_returns(function: func.FuncOp) -> None:
 
 def _copy(user: Operation, value: SSAValue) -> list[Operation]:
     """Ops that copy a tensor for an op, the last of which gives the copy."""
-    assert isinstance(value.type, TensorType)
+    if not isinstance(value.type, TensorType) or not value.type.has_static_shape():
+        raise unsupported(user, f"gives back {value.type}", "tensors of static shape")
     shape, element = value.type.get_shape(), value.type.element_type
     if isinstance(element, ComplexType):
         pairs = TensorType(element.element_type, [*shape, 2])

@@ -85,7 +85,7 @@ def _factored(nest: GenericOp) -> int | None:
     if not nest.is_pointwise or nest.sources or len(inner) != 1:
         return None
     rounding = _rounding(nest)
-    value: SSAValue = nest.yielded[0] if rounding is None else rounding.input
+    product = value = nest.yielded[0] if rounding is None else rounding.input
     while not isinstance(value, BlockArgument):
         owner = value.owner
         assert isinstance(owner, Operation)
@@ -101,7 +101,7 @@ def _factored(nest: GenericOp) -> int | None:
                 value = owner.lhs
             case _:
                 return None
-    return None if nest.yielded[0] is value or not value.has_one_use() else value.index
+    return None if value is product or not value.has_one_use() else value.index
 
 
 def _rounding(nest: GenericOp) -> arith.TruncFOp | None:

@@ -30,7 +30,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
-from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
@@ -74,28 +73,32 @@ class BufferizePass(ModulePass):
 
 
 @lru_cache(maxsize=1024)
-def buffer_type(value_type: Attribute) -> MemRefType:
-    """The contiguous memref of a statically shaped tensor type."""
-    if not isinstance(value_type, TensorType):
-        raise UnsupportedError("bufferize", f"only tensors can be put in memory, not {value_type}")
-    shape = value_type.get_shape()
-    if any(extent < 0 for extent in shape):
-        raise UnsupportedError(
-            "bufferize",
-            f"{value_type} has a dynamic dimension",
-            nearest="the same program with static shapes",
-        )
-    return MemRefType(value_type.element_type, shape)
+def _buffer_type(value_type: Attribute) -> MemRefType | None:
+    """The contiguous memref of a statically shaped tensor type; None for any other type."""
+    if not isinstance(value_type, TensorType) or not value_type.has_static_shape():
+        return None
+    return MemRefType(value_type.element_type, value_type.get_shape())
+
+
+def _buffer_of(value: SSAValue) -> MemRefType:
+    """The memref that holds a tensor. Raises UnsupportedError with the op that makes the value."""
+    made = _buffer_type(value.type)
+    if made is None:
+        owner = value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+        assert owner is not None
+        reason = f"{value.type} cannot be put in memory"
+        raise unsupported(owner, reason, nearest="tensors of static shape")
+    return made
 
 
 def _retype_arguments(function: func.FuncOp) -> None:
     for argument in function.body.block.args:
-        Rewriter.replace_value_with_new_type(argument, buffer_type(argument.type))
+        Rewriter.replace_value_with_new_type(argument, _buffer_of(argument))
 
 
-def _allocate(value_type: Attribute) -> memref.AllocOp:
+def _allocate(value: SSAValue) -> memref.AllocOp:
     properties = {"alignment": IntegerAttr(ALIGNMENT, i64), SEGMENTS: segment_sizes(0, 0)}
-    return plain_op(memref.AllocOp, (), [buffer_type(value_type)], properties)
+    return plain_op(memref.AllocOp, (), [_buffer_of(value)], properties)
 
 
 def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:
@@ -104,7 +107,7 @@ def _destinations(block: Block) -> dict[SSAValue, BlockArgument]:
     assert isinstance(terminator, func.ReturnOp)
     owners: dict[SSAValue, BlockArgument] = {}
     for value in terminator.operands:
-        argument = block.insert_arg(buffer_type(value.type), len(block.args))
+        argument = block.insert_arg(_buffer_of(value), len(block.args))
         argument.name_hint = "out"
         owners[value] = argument
     Rewriter.replace_op(terminator, func.ReturnOp.create())
@@ -121,7 +124,7 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
             for result in op.results:
                 destination = owners.get(result)
                 if destination is None:
-                    allocation = _allocate(result.type)
+                    allocation = _allocate(result)
                     block.insert_op_before(allocation, op)
                     destination = allocation.memref
                 outs.append(destination)
@@ -160,7 +163,7 @@ def _body_on_buffers(op: GenericOp | OrderedNest) -> Region:
     body = op.detach_region(op.body)
     for argument in body.block.args:
         if isinstance(argument.type, TensorType):
-            Rewriter.replace_value_with_new_type(argument, buffer_type(argument.type))
+            Rewriter.replace_value_with_new_type(argument, _buffer_of(argument))
     return body
 
 
@@ -196,7 +199,7 @@ class _Entry:
             elif isinstance(op, func.CallOp | ExternOp):
                 self._write(block, op, targets)
             elif isinstance(op, ReshapeOp) and isinstance(op.result.type, TensorType):
-                new = ReshapeOp(op.source, buffer_type(op.result.type))
+                new = ReshapeOp(op.source, _buffer_of(op.result))
                 Rewriter.replace_op(op, new)
 
     def poll(self) -> SSAValue:
@@ -223,7 +226,7 @@ class _Entry:
 
 def _allocate_before(value: SSAValue, op: Operation) -> SSAValue:
     """A buffer for a tensor, made in front of an op."""
-    allocation = _allocate(value.type)
+    allocation = _allocate(value)
     block = op.parent
     assert block is not None
     block.insert_op_before(allocation, op)
@@ -265,7 +268,7 @@ def _targets_before_reshapes(
         if root is value:
             targets[root] = destination
         else:
-            view = ReshapeOp(destination, buffer_type(root.type))
+            view = ReshapeOp(destination, _buffer_of(root))
             block.insert_op_before(view, first)
             targets[root] = view.result
     return targets

@@ -1,4 +1,5 @@
 // RUN: lamina-opt %s -p sink-row-factors | filecheck %s
+// RUN: lamina-opt %s -p sink-row-factors,sink-row-factors | filecheck %s
 
 // The exponentials are multiplied as they are; their sum divides the product.
 // CHECK-LABEL: @softmax

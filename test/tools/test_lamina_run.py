@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lamina.codegen.target import Target
+from lamina.runtime.compile import compile_module
 from lamina.runtime.entry import function_named, result_slots
 from lamina.runtime.layers import parse
 from lamina.tools.judged_types import judged_slots
@@ -107,6 +108,20 @@ def test_check_compares_with_the_interpreter_of_the_layer(
     assert "check: equal to the loop interpreter" in run(
         capsys, str(tmp_path / "loop.mlir"), "--check"
     )
+
+
+@pytest.mark.parametrize("layer", ["fused", "bufferized", "scheduled"])
+def test_constants_that_only_setup_takes_are_arguments(
+    layer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    product = ATEN.replace("4x3x", "40x64x").replace("2x3x", "48x64x").replace("4x2x", "40x48x")
+    bound = {"w": np.ones((48, 64), np.float32)}
+    lowered, arrays = tmp_path / "lowered.mlir", tmp_path / "arrays.npz"
+    lowered.write_text(compile_module(parse(product), constants=bound).ir(layer))
+    main_line = next(line for line in lowered.read_text().split("\n") if "@main" in line)
+    assert 'lamina.name = "w"' not in main_line, "a weight that is packed"
+    np.savez(arrays, x=np.ones((40, 64), np.float32), **bound)
+    assert "[64. 64." in run(capsys, str(lowered), "--check", "--inputs", str(arrays))
 
 
 def test_a_failed_check_names_the_element(
