@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import LaminaError
 from lamina.dialects.schema.op import SchemaOp
-from lamina.dialects.sizes import Range, SizeAttr
+from lamina.dialects.sizes import MOST_SIZE, Range, SizeAttr
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.stages.cut import cut
@@ -29,6 +29,7 @@ from lamina.lowering.stages.trial import tried
 from lamina.passes.contracts.argument_sizes import DIMS
 from lamina.passes.contracts.stages import BEGINS_STAGE, stages_of
 from lamina.passes.cost.stage_cost import DEAR_ELEMENTS
+from lamina.passes.refusal import invalid
 
 _ORIGIN = "lamina.origin"
 """Attribute of the ops of a copy: the number of the op of which each is one."""
@@ -142,8 +143,18 @@ def _sizes_behind(
                 assert isinstance(owner, Operation)
                 if DIMS in owner.attributes or _ORIGIN not in owner.attributes:
                     continue
-                held = Range(max(numbers.least.get(base, 0), 0), limits.get(base))
+                held = _range(owner, numbers.least.get(base, 0), limits.get(base))
                 said = ArrayAttr([SizeAttr(names.fresh(held))])
                 owner.attributes[DIMS] = said
                 made.append((owner, said))
     return made
+
+
+def _range(op: Operation, least: int, most: int | None) -> Range:
+    """What a size may be that is between these, by checks. Raises InputError for no number."""
+    least = max(least, 0)
+    if most is not None and most < least:
+        raise invalid(op, f"it is a size of at least {least}, and checked to be at most {most}")
+    if least > MOST_SIZE:
+        raise invalid(op, f"it is checked to be at least {least}; no size is above {MOST_SIZE}")
+    return Range(least, None if most is None or most > MOST_SIZE else most)

@@ -141,6 +141,36 @@ def test_sizes_that_are_none(n: int, message: str) -> None:
     check(compiled, 3)
 
 
+@pytest.mark.parametrize(
+    ("relation", "limit", "message"),
+    [
+        ("sle", -(2**31), "a size of at least 0, and checked to be at most -2147483648"),
+        ("sge", 2**60, r"checked to be at least 1152921504606846976; no size is above"),
+    ],
+)
+def test_checks_that_no_size_passes(relation: str, limit: int, message: str) -> None:
+    with pytest.raises(InputError, match=rf"<text>:3:3: error: aten.item.default: .*{message}"):
+        lamina.compile(_checked_size(relation, limit))
+
+
+def test_a_check_that_every_size_passes() -> None:
+    compiled = lamina.compile(_checked_size("sle", 2**60))
+    assert compiled(np.array(3)).shape == (3,)
+
+
+def _checked_size(relation: str, limit: int) -> str:
+    return f"""
+func.func @main(%n: tensor<i64>) -> tensor<?xf32> {{
+  %k = aten.item.default(%n) : (tensor<i64>) -> i64
+  %limit = arith.constant {limit} : i64
+  %c = arith.cmpi {relation}, %k, %limit : i64
+  aten._assert_scalar.default(%c, "out of range") : (i1) -> ()
+  %z = aten.zeros.default([%k]) : (i64) -> tensor<?xf32>
+  func.return %z : tensor<?xf32>
+}}
+"""
+
+
 def test_arguments_that_do_not_fit() -> None:
     compiled = lamina.compile(PROGRAM, constants={"w": W})
     with pytest.raises(ArgumentError, match=r"argument 0 \('x'\): expected shape 8, got 9"):
