@@ -325,6 +325,41 @@ def test_results_that_half_floats_went_into_are_checked_where_they_are_rounded(
         assert "equal to the fused interpreter, and to the aten interpreter where every op" in said
 
 
+CANCELLING = """
+func.func @main(%x: tensor<64x400xf16>, %w: tensor<400xf16>) -> tensor<64xf16> {
+  %0 = aten.mul.Tensor(%x, %w) : (tensor<64x400xf16>, tensor<400xf16>) -> tensor<64x400xf16>
+  %1 = aten.sum.dim_IntList(%0, [1]) : (tensor<64x400xf16>) -> tensor<64xf16>
+  func.return %1 : tensor<64xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_sums_of_half_floats_that_cancel_are_checked_where_they_are_rounded(
+    element: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cancelling.mlir"
+    path.write_text(CANCELLING.replace("f16", element))
+    said = [run(capsys, str(path), "--check", "--seed", str(n)).splitlines()[-1] for n in (1, 2)]
+    assert all("to the aten interpreter where every op rounds" in line for line in said)
+
+
+def test_a_sum_of_half_floats_that_is_wrong_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, own = tmp_path / "cancelling.mlir", tmp_path / "own.py"
+    path.write_text(CANCELLING)
+    own.write_text(
+        "import lamina\n"
+        "own = lamina.extend('own')\n"
+        "@own.lowers('core_aten.sum.dim_IntList', override=True)\n"
+        "def lower(op, b):\n"
+        "    return b.with_number('mul', b('sum', op.operands[0], [1]), 1.05)\n"
+    )
+    message = fail(capsys, str(path), "--check", "--seed", "1", "--load", str(own))
+    assert "check failed: out0" in message
+
+
 def test_results_are_judged_by_the_coarsest_type_that_is_computed_for_them() -> None:
     module = parse(MIXED)
     main = function_named(module, "main")
