@@ -41,7 +41,8 @@ class ColumnPlan:
 
 def lone_reduction(kernel: KernelOp) -> GenericOp | None:
     """The nest of a kernel that reduces, if all others only change its results point by point."""
-    nest, *rest = list(kernel.block.ops)[:-1]
+    nest, *rest = kernel.block.ops  # what gives the results back is the last one
+    rest = rest[:-1]
     if not isinstance(nest, GenericOp) or {"store", COMBINE} & set(nest.combiner_names):
         return None
     if not nest.reduction_dims or 0 in nest.extents:

@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy, shape_of
+from lamina.dialects.loop.kernel import ReturnOp
 from lamina.dialects.loop.monoid import kept_monoids, needed_together
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import constant_op
@@ -173,5 +174,5 @@ def _changes_nothing(op: GenericOp) -> bool:
 
 
 def _is_returned(value: SSAValue) -> bool:
-    """Whether a function gives the value back: it must then have a place of its own."""
-    return any(isinstance(use.operation, func.ReturnOp) for use in value.uses)
+    """Whether a function or a kernel gives the value back: it must then have a place of its own."""
+    return any(isinstance(use.operation, func.ReturnOp | ReturnOp) for use in value.uses)

@@ -30,6 +30,7 @@ from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, constants_of
 from lamina.passes.cost.fusion_cost import MATH_COST, body_cost
 from lamina.passes.cost.fusion_limits import EXPANSION_LIMIT, PREPARED_ELEMENTS
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
 
@@ -40,8 +41,8 @@ class HoistConstantsPass(ModulePass):
     name = "hoist-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.body.block.ops):
-            if isinstance(function, func.FuncOp) and function.sym_name.data == "main":
+        for function in defined_functions(op):
+            if function.sym_name.data == "main":
                 _split(op, function)
 
 
