@@ -72,6 +72,9 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     is_popped = all(not s.inner for s in stages)
     most, line = 0, None
     if given.inner is not None:
+        if not is_popped and given.inner[-1:] == (len(stages[0].rows) - 1,):  # as chosen below
+            most = _columns_in(stages, target, outputs)
+            line = given.inner[0] if most and len(given.inner) > 1 else None
         take_inner(stages, given.inner)
     elif is_popped and stages[0].rows:
         tasks = tasks.completed_by(RowTasks(inner=_pop_rows(stages, target)))

@@ -243,3 +243,21 @@ func.func @empty(%x: tensor<0x17xf32>, %y: tensor<2x19xf32>) -> tensor<2x19xf32>
 // CHECK-NEXT:    loop.generic (d0, d1) in [2, 19] reads(%y[d0, d1] : tensor<2x19xf32>) writes
 // CHECK:         [[HALF:%\S+]] = arith.constant 5.000000e-01 : f32
 // CHECK-NEXT:    arith.mulf [[HALF]], {{%\S+}}
+
+// -----
+
+// What a kernel gives back is made in it: a copy of its argument stays.
+// CHECK-LABEL: func.func @kernel_that_copies
+// CHECK: loop.kernel
+// CHECK: %[[copy:.*]] = loop.generic
+// CHECK: loop.return %[[copy]]
+func.func @kernel_that_copies(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = loop.kernel(%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+    %1 = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    loop.return %1 : tensor<4xf32>
+  }
+  func.return %0 : tensor<4xf32>
+}

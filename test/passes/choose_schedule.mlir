@@ -185,3 +185,16 @@ func.func private @loops(%x: memref<4xf32>) attributes {lamina.kernel} {
 }
 // CHECK-LABEL: @loops
 // CHECK-NOT:     lamina.schedule
+
+// -----
+
+// Columns that are one task stay one where the choice is read again.
+// CHECK-LABEL: func.func private @one_task_of_columns
+// CHECK-SAME: lamina.schedule = [#loop.rows<parallel = false, inner = [0]>]
+func.func private @one_task_of_columns(%x: memref<48x256xf32>, %y: memref<256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [48, 256] reads(%x[i, j] : memref<48x256xf32>) writes([j] add into %y : memref<256xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -28,6 +28,11 @@ func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %x : tensor<4xf32>
 }""",
+    "declared_main": """
+func.func private @main(tensor<4xf32>) -> tensor<4xf32>
+func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}""",
     "declared_kernel": """
 func.func private @kernel(memref<4xf32>) attributes {lamina.kernel}
 func.func @main(%x: memref<4xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
