@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ContainerType, ModuleOp, bf16, f16
+from xdsl.dialects.builtin import ContainerType, ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.runtime.entry import Slot, function_named
 
-_COARSE: tuple[Attribute, ...] = (bf16, f16)
+_COARSE: tuple[Attribute, ...] = (bf16, f16, f32)
 """Element types with fewer bits than what is computed in, coarsest first."""
 HALF_FLOATS = ("bf16", "f16")
 """The same as slots name them."""

@@ -92,6 +92,12 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
             _bound(op, state)
             replaced.append(op)
     for op in reversed(replaced):
+        for use in (use for result in op.results for use in result.uses):
+            raise unsupported(
+                use.operation,
+                f"reads what {op.name} gives outside of its region",
+                "regions that take what they read as arguments, as those of control do",
+            )
         op.detach()
         op.erase()
 

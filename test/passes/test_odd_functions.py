@@ -46,6 +46,19 @@ func.func @main(%x: memref<4xf32>, %i: index) -> index {
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   func.return %x : tensor<?xf32>
 }""",
+    "reads_from_outside": """
+func.func @main(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %in, %one : f32
+    %2 = arith.mulf %1, %s : f32
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}""",
     "nothing": "module {}",
 }
 
