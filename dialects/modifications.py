@@ -82,6 +82,20 @@ def register(table: dict[str, Any], name: str, entry: Any) -> None:
         _registered.setdefault(id(table), (table, {}))[1][name] = entry
 
 
+def is_new(table: Mapping[str, Any], name: str, entry: Any) -> bool:
+    """Whether a table lacks a name, or has what the same line said before.
+
+    The import of a module that is interrupted, as by Ctrl-C, begins again at its first line.
+    """
+    return name not in table or _said_at(table[name]) == _said_at(entry)
+
+
+def _said_at(entry: Any) -> tuple[Any, ...]:
+    given = (entry.args, entry.keywords) if isinstance(entry, partial) else ()
+    function = entry.func if isinstance(entry, partial) else entry
+    return function.__code__.co_filename, function.__code__.co_firstlineno, given
+
+
 def modification() -> str | None:
     """The name of something in the compiler that is not what was imported, or None."""
     for spaces in list(_noted.values()):

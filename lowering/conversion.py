@@ -26,7 +26,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop.rounding import IMPLICIT
-from lamina.dialects.modifications import register
+from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
@@ -163,7 +163,7 @@ class Conversion:
         def decorate(function: Lowering) -> Lowering:
             for short in names:
                 name = short if "." in short else short + self.default_suffix
-                assert name not in self._table, f"{self.source}.{name} is lowered twice"
+                assert is_new(self._table, name, function), f"{self.source}.{name} is lowered twice"
                 register(self._table, name, function)
             return function
 

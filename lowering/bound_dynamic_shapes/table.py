@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Operation
 
-from lamina.dialects.modifications import register
+from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
@@ -64,7 +64,7 @@ def bounds(*names: str) -> Callable[[Bounding], Bounding]:
     def decorate(function: Bounding) -> Bounding:
         for short in names:
             name = short if "." in short else f"{short}.default"
-            assert name not in _TABLE, f"{name} is bounded twice"
+            assert is_new(_TABLE, name, function), f"{name} is bounded twice"
             register(_TABLE, name, function)
         return function
 

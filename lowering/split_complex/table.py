@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
-from lamina.dialects.modifications import register
+from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder
 from lamina.lowering.tensor_types import element_of, is_complex, shape_of
@@ -98,7 +98,7 @@ def splits(*names: str) -> Callable[[Split], Split]:
 
     def decorate(function: Split) -> Split:
         for name in names:
-            assert name not in _SPLITS, f"prims.{name} is split twice"
+            assert is_new(_SPLITS, name, function), f"prims.{name} is split twice"
             register(_SPLITS, name, function)
         return function
 

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.modifications import is_new
 from lamina.runtime.interpreters.values import Array, is_half, numpy_dtype
 
 
@@ -90,7 +91,7 @@ def interprets(*names: str) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         for short in names:
             name = short if "." in short else f"{short}.default"
-            assert name not in FUNCTIONS, f"{name} is interpreted twice"
+            assert is_new(FUNCTIONS, name, function), f"{name} is interpreted twice"
             FUNCTIONS[name] = function
         return function
 
