@@ -76,6 +76,8 @@ def _convert_block(block: Block) -> None:
             _inline(op)
     for op in list(block.ops):
         convert_one = CONVERTED.get(type(op))
+        if isinstance(op, GenericOp) and not op.res:
+            raise unsupported(op, "stands on memory", "a program in front of bufferize")
         if convert_one is not None:
             for result, made in zip(op.results, convert_one(op), strict=True):
                 made.name_hint = made.name_hint or result.name_hint

@@ -59,6 +59,14 @@ func.func @main(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
   } -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
 }""",
+    "nest_on_memory": """
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
+  loop.generic (i) in [4] reads(%x[i] : memref<4xf32>) writes([i] store into %y : memref<4xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}""",
     "nothing": "module {}",
 }
 
