@@ -198,6 +198,8 @@ def masked_scatter(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     shape = shape_of(op.results[0])
     x, mask = b.broadcast(x, shape), b.broadcast(mask, shape)
     count = prod(shape)
+    if not count:
+        return x
     flat = b.reshape(b.convert(mask, i64), [count])
     before = b.with_number("sub", b("scan", flat, "add", 0), 1)
     on = b.reshape(mask, [count])

@@ -51,6 +51,7 @@ def cut(function: FuncOp, at: Operation, names: SizeNames) -> Cut | None:
     rest = _rest(function, [*crossing.repeated(ops[:place]), *ops[place:]], given)
     declared = {block.args[one.number]: one for one in arguments_of(function)}
     said = names.of_values(function, first, handed)
+    said = names.told([declared[argument] for argument in arguments], said)
     entries = [_entries_of(declared[a], names) for a in arguments]
     titles = _titles(handed, {one.name for one in declared.values()})
     for title, sizes in zip(titles, said, strict=True):

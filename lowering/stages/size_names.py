@@ -9,10 +9,25 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeText, size_text
+from lamina.dialects.sizes import (
+    Extent,
+    Range,
+    Size,
+    SizeAttr,
+    SizeName,
+    SizeText,
+    size_text,
+    telling,
+)
 from lamina.lowering.stages.size_operands import is_size_query
 from lamina.lowering.stages.trial import Count, tried
-from lamina.passes.contracts.argument_sizes import DIMS, open_dims_of, size_names, texts_of
+from lamina.passes.contracts.argument_sizes import (
+    DIMS,
+    open_dims_of,
+    size_names,
+    size_of,
+    texts_of,
+)
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, UnequalSizesError, infer_shapes
 from lamina.passes.refusal import invalid
@@ -84,6 +99,21 @@ class SizeNames:
             found.append(ArrayAttr(map(SizeAttr, map(self.ranged, said))) if said else None)
         return found
 
+    def told(
+        self, arguments: Sequence[Declared], handed: Sequence[ArrayAttr | None]
+    ) -> list[ArrayAttr | None]:
+        """The same `lamina.dims` of values that are handed on beside arguments, where sums and
+        products of which neither tells the names are sizes of their own."""
+        names = {name: SizeName(name, held) for name, held in self.ranges.items()}
+        said = [text for one in arguments for text in texts_of(one)]
+        said += [text for sizes in handed for text in _texts(sizes)]
+        _, untold = telling([size_of(text, names) for text in said])
+        own = {said[place]: self.fresh(Range()) for place in untold}
+        return [
+            sizes and ArrayAttr([SizeAttr(own.get(text, text)) for text in _texts(sizes)])
+            for sizes in handed
+        ]
+
     def _sizes(
         self,
         value: SSAValue,
@@ -108,6 +138,10 @@ class SizeNames:
         if count.key not in texts:
             texts[count.key] = self.fresh(Range(0, count.most))
         return texts[count.key]
+
+
+def _texts(sizes: ArrayAttr | None) -> list[SizeText]:
+    return [size.data for size in sizes or () if isinstance(size, SizeAttr)]
 
 
 def _rank(value: SSAValue) -> int:

@@ -63,7 +63,7 @@ def _join_range(
 
 def _verify_value(said: SizeText, names: Mapping[str, SizeName], declared: Declared) -> None:
     smallest = {names[name]: names[name].range.least for name in said.names}
-    least = _size(said, names).at(smallest)
+    least = size_of(said, names).at(smallest)
     if least < 0:
         at = " and ".join(f"{name.text} is {value}" for name, value in smallest.items())
         raise declared.refuse(f"{said} is {least} where {at}")
@@ -175,11 +175,12 @@ def shape_of(declared: Declared, names: Mapping[str, SizeName]) -> tuple[Extent,
     """
     shape: list[Extent] = list(_extents(declared))
     for dim, said in zip(open_dims_of(declared), texts_of(declared), strict=False):
-        shape[dim] = _size(said, names)
+        shape[dim] = size_of(said, names)
     return tuple(shape)
 
 
-def _size(said: SizeText, names: Mapping[str, SizeName]) -> Size:
+def size_of(said: SizeText, names: Mapping[str, SizeName]) -> Size:
+    """A size of which a text says what it is."""
     terms = [(tuple(names[name] for name in product), by) for product, by in said.terms]
     return Size(dict(terms) | ({(): said.offset} if said.offset else {}))
 

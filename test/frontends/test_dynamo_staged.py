@@ -74,3 +74,22 @@ def test_modules_have_weights_of_their_own(prepared: list[set[str]]) -> None:
         for module, compiled in zip(modules, fast, strict=True):
             run(module, compiled, 3)
     assert len(prepared) == 2
+
+
+def test_sizes_that_arguments_of_a_stage_do_not_tell() -> None:
+    """A stage that takes flattened rows alone: neither factor of their number is known in it."""
+
+    def counted(x: torch.Tensor) -> torch.Tensor:
+        return torch.bincount((x.abs() * 2).long().clamp(max=5).flatten())
+
+    torch._dynamo.reset()
+    fast = torch.compile(counted, backend="lamina", fullgraph=True, dynamic=True)
+    with (
+        torch.no_grad(),
+        torch._dynamo.config.patch(
+            capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True
+        ),
+    ):
+        for shape in ((6, 4), (9, 4), (5, 7), (30, 2)):
+            x = torch.randn(shape)
+            torch.testing.assert_close(fast(x), counted(x))

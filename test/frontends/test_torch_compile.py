@@ -379,3 +379,8 @@ def test_numbers_that_are_no_integers() -> None:
         for value in (math.inf, math.nan, 2.0**63):
             with pytest.raises(ExecutionError, match="not finite, or does not fit 64 bits"):
                 optimized(torch.tensor([value]))
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0), (0,)])
+def test_masked_scatter_of_nothing(shape: tuple[int, ...]) -> None:
+    check(lambda x: x.masked_scatter(x > 0, x * 3), torch.zeros(shape))
