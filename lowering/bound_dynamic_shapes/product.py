@@ -59,6 +59,9 @@ def product(one: Bounded, other: Bounded, b: BoundBuilder) -> Bounded:
     """`one @ other`."""
     left, right = _contracted(one, other, max(other.rank - 2, 0), b)
     one, other = Bounded(left, one.sizes), Bounded(right, other.sizes)
+    if min(one.rank, other.rank) > 2 and other.sizes[-1] is not None:
+        # Panels of it are packed whole, so that all of what makes it would be asked for.
+        other = Bounded(b.filled(other, 0, [other.rank - 1]), other.sizes)
     batches: tuple[Count, ...] = ()
     if max(one.rank, other.rank) > 2 and min(one.rank, other.rank) > 1:
         one, other, batches = _with_batches(one, other, b)

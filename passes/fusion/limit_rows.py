@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, SSAValues
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
@@ -254,6 +254,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
     for nest in nests:
         parts.setdefault(part_of(nest), []).append(nest)
     divided = [group for _, own in sorted(parts.items()) for group in _divided(own, agreed)]
+    _return_handed(kernel, divided, [call.op for call in calls])
     numbers: dict[Reach, int] = {}
     for part, group in enumerate(divided):
         common = frozenset.intersection(*(agreed[nest] for nest in group))
@@ -322,15 +323,39 @@ def _divided(
     kept = [nest for nest in nests if nest not in rest]
     end = nests[0].parent_block().last_op  # pyright: ignore[reportOptionalMemberAccess]
     returned = set(end.operands) if end is not None else set()
-    made = {value for nest in rest for value in nest.res if value in returned}
-    within = {value for nest in rest for value in nest.res if value not in returned}
     behind = {value for nest in kept for value in nest.res if _is_read(value, rest)}
     in_front = {value for nest in rest for value in nest.res if _is_read(value, kept)}
-    if not in_front and behind <= returned and not within:
+    made = {value for nest in rest for value in nest.res}
+    products_alone = all(isinstance(v.owner, GenericOp) and v.owner in products for v in behind)
+    if not in_front and made <= returned and (products_alone or behind <= returned):
         return [kept, rest]
-    if not behind and in_front <= made:
+    if not behind and in_front <= returned:
         return [rest, kept]
     return [nests]
+
+
+def _return_handed(
+    kernel: func.FuncOp, groups: Sequence[Sequence[GenericOp]], calls: Sequence[func.CallOp]
+) -> None:
+    """What a product hands from one part to another is in memory: the kernel returns it."""
+    end = kernel.body.block.last_op
+    assert isinstance(end, func.ReturnOp)
+    group_of = {nest: number for number, group in enumerate(groups) for nest in group}
+    more = [
+        value
+        for nest, number in group_of.items()
+        for value in nest.res
+        if value not in end.operands
+        and any(group_of.get(use.operation, number) != number for use in value.uses)  # pyright: ignore
+    ]
+    if not more:
+        return
+    end.operands = [*end.operands, *more]
+    for call in calls:
+        # Sizes among its results are known by these values, so that they stay.
+        first = len(call.results)
+        made = [OpResult(value.type, call, first + n) for n, value in enumerate(more)]
+        call.results = SSAValues((*call.results, *made))
 
 
 def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:

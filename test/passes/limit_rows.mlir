@@ -463,3 +463,61 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// What a product hands to a part behind it is in memory: the kernel returns it, and calls give it.
+// CHECK-LABEL: @handed
+// CHECK:         %{{[0-9]+}}, %{{[0-9]+}} = func.call @masked_product(%x, %w, %m, %n) :
+func.func @handed(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<128xi1>
+  %0 = func.call @masked_product(%x, %w, %m) : (tensor<128x8xf32>, tensor<8x8xf32>, tensor<128xi1>) -> tensor<128x8xf32>
+  %1 = func.call @sum(%0) : (tensor<128x8xf32>) -> tensor<8xf32>
+  %2 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2 : tensor<8xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<128xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [128] reads(%n[] : tensor<i64>) writes([i] store : tensor<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<128xi1>
+}
+// CHECK-LABEL: func.func private @masked_product(
+// CHECK-SAME:    -> (tensor<128x8xf32>, tensor<128x8xf32>)
+// CHECK:         %[[product:[0-9]+]] = loop.generic
+// CHECK-SAME:      add : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg3 of 128]>}
+// CHECK:         %[[masked:[0-9]+]] = loop.generic
+// CHECK-SAME:      store : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], part = 1>}
+// CHECK:         func.return %[[masked]], %[[product]]
+func.func private @masked_product(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %m: tensor<128xi1>) -> tensor<128x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [128, 8, 8] reads(%x[i, k] : tensor<128x8xf32>, %w[k, j] : tensor<8x8xf32>) writes([i, j] add : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %1 = loop.generic (i, j) in [128, 8] reads(%m[i] : tensor<128xi1>, %0[i, j] : tensor<128x8xf32>) writes([i, j] store : tensor<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: i1, %a: f32):
+    %z = arith.constant 0.0 : f32
+    %c = arith.select %p, %a, %z : f32
+    loop.yield %c : f32
+  }
+  func.return %1 : tensor<128x8xf32>
+}
+func.func private @sum(%x: tensor<128x8xf32>) -> tensor<8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (j, i) in [8, 128] reads(%x[i, j] : tensor<128x8xf32>) writes([j] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<8xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
