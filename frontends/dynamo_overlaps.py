@@ -166,7 +166,7 @@ class _Call:
                 # AOTAutograd would add up what the places of one element get.
                 return "writes through an expanded view, whose elements share memory"
             if not _is_sized_by_data(target) and _layout(target).meets_itself():
-                return "writes a tensor of which elements share memory"
+                return "writes a tensor whose elements share memory"
             if any(meet(other, target) for _, _, other in self.written[:number]):
                 return "writes two tensors that share memory"
         for name, number, operand in self.read:
