@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import (
     Body,
@@ -296,6 +297,10 @@ class SweepEmitter:
             if access.memory in at.made:
                 at.body.values[argument] = at.made[access.memory]
                 continue
+            if access.memory not in self.memory.flat:
+                raise invalid(
+                    at.stage.op, "it reads a buffer of the kernel that nothing has written"
+                )
             where = self._place(emit, access, at)
             at.body.values[argument] = (
                 load(emit, where)
