@@ -19,7 +19,7 @@ from lamina.runtime.entry import Slot, function_named
 _COARSE: tuple[Attribute, ...] = (bf16, f16, f32)
 """Element types with fewer bits than what is computed in, coarsest first."""
 HALF_FLOATS = ("bf16", "f16")
-"""The same as slots name them."""
+"""Those of them that code rounds to less often than interpreters do, as slots name them."""
 _JUDGED = ("f16", "f32", "f64")
 """Types of results that may be less exact than they could be."""
 

@@ -33,6 +33,8 @@ from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.position_masks import is_position_mask
 
 MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
+"""It costs next to nothing: its reader's loops are worth more, and may end at a call's sizes."""
+
 MAX_CONTRACTIONS = 2
 """Products of one kernel: attention has two."""
 

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
@@ -53,7 +53,7 @@ from lamina.passes.fusion.demanded_elements import (
     is_count,
 )
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
+from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, return_more
 
 
 @dataclass(frozen=True)
@@ -348,14 +348,8 @@ def _return_handed(
         if value not in end.operands
         and any(group_of.get(use.operation, number) != number for use in value.uses)  # pyright: ignore
     ]
-    if not more:
-        return
-    end.operands = [*end.operands, *more]
-    for call in calls:
-        # Sizes among its results are known by these values, so that they stay.
-        first = len(call.results)
-        made = [OpResult(value.type, call, first + n) for n, value in enumerate(more)]
-        call.results = SSAValues((*call.results, *made))
+    if more:
+        return_more(kernel, more, calls)
 
 
 def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:

@@ -17,9 +17,8 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, OpResult, Region, SSAValue, SSAValues
 from xdsl.ir.affine import AffineMap
-from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
@@ -106,12 +105,25 @@ def expose_counts(module: ModuleOp) -> None:
         made = [value for value in _sizes(kernel) if value not in given]
         if not made:
             continue
-        end.operands = [*end.operands, *made]
-        kernel.update_function_type()
-        for function in module.body.block.ops:
-            for call in list(function.walk()):
-                if isinstance(call, func.CallOp) and call.callee == SymbolRefAttr(kernel.sym_name):
-                    _with_results(call, len(made))
+        calls = [op for op in module.walk() if isinstance(op, func.CallOp)]
+        return_more(kernel, made, [c for c in calls if c.callee == SymbolRefAttr(kernel.sym_name)])
+
+
+def return_more(
+    kernel: func.FuncOp, values: Sequence[SSAValue], calls: Sequence[func.CallOp]
+) -> None:
+    """Have a kernel return more values, and its calls give them.
+
+    What the calls gave before stays the same values, by which sizes are known.
+    """
+    end = kernel.body.block.last_op
+    assert isinstance(end, func.ReturnOp)
+    end.operands = [*end.operands, *values]
+    kernel.update_function_type()
+    for call in calls:
+        first = len(call.results)
+        made = [OpResult(value.type, call, first + n) for n, value in enumerate(values)]
+        call.results = SSAValues((*call.results, *made))
 
 
 def _sizes(kernel: func.FuncOp) -> list[SSAValue]:
@@ -123,14 +135,6 @@ def _sizes(kernel: func.FuncOp) -> list[SSAValue]:
         for value in nest.res
         if is_count(value) and value.uses and nest.inputs
     ]
-
-
-def _with_results(call: func.CallOp, more: int) -> None:
-    types = [value.type for value in call.res] + [_NUMBER] * more
-    made = func.CallOp(call.callee, list(call.arguments), types)
-    made.location = call.location
-    made.attributes.update(call.attributes)
-    Rewriter.replace_op(call, made, list(made.res[: len(call.res)]))
 
 
 class Ends:

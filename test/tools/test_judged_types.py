@@ -52,6 +52,19 @@ func.func @main(%x: tensor<64x400xf16>, %w: tensor<400xf16>) -> tensor<64xf16> {
 """
 
 
+def lowered_wrongly(folder: Path, name: str, result: str) -> str:
+    """A file of extensions in which an op of core_aten becomes something else."""
+    path = folder / "own.py"
+    path.write_text(
+        "import lamina\n"
+        "own = lamina.extend('own')\n"
+        f"@own.lowers('core_aten.{name}', override=True)\n"
+        "def lower(op, b):\n"
+        f"    return {result}\n"
+    )
+    return str(path)
+
+
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_sums_of_half_floats_that_cancel_are_checked_where_they_are_rounded(
     element: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -65,16 +78,12 @@ def test_sums_of_half_floats_that_cancel_are_checked_where_they_are_rounded(
 def test_a_sum_of_half_floats_that_is_wrong_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, own = tmp_path / "cancelling.mlir", tmp_path / "own.py"
+    path = tmp_path / "cancelling.mlir"
     path.write_text(CANCELLING)
-    own.write_text(
-        "import lamina\n"
-        "own = lamina.extend('own')\n"
-        "@own.lowers('core_aten.sum.dim_IntList', override=True)\n"
-        "def lower(op, b):\n"
-        "    return b.with_number('mul', b('sum', op.operands[0], [1]), 1.05)\n"
+    own = lowered_wrongly(
+        tmp_path, "sum.dim_IntList", "b.with_number('mul', b('sum', op.operands[0], [1]), 1.05)"
     )
-    message = fail(capsys, str(path), "--check", "--seed", "1", "--load", str(own))
+    message = fail(capsys, str(path), "--check", "--seed", "1", "--load", own)
     assert "check failed: out0" in message
 
 
@@ -120,14 +129,8 @@ def test_results_of_f64_that_are_computed_in_f32_are_judged_by_f32(
 def test_a_wrong_lowering_is_found_behind_half_floats(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, own = tmp_path / "mixed.mlir", tmp_path / "own.py"
+    path = tmp_path / "mixed.mlir"
     path.write_text(MIXED)
-    own.write_text(
-        "import lamina\n"
-        "own = lamina.extend('own')\n"
-        "@own.lowers('core_aten.exp', override=True)\n"
-        "def lower(op, b):\n"
-        "    return b.with_number('mul', b('exp', op.operands[0]), 1.1)\n"
-    )
-    message = fail(capsys, str(path), "--check", "--load", str(own))
+    own = lowered_wrongly(tmp_path, "exp", "b.with_number('mul', b('exp', op.operands[0]), 1.1)")
+    message = fail(capsys, str(path), "--check", "--load", own)
     assert "check failed: out0" in message
