@@ -138,6 +138,7 @@ STAGES: tuple[Stage, ...] = (
             "split-domains",
             "pair-results",
             "choose-schedule",
+            "limit-arguments",
         ),
     ),
     Stage(
@@ -252,7 +253,8 @@ def pipeline(
     if enters or source is not None:
         names.append(CONTRACTS[joined])
     if start == "bufferized" and enters:  # what a text leaves open is chosen
-        names[-1:] = ["verify-bufferized{open=true}", "choose-schedule", "verify-bufferized"]
+        chosen = ("choose-schedule", "limit-arguments")
+        names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]
     left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()
     return tuple(_spec(name, target, rounding) for name in names if name not in left_out)

@@ -26,6 +26,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
+from lamina.passes.contracts.entry_attributes import ENDS
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -92,7 +93,8 @@ class Slot:
     poll (the code that says whether to stop), size (how many positions of an output count) or check
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
-    counts, or -1 for all. `is_number` says that callers get a Python number. `codes` names the
+    counts, or -1 for all; `ends` has the number of the slot of kind input that says how far the program
+    reaches into an input or output, or -1. `is_number` says that callers get a Python number. `codes` names the
     narrow type that callers' arrays have, whose codes the program reads or writes as ui8.
 
         arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
@@ -104,6 +106,7 @@ class Slot:
     shape: tuple[int, ...]
     target: str | None = None
     sizes: tuple[int, ...] | None = None
+    ends: tuple[int, ...] | None = None
     is_number: bool = False
     codes: str | None = None
 
@@ -154,9 +157,8 @@ class Entry:
 
 
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
-    sizes = data.get("sizes")
-    lists = {"shape": tuple(data["shape"]), "sizes": tuple(sizes) if sizes is not None else None}
-    return Slot(**{**data, **lists})
+    lists = {key: data.get(key) for key in ("shape", "sizes", "ends")}
+    return Slot(**{**data, **{k: None if v is None else tuple(v) for k, v in lists.items()}})
 
 
 def function_named(module: ModuleOp, name: str) -> FuncOp | None:
@@ -196,7 +198,8 @@ def _slots(
         slots.append(
             replace(
                 slot,
-                sizes=_sizes(entries.get("lamina.sizes")),
+                sizes=_numbers(entries.get("lamina.sizes")),
+                ends=_numbers(entries.get(ENDS)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),
             )
@@ -224,7 +227,7 @@ def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
     return Slot(name, kind, dtype, shape, target)
 
 
-def _sizes(attribute: Attribute | None) -> tuple[int, ...] | None:
+def _numbers(attribute: Attribute | None) -> tuple[int, ...] | None:
     if not isinstance(attribute, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in attribute if isinstance(entry, IntegerAttr))

@@ -50,6 +50,11 @@ VALUE = "lamina.value"
 """Attribute of an argument that is bound when a program is compiled: its value, as a literal."""
 
 
+ENDS = "lamina.ends"
+"""Attribute of an input or output in memory: for each dimension the argument below whose number all
+indices are that the program touches, or -1. See `limit-arguments`."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """Where a kind may stand, from which layer on, and the shape and element type it needs.
@@ -169,6 +174,9 @@ def _verify_function(function: FuncOp, layer: str) -> None:
     sizes = sum(declared.kind == "size" for declared in made)
     for declared in made:
         _verify_made(declared, by_name, sizes)
+    for declared in arguments:
+        if ENDS in declared.entries:
+            _verify_ends(declared, arguments)
     verify_dims(taken, made)
 
 
@@ -278,6 +286,29 @@ def _verify_sizes(declared: Declared, size_count: int) -> None:
     if len(numbers) != rank or not all(-1 <= number < size_count for number in numbers):
         raise declared.refuse(
             f"lamina.sizes has {rank} numbers of results of kind size ({size_count} here), or -1"
+        )
+
+
+def _verify_ends(declared: Declared, arguments: Sequence[Declared]) -> None:
+    """Where accesses to an argument end is at numbers that calls bring."""
+    given, ends = declared.type, declared.entries[ENDS]
+    if not isinstance(given, MemRefType) or declared.kind not in ("input", "output"):
+        raise declared.refuse(f"{ENDS} is for inputs and outputs in memory")
+    sizes = [
+        one.number
+        for one in arguments
+        if one.kind == "input" and one.type == MemRefType(i64, []) and one is not declared
+    ]
+    found = (
+        [entry.value.data for entry in ends if isinstance(entry, IntegerAttr)]
+        if (isinstance(ends, ArrayAttr))
+        else []
+    )
+    rank = len(given.get_shape())
+    if len(found) != rank or not all(number in (-1, *sizes) for number in found):
+        raise declared.refuse(
+            f"{ENDS} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
+            f"({', '.join(map(str, sizes)) or 'none'} here), or -1: not {ends}"
         )
 
 

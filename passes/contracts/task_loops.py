@@ -1,9 +1,8 @@
 """Loops around nests: what may stand there, that slices lie inside, and that tasks do not meet.
 
 Between `bufferized` and `scheduled` the nests of a kernel may stand in loops, and run slices of
-their domains. Loops are `scf.for` and `scf.parallel` from a constant on, to a constant or to a
-number of live rows; slices begin where index
-arithmetic on their counters says.
+their domains. Loops are `scf.for` and `scf.parallel` between constants, or what is computed of
+numbers of live rows; slices begin where index arithmetic on their counters says.
 """
 
 from __future__ import annotations
@@ -101,12 +100,16 @@ def _verify_loop(loop: scf.ForOp | scf.ParallelOp, top: Block) -> None:
 
 
 def _ends(loop: Operation | Block | None) -> tuple[int, int] | None:
-    """The least and largest number that a loop counts, if they are known; it runs at least once."""
+    """The least and largest number that a loop counts, if they are known. It runs at least once,
+    but for one whose end is computed."""
     if not isinstance(loop, LOOPS) or len(loop.operands) != 3 or loop.results:
         return None
-    low, step = constant_integer(loop.operands[0]), constant_integer(loop.operands[2])
+    first, step = index_range(loop.operands[0]), constant_integer(loop.operands[2])
     ends = index_range(loop.operands[1])
-    if low is None or step is None or step < 1 or ends is None or not 0 <= low < ends[0]:
+    if first is None or step is None or step < 1 or ends is None:
+        return None
+    low, is_known = first[0], constant_integer(loop.operands[1]) is not None
+    if not 0 <= low < (ends[0] if is_known else ends[1]):
         return None
     return low, low + (ends[1] - 1 - low) // step * step
 

@@ -172,22 +172,12 @@ class NestDemand:
         nest = self.nest
         return self._touched(nest.res[number], nest.write_maps[number]).points(demand)
 
-    def _touched(self, value: SSAValue, index_map: AffineMap) -> _Touched:
+    def _touched(self, value: SSAValue, index_map: AffineMap) -> Touched:
         """An access. An index that is no linear form, as of panels, or that leaves the value, where
         a pad is read, is a dimension of its own behind the nest's: one for all accesses that have
         it."""
         nest, shape = self.nest, shape_of(value)
-        forms: list[Linear] = []
-        for expression, extent in zip(index_map.results, shape, strict=True):
-            form = linear(expression, nest.extents)
-            low, high = (0, extent) if form is None else form.range(nest.extents)
-            if form is None or low < 0 or high >= extent:
-                key = (expression, extent)
-                place = self._outside.setdefault(key, len(nest.extents) + len(self._outside))
-                form = Linear.dim(place)
-            forms.append(form)
-        extents = (*nest.extents, *(extent for _, extent in self._outside))
-        return _Touched(flatten(forms, shape), extents)
+        return Touched.of(nest.extents, shape, index_map, self._outside)
 
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""
@@ -201,7 +191,7 @@ class NestDemand:
             return self._results[place]
         if op.parent is not self.nest.block or op.regions or isinstance(op, ReadOp):
             return ALL_POINTS
-        if not is_side_effect_free(op):
+        if op.dialect_name() != "arith" and not is_side_effect_free(op):  # xDSL says no of `extsi`
             return ALL_POINTS
         found = _agreed([self._of(result) for result in op.results])
         if found is not None and isinstance(op, arith.SelectOp) and place == 1:
@@ -250,7 +240,7 @@ def _window_limits(
 
 
 @dataclass(frozen=True)
-class _Touched:
+class Touched:
     """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
 
     These are the nest's, and those of indices by themselves.
@@ -258,6 +248,27 @@ class _Touched:
 
     offset: Linear
     extents: tuple[int, ...]
+
+    @staticmethod
+    def of(
+        extents: Sequence[int],
+        shape: Sequence[int],
+        index_map: AffineMap,
+        outside: dict[tuple[AffineExpr, int], int],
+    ) -> Touched:
+        """What a nest of a domain touches of a value of a shape.
+
+        `outside` has the places of indices that are dimensions of their own, and gets more.
+        """
+        forms: list[Linear] = []
+        for expression, extent in zip(index_map.results, shape, strict=True):
+            form = linear(expression, extents)
+            low, high = (0, extent) if form is None else form.range(extents)
+            if form is None or low < 0 or high >= extent:
+                place = outside.setdefault((expression, extent), len(extents) + len(outside))
+                form = Linear.dim(place)
+            forms.append(form)
+        return Touched(flatten(forms, shape), (*extents, *(extent for _, extent in outside)))
 
     def points(self, limits: Demand) -> Points:
         """The points that touch elements within limits, as far as these are digits of theirs."""

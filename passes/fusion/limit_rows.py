@@ -32,7 +32,6 @@ from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, MASKS
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import (
     live_rows_of,
     part_of,
@@ -52,20 +51,9 @@ from lamina.passes.fusion.demanded_elements import (
     Reach,
     is_count,
 )
+from lamina.passes.fusion.limited_parts import RowLimit, divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, return_more
-
-
-@dataclass(frozen=True)
-class RowLimit:
-    """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
-    to a size, or to what follows from one."""
-
-    place: int
-    stride: int
-    extent: int
-    end: Reach
-
+from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
 
 Masks = dict[int, SSAValue]
 """For each argument of a kernel that is a mask of one dimension the size below which it is true."""
@@ -253,10 +241,12 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
     parts: dict[int, list[GenericOp]] = {}
     for nest in nests:
         parts.setdefault(part_of(nest), []).append(nest)
-    divided = [group for _, own in sorted(parts.items()) for group in _divided(own, agreed)]
-    _return_handed(kernel, divided, [call.op for call in calls])
+    for own in parts.values():
+        follow_readers(own, agreed)
+    groups = [group for _, own in sorted(parts.items()) for group in divided(own, agreed)]
+    return_handed(kernel, groups, [call.op for call in calls])
     numbers: dict[Reach, int] = {}
-    for part, group in enumerate(divided):
+    for part, group in enumerate(groups):
         common = frozenset.intersection(*(agreed[nest] for nest in group))
         for limit in sorted(common, key=_order):
             numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
@@ -304,56 +294,6 @@ def _agreed(nest: GenericOp, calls: Sequence[_Call]) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
     found = frozenset.intersection(*(call.rows.get(nest, frozenset()) for call in calls))
     return frozenset(x for x in found if all(_reaches(x.end.count, call.op) for call in calls))
-
-
-def _divided(
-    nests: list[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
-) -> list[list[GenericOp]]:
-    """The nests of a part, or two parts: those with the rows that count, and what needs all rows.
-
-    The latter stands behind a product whose results it takes, such as zeros in the place of keys
-    that are padding, or in front, such as places at which other kernels look up as well.
-    """
-    products = [nest for nest in nests if Contraction.of(nest) is not None]
-    limited = products or [nest for nest in nests if agreed[nest]]
-    wanted = frozenset.intersection(*(agreed[n] for n in limited)) if limited else frozenset()
-    rest = [nest for nest in nests if not wanted <= agreed[nest]]
-    if not wanted or not rest:
-        return [nests]
-    kept = [nest for nest in nests if nest not in rest]
-    end = nests[0].parent_block().last_op  # pyright: ignore[reportOptionalMemberAccess]
-    returned = set(end.operands) if end is not None else set()
-    behind = {value for nest in kept for value in nest.res if _is_read(value, rest)}
-    in_front = {value for nest in rest for value in nest.res if _is_read(value, kept)}
-    made = {value for nest in rest for value in nest.res}
-    products_alone = all(isinstance(v.owner, GenericOp) and v.owner in products for v in behind)
-    if not in_front and made <= returned and (products_alone or behind <= returned):
-        return [kept, rest]
-    if not behind and in_front <= returned:
-        return [rest, kept]
-    return [nests]
-
-
-def _return_handed(
-    kernel: func.FuncOp, groups: Sequence[Sequence[GenericOp]], calls: Sequence[func.CallOp]
-) -> None:
-    """What a product hands from one part to another is in memory: the kernel returns it."""
-    end = kernel.body.block.last_op
-    assert isinstance(end, func.ReturnOp)
-    group_of = {nest: number for number, group in enumerate(groups) for nest in group}
-    more = [
-        value
-        for nest, number in group_of.items()
-        for value in nest.res
-        if value not in end.operands
-        and any(group_of.get(use.operation, number) != number for use in value.uses)  # pyright: ignore
-    ]
-    if more:
-        return_more(kernel, more, calls)
-
-
-def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:
-    return any(use.operation in nests for use in value.uses)
 
 
 def _reaches(value: SSAValue, call: func.CallOp) -> bool:

@@ -19,6 +19,7 @@ from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_limits import LOOK_BACK, MAX_NESTS
 from lamina.passes.cost.kernel_model import estimate_small, seconds, serial_seconds
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
+from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, overridden
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
@@ -77,6 +78,8 @@ def _said(one: Cluster, other: Cluster, machine: Roofline) -> Decision:
         return marked
     if len(nests) > MAX_NESTS:
         return Decision(False, f"together they have {len(nests)} nests, more than {MAX_NESTS}")
+    if len({all(map(is_count, nest.res)) for nest in nests}) > 1:
+        return Decision(False, "one of them makes sizes alone, at which rows of the other may end")
     if any(len(c.nests) > 1 and rows_of(c.nests[0]) for c in (one, other)):
         return Decision(False, "one of them runs row by row")
     scratch = sum(map(scratch_bytes, nests)) + handed_bytes(one, other)

@@ -38,8 +38,22 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
+from lamina.passes.schedule.live_tiles import (
+    divide_jammed,
+    divide_live,
+    divided_rows,
+    has_gaps,
+    tile_sizes,
+)
 from lamina.passes.schedule.pair_copy import PairCopy
-from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
+from lamina.passes.schedule.stages import (
+    Stage,
+    collapse_rows,
+    stages_of,
+    take_inner,
+    task_rows,
+    turn_rows,
+)
 from lamina.passes.schedule.sweep_legality import verify_common_loop
 
 Scheduled = tuple[Part, Any]
@@ -124,7 +138,7 @@ def _taken_apart(function: func.FuncOp) -> list[Operation]:
 
 def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
     """Append the loop over the tasks of a part, with its nests, sliced, in it."""
-    groups = _row_groups(stages)
+    groups = row_groups(stages)
     take_inner(stages, tasks.inner or ())
     width, length = _tile(stages, tasks)
     chunks = -(-length // width)
@@ -133,7 +147,12 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
     if together > 1 and (tasks.tile is not None or rows % together):
         raise illegal(stages[0].op, jam_refusal(together, rows))
     count = rows * chunks // together
-    live = None if together > 1 else _Live.of(emit, stages[0], groups[0])
+    live = _Live.of(emit, stages[0], groups[0])
+    if live is not None and together > 1:
+        if (front := live.rows_in_front(emit)) is not None:
+            divide_jammed(emit, stages, groups, together, front, parallel=tasks.parallel)
+            return
+        live = None
 
     def task(inner: Emitter, number: Index) -> None:
         low: Index = 0
@@ -159,6 +178,15 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
+    vectors = [stage.schedule.vectorize.count for stage in stages if stage.schedule.vectorize]
+    tiles = None
+    if live is not None and live.divided is not None and 1 < chunks == count:
+        tiles = tile_sizes(live.divided, width, max(vectors, default=1))
+    if tiles is not None:
+        assert live is not None
+        rows = live.divided_rows(emit)
+        divide_live(emit, stages, groups, tiles, rows, parallel=tasks.parallel)
+        return
     ends = count if live is None else live.tasks(emit, count, chunks, width)
     emit.tasks(ends, task, parallel=tasks.parallel)
 
@@ -175,14 +203,12 @@ class _Live:
     def of(emit: Emitter, stage: Stage, groups: dict[int, tuple[int, ...]]) -> _Live | None:
         """None where all of them count."""
         rows = joined_live_rows(stage.op, _joined(groups, stage.rows))
-        divided = None
-        if stage.inner and stage.inner[0] in groups:
-            divided = joined_live_rows(stage.op, groups[stage.inner[0]])
+        divided = divided_rows(stage, groups)
         return None if rows is None and divided is None else _Live(rows, divided, emit.entry)
 
     def row(self, emit: Emitter, number: Index) -> Index:
         """The row of the number-th task."""
-        if self.rows is None or isinstance(number, int) or not self._has_gaps(self.rows):
+        if self.rows is None or isinstance(number, int) or not has_gaps(self.rows):
             return number
         live, counts = over_operands(self.rows, self.block)
         return emit.add(LiveRowOp(number, counts, live))
@@ -192,20 +218,26 @@ class _Live:
         if self.rows is not None:
             return emit.times(self._count(emit, self.rows), count // self.rows.rows)
         assert self.divided is not None
-        first, *rest = self.divided.digits
-        if first.count is None or chunks == 1 or count > chunks:
+        if self.divided.digits[0].count is None or chunks == 1 or count > chunks:
             return count
-        rows = emit.times(self._count(emit, LiveRows((first,))), prod(d.extent for d in rest))
-        return emit.quotient(emit.plus(rows, width - 1), width)
+        rows, each = self.divided_rows(emit)
+        return emit.quotient(emit.plus(emit.times(rows, each), width - 1), width)
+
+    def divided_rows(self, emit: Emitter) -> tuple[Index, int]:
+        """How many rows of the divided loop count, and how many of its positions each is."""
+        assert self.divided is not None
+        first, *rest = self.divided.digits
+        return self._count(emit, LiveRows((first,))), prod(digit.extent for digit in rest)
+
+    def rows_in_front(self, emit: Emitter) -> Index | None:
+        """How many rows count, if those are in front of all others and nothing else is divided."""
+        if self.rows is None or self.divided is not None or has_gaps(self.rows):
+            return None
+        return self._count(emit, self.rows)
 
     def _count(self, emit: Emitter, rows: LiveRows) -> Index:
         live, counts = over_operands(rows, self.block)
         return emit.add(LiveCountOp(counts, live))
-
-    @staticmethod
-    def _has_gaps(live: LiveRows) -> bool:
-        """Whether rows that count lie behind others that do not."""
-        return any(digit.count is not None for digit in live.digits[1:])
 
 
 def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
@@ -213,7 +245,7 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
     if tasks.inner or tasks.tile or (tasks.jam or 1) > 1:
         legal = "tasks are its rows in front of these"
         raise illegal(stages[0].op, f"inner, tile, jam: the kernel sums over rows; {legal}")
-    groups = _row_groups(stages)
+    groups = row_groups(stages)
     front = task_rows(stages)
     if tasks.parallel and not front:
         summing = next(stage for stage in stages if stage.totals)
@@ -257,6 +289,35 @@ def _divide_pairs(emit: Emitter, copy: PairCopy, tasks: PairTasks) -> None:
     emit.tasks(prod(op.extents[:along]) * chunks, task, parallel=tasks.parallel)
 
 
+def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
+    """Of each nest of a part the row dimensions of which a task has one position, each its own.
+
+    Of these just the positions that count are run. Nests are left out whose rows are divided in
+    other ways, and may be run in blocks, of which the last reaches further.
+    """
+    if not isinstance(tasks, RowTasks):
+        return {}
+    stages = stages_of([stage.op for stage in part.stages])
+    if any(stage.totals for stage in stages):
+        return {}
+    groups = row_groups(stages)
+    take_inner(stages, tasks.inner or ())
+    live = divided_rows(stages[0], groups[0])
+    if (tasks.jam or 1) > 1 and not (
+        live is None
+        and (rows := joined_live_rows(stages[0].op, _joined(groups[0], stages[0].rows))) is not None
+        and not has_gaps(rows)
+    ):
+        return {}
+    width, length = _tile(stages, tasks)
+    is_alone = width < length and prod(stages[0].extents[d] for d in stages[0].rows) == 1
+    is_cut = is_alone and live is not None and tile_sizes(live, width) is not None
+    return {
+        stage.op: _joined(dims, (*stage.rows, *(stage.inner[:1] if is_cut else ())))
+        for stage, dims in zip(stages, groups, strict=True)
+    }
+
+
 def jam_refusal(together: int, rows: int) -> str:
     """Why so many rows do not run side by side."""
     return f"jam = {together}: it divides the rows ({rows}) of a kernel that only reduces them"
@@ -268,7 +329,7 @@ def tile_refusal(stage: Stage, dim: int) -> str:
     return f"tile: tasks would divide d{dim}, which is reduced: {legal}"
 
 
-def _row_groups(stages: list[Stage]) -> list[dict[int, tuple[int, ...]]]:
+def row_groups(stages: list[Stage]) -> list[dict[int, tuple[int, ...]]]:
     """Join the rows that every access walks as one (in place); of each, what it is made of."""
     before = [stage.rows for stage in stages]
     collapse_rows(stages)

@@ -15,7 +15,7 @@ from lamina.runtime.dispatch.layout import FORMS, Layout
 from lamina.runtime.dispatch.locks import Lock
 from lamina.runtime.dispatch.native import bucket, native_calls
 from lamina.runtime.dispatch.open_inputs import OpenInputs
-from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, structure
+from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, HALVES, structure
 from lamina.runtime.dynamic_results import cuts_of, forms_of, with_numbers
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 from lamina.runtime.overlap import Range, watched_ranges
@@ -73,6 +73,8 @@ class BoundProgram:
                 cuts = (ctypes.c_int32 * len(slot.shape))(*cuts_of(slot, self._outputs))
                 value.cuts = ctypes.addressof(cuts)
                 self.kept.append(cuts)
+                if slot.ends is not None:
+                    self._end(value, slot)
         self.kept += [
             self.template,
             self._copies,
@@ -160,6 +162,16 @@ class BoundProgram:
             tables,
             opened,
         ]
+
+    def _end(self, value: Any, slot: Slot) -> None:
+        """Has an output that is cut take no more memory than the program touches."""
+        assert slot.ends is not None
+        ends = (ctypes.c_int32 * len(slot.ends))(*slot.ends)
+        count = min(HALVES, max(slot.size.bit_length(), 1))
+        buckets = (ctypes.c_void_p * count)(*(bucket(slot.size >> k) for k in range(count)))
+        value.ends, value.buckets = ctypes.addressof(ends), ctypes.addressof(buckets)
+        value.bucket_count = count
+        self.kept += [ends, buckets]
 
     def _broken(self, output: int) -> None:
         raise ExecutionError(self._outputs[output].target or "an assertion failed")

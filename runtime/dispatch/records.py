@@ -41,6 +41,13 @@ LONG_RUN = 1_000_000
 """Nanoseconds from which on a kind of run is not probed: a core reads some 10 MB of others' caches
 in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on there."""
 
+ENDED = 4
+"""Flag of an input behind whose elements, as many as a call brings, the program touches nothing."""
+
+HALVES = 16
+"""Buckets for outputs of which a call may need a part only, each of half the bytes of the one
+before: the last is for rows that are a 32,768th of the bound."""
+
 SLOTS = 8
 """Most blocks that a bucket keeps."""
 
@@ -125,7 +132,7 @@ RECORDS: dict[str, Fields] = {
         ("pointer", "i32"),  # its place among the program's pointers
         ("dtype", "i32"),  # as DLPack has it
         ("rank", "i32"),
-        ("flags", "i32"),  # 1: the program writes to it, 2: complex
+        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `ENDED`
         ("elements", "i64"),
         ("bytes", "i64"),
         ("shape", "ptr"),
@@ -136,6 +143,11 @@ RECORDS: dict[str, Fields] = {
         ("item_bytes", "i32"),  # of an element
         ("open", "ptr"),  # for each dimension an `Open`; null where all extents are known
         ("cuts", "ptr"),  # for each dimension the output that is its size, or -1
+        # of an output whose memory need not be all of it, for each dimension the pointer to the
+        # size at which what is touched ends, or -1; else null
+        ("ends", "ptr"),
+        ("buckets", "ptr"),  # of such an output, for its bytes, half of them, and so on
+        ("bucket_count", "i64"),
     ),
     # an extent of an argument that calls tell: `factor` times a size, and `offset`
     "Open": (
@@ -282,6 +294,8 @@ FUNCTIONS: dict[str, str] = {
     "qsort": "void (ptr, i64, i64, ptr)",
     "clock_gettime": "i32 (i32, ptr)",
     # LLVM's
+    "llvm.smax.i64": "i64 (i64, i64)",
+    "llvm.smin.i64": "i64 (i64, i64)",
     "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
     "llvm.memset.p0.i64": "void (ptr, i8, i64, i1)",
     "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",

@@ -133,6 +133,46 @@ def _bytes(x: torch.Tensor) -> Any:
 
 
 PROGRAMS = (Heads().eval(), *map(Function, (_pointwise, _moved, _ranked, _narrow, _bytes)))
+
+
+def _rows(x: torch.Tensor) -> Any:
+    y = x.flatten(1)
+    return y.softmax(-1), nn.functional.layer_norm(y, y.shape[1:]), y.argmax(1), y.mean(1)
+
+
+def _tiles(x: torch.Tensor) -> Any:
+    return x * 2 + 1, x[:, 0, 0] + 1, torch.cat([x, x], 1), x.permute(0, 2, 1) * 2
+
+
+def _windows(x: torch.Tensor) -> Any:
+    images = x.unflatten(1, (3, 8))
+    pooled = nn.functional.max_pool2d(images, 3, 2, 1)
+    return pooled, nn.functional.conv2d(images, torch.ones(4, 3, 3, 3)).relu()
+
+
+def _looked_up(x: torch.Tensor) -> Any:
+    places = (x[:, :, 0].abs() * 9).long().clamp(max=49)
+    table = torch.arange(50.0 * 8).view(50, 8)
+    return nn.functional.embedding(places, table).sum(1), x.flatten(1).gather(1, places)
+
+
+def _columns(x: torch.Tensor) -> Any:
+    return x.sum(0), x.flatten(1).amax(0), x.mean(), x.mean((1, 2)), x.logsumexp(0)
+
+
+def _in_order(x: torch.Tensor) -> Any:
+    y = x.flatten(1)
+    return y.sort(1)[0], y.cumsum(0), y.topk(5)[0], torch.zeros_like(y).scatter_add(0, _first(y), y)
+
+
+def _first(y: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(y, dtype=torch.long)
+
+
+BATCHED = (*map(Function, (_rows, _tiles, _windows, _looked_up, _columns, _in_order)),)
+"""Programs of a batch of 24 by 17: where but batches are open, arguments are passed as they are."""
+BATCHES = (3, 1, 2, 7, 33, 64, 100, 255, 1023)
+
 SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
 """Batches and lengths: small ones, those of bounds, one more, and larger than any before."""
 
@@ -163,13 +203,26 @@ def judge(program: nn.Module, compiled: Callable[..., Any]) -> None:
             torch.testing.assert_close(compiled(given), wanted, rtol=near(program), atol=1e-5)
 
 
+def judge_batches(program: nn.Module) -> None:
+    """Exports a program with an open batch, and runs batches that fill their version and others."""
+    dims = ({0: Dim("batch", min=1, max=4096)},)
+    exported = torch.export.export(program, (torch.zeros(4, 24, 17),), dynamic_shapes=(dims))
+    compiled = lamina.compile(exported, versions="padded")
+    for batch in BATCHES:
+        x = torch.randn(batch, 24, 17)
+        wanted = program(x)
+        torch.testing.assert_close(compiled(argument(x)), wanted, rtol=1e-4, atol=1e-4)
+
+
 def main(how: str, *options: str) -> None:
     """Runs all programs one way, or every third."""
     torch.manual_seed(0)
     torch._dynamo.config.recompile_limit = 64  # strides are guarded, too
     guard(short=buffers.ALIGNMENT if "--short" in options else 0)
     with torch.no_grad():
-        for program in PROGRAMS[:: 3 if "--some" in options else 1]:
+        for program in BATCHED if how == "batches" else ():
+            judge_batches(program)
+        for program in () if how == "batches" else PROGRAMS[:: 3 if "--some" in options else 1]:
             torch._dynamo.reset()
             compiled = by_dynamo(program) if how == "compile" else by_export(program)
             if how != "threads":

@@ -28,6 +28,7 @@ def outcome(*arguments: str) -> subprocess.CompletedProcess[str]:
     "arguments",
     [
         ("threads", "--some"),
+        ("batches",),
         pytest.param(("threads",), marks=pytest.mark.long),
         pytest.param(("compile",), marks=pytest.mark.long),
     ],

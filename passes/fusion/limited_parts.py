@@ -1,0 +1,105 @@
+"""Which nests of a part of a kernel end at the same rows, and which parts that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.passes.fusion.demanded_elements import Reach
+from lamina.passes.fusion.row_counts import return_more
+
+
+@dataclass(frozen=True)
+class RowLimit:
+    """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
+    to a size, or to what follows from one."""
+
+    place: int
+    stride: int
+    extent: int
+    end: Reach
+
+
+def _wanted(
+    nests: Sequence[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
+) -> frozenset[RowLimit]:
+    """The limits of a part: those of its products, else of what is limited at all."""
+    products = [nest for nest in nests if Contraction.of(nest) is not None]
+    limited = products or [nest for nest in nests if agreed[nest]]
+    return frozenset.intersection(*(agreed[n] for n in limited)) if limited else frozenset()
+
+
+def follow_readers(
+    nests: Sequence[GenericOp], agreed: dict[GenericOp, frozenset[RowLimit]]
+) -> None:
+    """A nest that hands rows to others of its part alone runs for the rows that these run (in
+    place): indices are demanded whole, as nothing may be looked up at one that was never made, and
+    each row makes its own."""
+    wanted = _wanted(nests, agreed)
+    for nest in reversed(nests):
+        readers = [use for value in nest.res for use in value.uses]
+        extents = [nest.extents[d] for d in rows_of(nest)]
+        if not wanted <= agreed[nest] and all(
+            isinstance(reader := use.operation, GenericOp)
+            and reader in nests
+            and use.index < len(reader.inputs)
+            and wanted <= agreed[reader]
+            and [reader.extents[d] for d in rows_of(reader)] == extents
+            for use in readers
+        ):
+            agreed[nest] |= wanted
+
+
+def divided(
+    nests: list[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
+) -> list[list[GenericOp]]:
+    """The nests of a part, or two parts: those with the rows that count, and what needs all rows.
+
+    The latter stands behind a product whose results it takes, such as zeros in the place of keys
+    that are padding, or in front, such as places at which other kernels look up as well.
+    """
+    products = [nest for nest in nests if Contraction.of(nest) is not None]
+    wanted = _wanted(nests, agreed)
+    rest = [nest for nest in nests if not wanted <= agreed[nest]]
+    if not wanted or not rest:
+        return [nests]
+    kept = [nest for nest in nests if nest not in rest]
+    end = nests[0].parent_block().last_op  # pyright: ignore[reportOptionalMemberAccess]
+    returned = set(end.operands) if end is not None else set()
+    behind = {value for nest in kept for value in nest.res if _is_read(value, rest)}
+    in_front = {value for nest in rest for value in nest.res if _is_read(value, kept)}
+    made = {value for nest in rest for value in nest.res}
+    products_alone = all(isinstance(v.owner, GenericOp) and v.owner in products for v in behind)
+    if not in_front and made <= returned and (products_alone or behind <= returned):
+        return [kept, rest]
+    if not behind and in_front <= returned:
+        return [rest, kept]
+    return [nests]
+
+
+def return_handed(
+    kernel: func.FuncOp, groups: Sequence[Sequence[GenericOp]], calls: Sequence[func.CallOp]
+) -> None:
+    """What a product hands from one part to another is in memory: the kernel returns it."""
+    end = kernel.body.block.last_op
+    assert isinstance(end, func.ReturnOp)
+    group_of = {nest: number for number, group in enumerate(groups) for nest in group}
+    more = [
+        value
+        for nest, number in group_of.items()
+        for value in nest.res
+        if value not in end.operands
+        and any(group_of.get(use.operation, number) != number for use in value.uses)  # pyright: ignore
+    ]
+    if more:
+        return_more(kernel, more, calls)
+
+
+def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:
+    return any(use.operation in nests for use in value.uses)

@@ -1,0 +1,173 @@
+"""`limit-arguments`: how far into the memory of its arguments a program reaches.
+
+A program with open sizes, or with sizes that depend on data, is compiled for bounds. Where all its
+kernels run just the rows of an argument, or of a result, that count (`live` in `#loop.nest`), they
+touch no memory behind these. `lamina.ends` of the argument says so: what calls the program needs no
+more memory than there are elements, and copies nothing to pad or to cut it.
+
+    %x: memref<1024x512xf32> {lamina.ends = [2, -1]}
+
+Indices in dimension 0 are below the number in argument 2, or 0 where that is less than 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import ENDS
+from lamina.passes.fusion.demanded_elements import (
+    EVERYTHING,
+    Demand,
+    Limit,
+    PointLimit,
+    Points,
+    Reach,
+    Touched,
+    is_count,
+)
+from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.parallelize import rows_run_singly
+
+_OF_CALLS = ("input", "output")
+"""Kinds of arguments whose memory a call brings, or makes."""
+
+
+@dataclass(frozen=True)
+class LimitArgumentsPass(ModulePass):
+    """Note on the arguments of entries at which sizes all accesses to them end."""
+
+    name = "limit-arguments"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        entries = [f for f in functions if ENTRY in f.attributes and _sizes(f)]
+        if not entries:
+            return
+        accesses = _Accesses({kernel.sym_name.data: kernel for kernel in kernel_functions(op)})
+        for entry in entries:
+            _limit(entry, accesses)
+
+
+def _sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
+    """The arguments that are numbers of a call, which may be sizes, by their places."""
+    return {
+        value: declared.number
+        for value, declared in zip(entry.body.block.args, arguments_of(entry), strict=True)
+        if declared.kind == "input" and is_count(value)
+    }
+
+
+def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
+    sizes, arguments = _sizes(entry), arguments_of(entry)
+    entries = [dict(declared.entries) for declared in arguments]
+    for value, declared, noted in zip(entry.body.block.args, arguments, entries, strict=True):
+        noted.pop(ENDS, None)  # it is no choice: what does not follow is not so
+        if declared.kind not in _OF_CALLS or value in sizes:
+            continue
+        limits = accesses.of(value)
+        strides, shape = row_major_strides(shape_of(value)), shape_of(value)
+        ends = [
+            next((n for size, n in sizes.items() if Limit(*at, Reach(size)) in limits), -1)
+            for at in zip(strides, shape, strict=True)
+        ]
+        if any(number >= 0 for number in ends):
+            noted[ENDS] = ArrayAttr([IntegerAttr(number, i64) for number in ends])
+    entry.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(noted) for noted in entries])
+
+
+@dataclass
+class _Accesses:
+    """Within which limits the kernels of a program touch memory."""
+
+    kernels: Mapping[str, func.FuncOp]
+    _known: dict[str, Mapping[int, Demand]] = field(default_factory=dict[str, Mapping[int, Demand]])
+
+    def of(self, value: SSAValue) -> Demand:
+        """The limits that all accesses keep to, in numbers that are values beside `value`."""
+        found: list[Demand] = []
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, ReshapeOp):
+                found.append(self.of(op.result))
+            elif isinstance(op, func.CallOp):
+                found.append(self._of_call(op, use.index))
+            elif not isinstance(op, func.ReturnOp):
+                return EVERYTHING
+        return frozenset.intersection(*found) if found else EVERYTHING
+
+    def _of_call(self, call: func.CallOp, place: int) -> Demand:
+        name = call.callee.string_value()
+        if name not in self.kernels:
+            return EVERYTHING
+        if name not in self._known:
+            self._known[name] = _of_arguments(self.kernels[name])
+        limits = self._known[name].get(place, EVERYTHING)
+        return frozenset(
+            Limit(limit.stride, limit.extent, Reach(call.arguments[limit.end.count.index]))
+            for limit in limits
+            if isinstance(limit.end.count, BlockArgument)
+        )
+
+
+def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
+    """The limits of all accesses to each argument of a kernel, in numbers that are arguments."""
+    parts = parts_of(kernel)
+    points: dict[GenericOp, Points] = {}
+    for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
+        rows = rows_run_singly(part, tasks)
+        for nest, dims in rows.items():
+            points[nest] = _points(nest, dims)
+    found: dict[int, Demand] = {}
+    for argument in kernel.body.block.args:
+        limits = [_of_nest(use.operation, argument, points) for use in argument.uses]
+        found[argument.index] = frozenset.intersection(*limits) if limits else EVERYTHING
+    return found
+
+
+def _points(nest: GenericOp, dims: Sequence[int]) -> Points:
+    """The points of a nest that run: of these rows, those that count."""
+    live, rows = live_rows_of(nest), rows_of(nest)
+    digits = None if live is None else live.by_row([nest.extents[dim] for dim in rows])
+    arguments = nest.parent_block().args  # pyright: ignore[reportOptionalMemberAccess]
+    found: set[PointLimit] = set()
+    for dim, own in zip(rows, digits or (), strict=False):
+        stride = period = nest.extents[dim]
+        for digit in own:
+            stride //= digit.extent
+            if digit.count is not None and dim in dims:
+                end = Reach(arguments[digit.count])
+                found.add(PointLimit(Linear.dim(dim), period, stride, digit.extent, end))
+    return frozenset(found)
+
+
+def _of_nest(op: object, value: SSAValue, points: Mapping[GenericOp, Points]) -> Demand:
+    """The limits within which a nest touches a value; an op that is none may touch all of it."""
+    if not isinstance(op, GenericOp) or op not in points or value in op.sources:
+        return EVERYTHING
+    accesses: list[tuple[SSAValue, AffineMap]] = [
+        *zip(op.inputs, op.read_maps, strict=True),
+        *zip(op.outs, op.write_maps, strict=True),
+    ]
+    outside: dict[tuple[AffineExpr, int], int] = {}
+    return frozenset.intersection(
+        *(
+            Touched.of(op.extents, shape_of(value), index_map, outside).limits(points[op])
+            for touched, index_map in accesses
+            if touched is value
+        )
+    )

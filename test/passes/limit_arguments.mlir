@@ -1,0 +1,132 @@
+// RUN: lamina-opt %s -p limit-arguments --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p limit-arguments,limit-arguments --split-input-file | filecheck %s
+
+// Rows are tasks, of which the live ones are run: nothing behind these is touched. What all rows share has no end.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128x8xf32> {lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %w: memref<8xf32>, %n:
+// CHECK-SAME:    %y: memref<128x8xf32> {lamina.kind = "output", lamina.ends = [2 : i64, -1 : i64]}
+func.func @main(%x: memref<128x8xf32>, %w: memref<8xf32>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @rows(%x, %w, %n, %y) : (memref<128x8xf32>, memref<8xf32>, memref<i64>, memref<128x8xf32>) -> ()
+  func.return
+}
+func.func private @rows(%x: memref<128x8xf32>, %w: memref<8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
+  loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>, %w[j] : memref<8xf32>) writes([i, j] store into %y : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 128]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
+// Several sizes, a view, and what two kernels agree on; the second result is written whole.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<4x32x8xf32> {lamina.ends = [1 : i64, 2 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<4x256xf32> {lamina.kind = "output", lamina.ends = [1 : i64, -1 : i64]}
+// CHECK-SAME:    %z: memref<4x32xf32> {lamina.kind = "output"}
+func.func @main(%x: memref<4x32x8xf32>, %b: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<4x256xf32> {lamina.kind = "output"}, %z: memref<4x32xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  %0 = loop.reshape %y : memref<4x256xf32> -> memref<4x32x8xf32>
+  func.call @copy(%x, %n, %b, %0) : (memref<4x32x8xf32>, memref<i64>, memref<i64>, memref<4x32x8xf32>) -> ()
+  func.call @first(%x, %b, %n, %z) : (memref<4x32x8xf32>, memref<i64>, memref<i64>, memref<4x32xf32>) -> ()
+  func.call @zero(%z) : (memref<4x32xf32>) -> ()
+  func.return
+}
+func.func private @copy(%x: memref<4x32x8xf32>, %n: memref<i64>, %b: memref<i64>, %y: memref<4x32x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j, k) in [4, 32, 8] reads(%x[i, j, k] : memref<4x32x8xf32>) writes([i, j, k] store into %y : memref<4x32x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg2 of 4, arg1 of 32]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+func.func private @first(%x: memref<4x32x8xf32>, %b: memref<i64>, %n: memref<i64>, %z: memref<4x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [4, 32] reads(%x[i, j, 0] : memref<4x32x8xf32>) writes([i, j] store into %z : memref<4x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 4, arg2 of 32]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+func.func private @zero(%z: memref<4x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [4, 32] reads() writes([i, j] store into %z : memref<4x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+    %a = arith.constant 0.0 : f32
+    loop.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+// Pieces of one long row: those that end where rows do, and those that may reach behind the last live one.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128x8xf32> {lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<128x8xf32>, %n:
+// CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %u: memref<128x8xf32> {lamina.kind = "output"}
+func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %z: memref<128x8xf32> {lamina.kind = "output"}, %u: memref<128x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @even(%x, %n, %z) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
+  func.call @odd(%y, %n, %u) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
+  func.return
+}
+func.func private @even(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 64>]} {
+  loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>) writes([i, j] store into %y : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 8]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+func.func private @odd(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 60>]} {
+  loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>) writes([i, j] store into %y : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 8]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+// Rows next to those that count (a stencil), and a tensor that is looked up in, may lie anywhere.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64> {lamina.ends = [3 : i64]}, %n:
+// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output", lamina.ends = [3 : i64]}
+func.func @main(%x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @rows(%x, %t, %i, %n, %y) : (memref<129xf32>, memref<128xf32>, memref<128xi64>, memref<i64>, memref<128xf32>) -> ()
+  func.return
+}
+func.func private @rows(%x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64>, %n: memref<i64>, %y: memref<128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i) in [128] reads(%x[i + 1] : memref<129xf32>, %i[i] : memref<128xi64>) sources(%t : memref<128xf32>) writes([i] store into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg3 of 128]>} {
+  ^bb0(%a: f32, %k: i64, %s: memref<128xf32>):
+    %at = arith.index_cast %k : i64 to index
+    %b = loop.read %s[%at] : memref<128xf32>
+    %c = arith.addf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
+// A number that another kernel makes is no size of the call, and what a text claims does not stand.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128xf32>, %n:
+// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output"}, %m:
+func.func @main(%x: memref<128xf32> {lamina.ends = [1]}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}, %m: memref<i64> {lamina.kind = "size"}) attributes {lamina.entry} {
+  func.call @twice(%n, %m) : (memref<i64>, memref<i64>) -> ()
+  func.call @rows(%x, %m, %y) : (memref<128xf32>, memref<i64>, memref<128xf32>) -> ()
+  func.return
+}
+func.func private @twice(%n: memref<i64>, %m: memref<i64>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic () in [] reads(%n[] : memref<i64>) writes([] store into %m : memref<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %b = arith.addi %a, %a : i64
+    loop.yield %b : i64
+  }
+  func.return
+}
+func.func private @rows(%x: memref<128xf32>, %n: memref<i64>, %y: memref<128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i) in [128] reads(%x[i] : memref<128xf32>) writes([i] store into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 128]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
