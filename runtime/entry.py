@@ -93,9 +93,10 @@ class Slot:
     poll (the code that says whether to stop), size (how many positions of an output count) or check
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
-    counts, or -1 for all; `ends` has the number of the slot of kind input that says how far the program
-    reaches into an input or output, or -1. `is_number` says that callers get a Python number. `codes` names the
-    narrow type that callers' arrays have, whose codes the program reads or writes as ui8.
+    counts, or -1 for all; `ends` has, for each dimension of an input or output, the place of the
+    input slot that says how far the program reaches, or -1. `is_number` says that callers get a
+    Python number. `codes` names the narrow type that callers' arrays have, whose codes the program
+    reads or writes as ui8.
 
         arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
     """
