@@ -161,6 +161,10 @@ class FourierOp(IRDLOperation):
         if kind != "c2c" and (self.inverse is not None) != (kind == "c2r"):
             raise VerifyException(f"loop.fourier: '{kind}' is{' not' * (kind == 'r2c')} inverse")
         self._verify_shapes()
+        if self.attributes:
+            from lamina.dialects.loop.live_domains import verify_live_note
+
+            verify_live_note(self)
 
     def _verify_shapes(self) -> None:
         given, made, kind, size = self.given, self.made, self.kind.data, self.size

@@ -43,6 +43,11 @@ class KernelNest(Clauses):
         "Digits of the rows' number, outermost first; nothing reads rows a digit of which is not "
         "below the number in an argument of the kernel.",
     )
+    copied: LiveRows | None = clause(
+        LIVE,
+        "Of a scatter: digits of the numbers of the elements that it copies first, of which nothing "
+        "reads others.",
+    )
     interleave: bool | None = clause(
         FLAG,
         "Results 0 and 1, 2 and 3, and so on lie side by side in the same memory, as the parts of "
@@ -109,6 +114,16 @@ def set_live_rows(nest: Operation, live: LiveRows | None) -> None:
     _note(nest, replace(_nest_of(nest), live=live))
 
 
+def copied_of(scatter: Operation) -> LiveRows | None:
+    """The elements that a scatter copies, if these are not all."""
+    return _nest_of(scatter).copied
+
+
+def set_copied(scatter: Operation, copied: LiveRows | None) -> None:
+    """Say which elements a scatter copies; None for all."""
+    _note(scatter, replace(_nest_of(scatter), copied=copied))
+
+
 def set_part(nest: Operation, part: int) -> None:
     """Say to which part of its kernel a nest belongs."""
     _note(nest, replace(_nest_of(nest), part=part or None))
@@ -140,6 +155,8 @@ def verify_nest_note(op: GenericOp, note: Attribute) -> None:
         )
     if note.data.live is not None:
         _verify_live_rows(op, note.data.live, rows)
+    if note.data.copied is not None:
+        raise VerifyException(f"{op.name}: {NEST}: copied: only loop.scatter copies a tensor")
     reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
     if reduced.intersection(rows):
         _verify_summed(op, set(rows), reduced)

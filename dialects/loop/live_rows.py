@@ -135,12 +135,12 @@ def _clause(parser: AttrParser) -> LiveRows:
 LIVE = ClauseKind(" = [8, arg2 of 128]", _clause, lambda value: f" = {value}")
 
 
-def verify_live(live: LiveRows, where: str) -> None:
+def verify_live(live: LiveRows, where: str, name: str = "live") -> None:
     """Raises VerifyException for digits that no rows have."""
     if any(digit.extent < 2 for digit in live.digits) or live.rows > MOST_ELEMENTS:
-        raise VerifyException(f"{where}: live = {live}: digits have two positions and more")
+        raise VerifyException(f"{where}: {name} = {live}: digits have two positions and more")
     if not live.counts:
-        raise VerifyException(f"{where}: live = {live}: no digit ends at an argument")
+        raise VerifyException(f"{where}: {name} = {live}: no digit ends at an argument")
 
 
 @irdl_attr_definition

@@ -113,6 +113,10 @@ class ScanOp(OrderedNest):
                     f"loop.scan: results have the domain's shape {list(self.extents)}, not {kind}"
                 )
         self.verify_yield(carried + [element_type(kind) for kind in written])
+        if self.attributes:
+            from lamina.dialects.loop.live_domains import verify_live_note
+
+            verify_live_note(self)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

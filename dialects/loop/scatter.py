@@ -104,6 +104,10 @@ class ScatterOp(OrderedNest):
             raise VerifyException("loop.scatter gives one result of the type it scatters into")
         if self._old_reaches_places():
             raise VerifyException("loop.scatter: the index depends on the element it finds")
+        if self.attributes:
+            from lamina.dialects.loop.live_domains import verify_live_note
+
+            verify_live_note(self)
 
     def _old_reaches_places(self) -> bool:
         reached: set[SSAValue] = {self.block.args[-1]}

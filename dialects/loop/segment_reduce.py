@@ -142,6 +142,10 @@ class SegmentReduceOp(OrderedNest):
                 f"loop.segment_reduce: results are the first of what is carried, "
                 f"({', '.join(map(str, carried))}), not ({', '.join(map(str, given))})"
             )
+        if self.attributes:
+            from lamina.dialects.loop.live_domains import verify_live_note
+
+            verify_live_note(self)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

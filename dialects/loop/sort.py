@@ -94,6 +94,10 @@ class SortOp(IRDLOperation):
                 f"loop.sort of {kind} makes values and positions twice: ({made[0]}, {made[1]}) and "
                 + ("again" if self.taken is None else f"({made[2]}, {made[3]})")
             )
+        if self.attributes:
+            from lamina.dialects.loop.live_domains import verify_live_note
+
+            verify_live_note(self)
 
 
 def _verify_taken(taken: DenseArrayBase[I64], kind: Shaped) -> None:

@@ -37,7 +37,7 @@ from lamina.dialects.loop import (
     before_reshapes,
 )
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
-from lamina.dialects.loop.kernel_nests import live_rows_of
+from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
@@ -110,12 +110,14 @@ def _verify_counts(function: func.FuncOp) -> None:
     """Live rows end at arguments that hold a number."""
     given = function.function_type.inputs.data
     for nest in function.walk():
-        live = live_rows_of(nest) if isinstance(nest, GenericOp) else None
-        for number in () if live is None else live.counts:
-            if number >= len(given) or given[number] not in _COUNTS:
-                raise invalid(
-                    nest, f"live: arg{number} of its kernel is no tensor or memref of i64"
-                )
+        if not isinstance(nest, (GenericOp, *UNSTRUCTURED_OPS)):
+            continue
+        for name, digits in (("live", live_rows_of(nest)), ("copied", copied_of(nest))):
+            for number in () if digits is None else digits.counts:
+                if number >= len(given) or given[number] not in _COUNTS:
+                    raise invalid(
+                        nest, f"{name}: arg{number} of its kernel is no tensor or memref of i64"
+                    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,104 @@
+"""Live rows of ops that are kernels of their own: of a scan, a scatter, segments, a sort, transforms.
+
+    loop.scan (d0, d1) in [64, 10] along 1 ...
+        attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, arg2 of 10]>}
+
+The dimensions of a sort are those of its operand; those of transforms are the dimensions in front of
+the numbers. A row is what does not depend on the points behind it: so a scan has its own dimension
+among its rows. A scatter copies a tensor first: `copied` are digits of the numbers of its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.fourier import FourierOp
+from lamina.dialects.loop.kernel_nests import NEST, NestAttr
+from lamina.dialects.loop.live_rows import LiveRows, verify_live
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.scan import ScanOp
+from lamina.dialects.loop.scatter import ScatterOp
+from lamina.dialects.loop.segment_reduce import SegmentReduceOp
+from lamina.dialects.loop.sort import SortOp
+
+
+def domain_of(op: Operation) -> tuple[int, ...]:
+    """The extents of the dimensions by which rows of such an op are named."""
+    match op:
+        case OrderedNest():
+            return op.extents
+        case SortOp():
+            return shape_of(op.input)
+        case FourierOp():
+            return op.given.outer
+        case _:
+            raise ValueError(f"{op.name} has no rows of its own")
+
+
+def possible_rows(op: Operation) -> tuple[int, ...]:
+    """The dimensions that may end at a count: what is computed below it needs nothing behind it."""
+    dims = range(len(domain_of(op)))
+    match op:
+        case SortOp():
+            return tuple(dims[:-1])
+        case SegmentReduceOp():
+            # Positions are those of the segments; vectors run along the last dimension.
+            return (0, *dims[2:-1])
+        case _:
+            return tuple(dims)
+
+
+def verify_live_note(op: Operation) -> None:
+    """Raises VerifyException where the `#loop.nest` of such an op is not true of it."""
+    attribute = op.attributes.get(NEST)
+    if attribute is None:
+        return
+    where = f"{op.name}: {NEST}"
+    if not isinstance(attribute, NestAttr):
+        raise VerifyException(
+            f"{where} is a #{NestAttr.name}, such as #{NestAttr.name}<rows = [d0], "
+            f"live = [arg1 of 64]>: not {attribute}"
+        )
+    note = attribute.data
+    others = [name for name in ("part", "interleave") if getattr(note, name) is not None]
+    if others:
+        raise VerifyException(f"{where}: {', '.join(others)}: the op is a kernel of its own")
+    if (note.rows is None) != (note.live is None):
+        raise VerifyException(f"{where}: rows and live are said together, or neither")
+    if note.rows is not None and note.live is not None:
+        _verify_rows(op, note.rows, note.live, where)
+    if note.copied is not None:
+        if not isinstance(op, ScatterOp):
+            raise VerifyException(f"{where}: copied: only loop.scatter copies a tensor")
+        _verify_digits(note.copied, "copied", shape_of(op.into), where)
+
+
+def _verify_rows(op: Operation, rows: tuple[int, ...], live: LiveRows, where: str) -> None:
+    possible = possible_rows(op)
+    if list(rows) != [d for d in possible if d in rows]:
+        raise VerifyException(f"{where}: rows = {_named(rows)}: of {_named(possible)}, in order")
+    domain = domain_of(op)
+    _verify_digits(live, "live", [domain[d] for d in rows], where)
+    if isinstance(op, ScanOp) and op.dim in rows:
+        by_row = live.by_row([domain[d] for d in rows])
+        assert by_row is not None  # verified
+        if len(by_row[rows.index(op.dim)]) > 1:
+            raise VerifyException(
+                f"{where}: live = {live}: the scan runs along d{op.dim}, which is one digit"
+            )
+
+
+def _verify_digits(digits: LiveRows, name: str, extents: Sequence[int], where: str) -> None:
+    verify_live(digits, where, name)
+    if digits.by_row(extents) is None:
+        raise VerifyException(
+            f"{where}: {name} = {digits}: its dimensions have extents {list(extents)}"
+        )
+
+
+def _named(dims: Sequence[int]) -> str:
+    return f"[{', '.join(f'd{d}' for d in dims)}]"
