@@ -45,8 +45,8 @@ class KernelNest(Clauses):
     )
     copied: LiveRows | None = clause(
         LIVE,
-        "Of a scatter: digits of the numbers of the elements that it copies first, of which nothing "
-        "reads others.",
+        "Of a scatter: digits of the numbers of the elements that it copies first; nothing reads "
+        "others.",
     )
     interleave: bool | None = clause(
         FLAG,

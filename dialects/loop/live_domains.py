@@ -1,11 +1,13 @@
-"""Live rows of ops that are kernels of their own: of a scan, a scatter, segments, a sort, transforms.
+"""Live rows of ops that are kernels of their own: of scans, scatters, segments, sorts, transforms.
 
     loop.scan (d0, d1) in [64, 10] along 1 ...
         attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, arg2 of 10]>}
 
-The dimensions of a sort are those of its operand; those of transforms are the dimensions in front of
-the numbers. A row is what does not depend on the points behind it: so a scan has its own dimension
+The dimensions of a sort are those of its operand; those of transforms stand in front of the
+numbers. A row is what does not depend on the points behind it: so a scan has its own dimension
 among its rows. A scatter copies a tensor first: `copied` are digits of the numbers of its elements.
+
+Schedules run exactly these rows, or one of each digit that ends at 0; interpreters run all.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ or whether to fail, is demanded whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import prod
 from typing import Any, TypeVar
 
 from xdsl.dialects import arith
@@ -113,7 +114,7 @@ class NestDemand:
     @property
     def points(self) -> Points:
         """The limits within which all points lie that are demanded of any result."""
-        return _agreed(self._results) or ALL_POINTS
+        return agreed(self._results) or ALL_POINTS
 
     def add_to(self, demands: Demands) -> None:
         """Note what is demanded of the operands."""
@@ -182,7 +183,7 @@ class NestDemand:
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""
         if value not in self._known:
-            self._known[value] = _agreed([self._at(use.operation, use.index) for use in value.uses])
+            self._known[value] = agreed([self._at(use.operation, use.index) for use in value.uses])
         return self._known[value]
 
     def _at(self, op: Operation, place: int) -> Points | None:
@@ -193,7 +194,7 @@ class NestDemand:
             return ALL_POINTS
         if op.dialect_name() != "arith" and not is_side_effect_free(op):  # xDSL says no of `extsi`
             return ALL_POINTS
-        found = _agreed([self._of(result) for result in op.results])
+        found = agreed([self._of(result) for result in op.results])
         if found is not None and isinstance(op, arith.SelectOp) and place == 1:
             return found | self.truth(op.cond)
         return found
@@ -215,7 +216,8 @@ def _joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Pr
     return frozenset(found)
 
 
-def _agreed(found: Sequence[Points | None]) -> Points | None:
+def agreed(found: Sequence[Points | None]) -> Points | None:
+    """The limits that hold of all points that something demands; None if nothing does."""
     read = [points for points in found if points is not None]
     return reduce(_joined, read) if read else None
 
@@ -248,6 +250,8 @@ class Touched:
 
     offset: Linear
     extents: tuple[int, ...]
+    elements: int
+    """How many there are."""
 
     @staticmethod
     def of(
@@ -268,7 +272,8 @@ class Touched:
                 place = outside.setdefault((expression, extent), len(extents) + len(outside))
                 form = Linear.dim(place)
             forms.append(form)
-        return Touched(flatten(forms, shape), (*extents, *(extent for _, extent in outside)))
+        around = (*extents, *(extent for _, extent in outside))
+        return Touched(flatten(forms, shape), around, prod(shape))
 
     def points(self, limits: Demand) -> Points:
         """The points that touch elements within limits, as far as these are digits of theirs."""
@@ -295,15 +300,21 @@ class Touched:
 
     def limits(self, points: Points) -> Demand:
         """The elements that points within limits touch, as far as these are digits of theirs."""
-        found = (self._limit(point) for point in points)
-        return frozenset(limit for limit in found if limit is not None)
+        return frozenset(limit for point in points for limit in self._limits(point))
 
-    def _limit(self, point: PointLimit) -> Limit | None:
+    def _limits(self, point: PointLimit) -> Iterator[Limit]:
         dim, coefficient = point.form.terms[0]
         step, rest = divmod(self.offset.coefficient(dim), coefficient)
         if rest or step < 1 or self._digit(step, point.period) != point.form:
-            return None
-        return Limit(step * point.stride, point.extent, point.end)
+            return
+        stride = step * point.stride
+        yield Limit(stride, point.extent, point.end)
+        # Nothing is touched behind the digit, of which there may be more: it is all that is above.
+        above = self.offset.divide(step, self.extents)
+        if point.stride * point.extent == point.period and above and above[0] == point.form:
+            extent, left = divmod(self.elements, stride)
+            if extent > point.extent and not left:
+                yield Limit(stride, extent, point.end)
 
     def _digit(self, stride: int, extent: int) -> Linear | None:
         """`offset // stride % extent`, if it is linear."""

@@ -28,37 +28,41 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, MASKS
 from lamina.dialects.loop.kernel_nests import (
+    NEST,
     live_rows_of,
     part_of,
     rows_of,
+    set_copied,
     set_live_rows,
     set_part,
+    set_rows,
 )
-from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.dialects.loop.live_domains import domain_of, possible_rows
+from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.demanded_elements import (
     EVERYTHING,
     Demand,
     Demands,
     Limit,
     NestDemand,
-    Points,
     Reach,
     is_count,
 )
-from lamina.passes.fusion.limited_parts import RowLimit, divided, follow_readers, return_handed
+from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
+from lamina.passes.fusion.row_limits import RowLimit, by_place, digits_of, row_limits
+from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
 
 Masks = dict[int, SSAValue]
 """For each argument of a kernel that is a mask of one dimension the size below which it is true."""
 
-Rows = dict[GenericOp, frozenset[RowLimit]]
+Rows = dict[Operation, frozenset[RowLimit]]
 """The limits of the rows of each nest of a kernel."""
 
 
@@ -77,7 +81,7 @@ class LimitRowsPass(ModulePass):
                 found = _Program(function, kernels).calls if function.body.blocks else {}
                 for inner in function.walk():
                     if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
-                        known = found.get(inner) or _Call(inner, {}, {})
+                        known = found.get(inner) or _Call(inner, {}, {}, {})
                         calls[inner.callee.string_value()].append(known)
         ends = Ends(op)
         for name, kernel in kernels.items():
@@ -90,6 +94,8 @@ class _Call:
 
     op: func.CallOp
     rows: Rows
+    copied: Rows
+    """Of scatters, the limits of what they copy."""
     masks: Masks
 
 
@@ -162,6 +168,7 @@ class _Program:
             if (demand := demands.of(result)) is not None:
                 within.need(value, demand)
         rows: Rows = {}
+        copied: Rows = {}
         for op in reversed(list(block.ops)):
             if isinstance(op, func.ReturnOp):
                 continue
@@ -172,11 +179,15 @@ class _Program:
                 results = [within.of(result) for result in op.res]
                 nest = NestDemand(op, results, facts.masks, facts.counts)
                 nest.add_to(within)
-                rows[op] = _row_limits(op, nest.points)
+                rows[op] = row_limits(nest.points, rows_of(op), op.extents)
+            elif isinstance(op, UNSTRUCTURED_OPS):
+                alone = UnstructuredDemand(op, [within.of(result) for result in op.res])
+                alone.add_to(within)
+                rows[op], copied[op] = alone.rows, alone.copied
             else:
                 for operand in op.operands:
                     within.need(operand, EVERYTHING)
-        self.calls[call] = _Call(call, rows, masks)
+        self.calls[call] = _Call(call, rows, copied, masks)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -217,27 +228,18 @@ def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
     )
 
 
-def _row_limits(nest: GenericOp, points: Points) -> frozenset[RowLimit]:
-    """The limits that are digits of one row dimension."""
-    rows = rows_of(nest)
-    return frozenset(
-        RowLimit(place, point.stride, point.extent, point.end)
-        for point in points
-        for place, dim in enumerate(rows)
-        if point.form == Linear.dim(dim)
-        and point.extent > 1
-        and nest.extents[dim] % (point.stride * point.extent) == 0
-    )
-
-
 def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
     """Note what all calls of a kernel agree on."""
-    nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
     if not calls or MASKS in kernel.attributes:
         return
+    for op in kernel.body.block.ops:
+        if isinstance(op, UNSTRUCTURED_OPS):
+            _limit_alone(kernel, op, calls, ends)  # there are no other nests
+            return
+    nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
     if any(live_rows_of(nest) is not None for nest in nests):
         return
-    agreed = {nest: _agreed(nest, calls) for nest in nests}
+    agreed: Rows = {nest: _agreed(nest, calls, [call.rows for call in calls]) for nest in nests}
     parts: dict[int, list[GenericOp]] = {}
     for nest in nests:
         parts.setdefault(part_of(nest), []).append(nest)
@@ -248,13 +250,42 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
     numbers: dict[Reach, int] = {}
     for part, group in enumerate(groups):
         common = frozenset.intersection(*(agreed[nest] for nest in group))
-        for limit in sorted(common, key=_order):
+        for limit in sorted(common, key=by_place):
             numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
         for nest in group:
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
-            set_live_rows(nest, _digits(extents, common, numbers))
+            set_live_rows(nest, digits_of(extents, common, numbers))
     _bound(kernel, nests, calls, numbers)
+    _give(kernel, calls, numbers, ends)
+
+
+def _limit_alone(kernel: func.FuncOp, op: Unstructured, calls: Sequence[_Call], ends: Ends) -> None:
+    """The same of a kernel that is one op."""
+    if NEST in op.attributes:
+        return
+    numbers: dict[Reach, int] = {}
+
+    def digits(found: list[Rows], extents: Sequence[int]) -> LiveRows | None:
+        common = _agreed(op, calls, found)
+        for limit in sorted(common, key=by_place):
+            numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
+        return digits_of(extents, common, numbers)
+
+    rows, domain = possible_rows(op), domain_of(op)
+    live = digits([call.rows for call in calls], [domain[d] for d in rows])
+    if live is not None:
+        set_rows(op, rows)
+        set_live_rows(op, live)
+    if isinstance(op, ScatterOp):
+        set_copied(op, digits([call.copied for call in calls], shape_of(op.into)))
+    _give(kernel, calls, numbers, ends)
+
+
+def _give(
+    kernel: func.FuncOp, calls: Sequence[_Call], numbers: Mapping[Reach, int], ends: Ends
+) -> None:
+    """The numbers at which rows end become arguments of a kernel."""
     for end in numbers:
         block = kernel.body.block
         argument = block.insert_arg(end.count.type, len(block.args))
@@ -290,9 +321,9 @@ def _bound(
         nest.attributes[BOUNDS] = bounds
 
 
-def _agreed(nest: GenericOp, calls: Sequence[_Call]) -> frozenset[RowLimit]:
+def _agreed(nest: Operation, calls: Sequence[_Call], rows: Sequence[Rows]) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
-    found = frozenset.intersection(*(call.rows.get(nest, frozenset()) for call in calls))
+    found = frozenset.intersection(*(limits.get(nest, frozenset()) for limits in rows))
     return frozenset(x for x in found if all(_reaches(x.end.count, call.op) for call in calls))
 
 
@@ -303,27 +334,3 @@ def _reaches(value: SSAValue, call: func.CallOp) -> bool:
         return value.block is block
     assert isinstance(value.owner, Operation) and isinstance(block, Block)
     return value.owner.parent is block and value.owner.is_before_in_block(call)
-
-
-def _order(limit: RowLimit) -> tuple[int, ...]:
-    """Outermost first; of several ends of one digit, one that needs no arithmetic."""
-    return limit.place, -limit.stride, limit.end.factor, abs(limit.end.offset), limit.end.offset
-
-
-def _digits(
-    extents: Sequence[int], limits: frozenset[RowLimit], numbers: Mapping[Reach, int]
-) -> LiveRows | None:
-    """The digits of rows of these extents; None if none of them is limited."""
-    digits: list[Digit] = []
-    for place, extent in enumerate(extents):
-        left = extent
-        for limit in sorted((x for x in limits if x.place == place), key=_order):
-            reach = limit.stride * limit.extent
-            if left % reach:
-                continue  # it overlaps one that is further out
-            digits.append(Digit(left // reach))
-            digits.append(Digit(limit.extent, numbers[limit.end]))
-            left = limit.stride
-        digits.append(Digit(left))
-    live = LiveRows(tuple(digit for digit in digits if digit.extent > 1))
-    return live if live.counts else None

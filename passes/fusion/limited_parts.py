@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -11,19 +10,8 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of
-from lamina.passes.fusion.demanded_elements import Reach
 from lamina.passes.fusion.row_counts import return_more
-
-
-@dataclass(frozen=True)
-class RowLimit:
-    """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
-    to a size, or to what follows from one."""
-
-    place: int
-    stride: int
-    extent: int
-    end: Reach
+from lamina.passes.fusion.row_limits import RowLimit
 
 
 def _wanted(

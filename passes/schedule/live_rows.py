@@ -174,7 +174,9 @@ def times(emit: Emitter, left: Index, right: Index) -> Index:
         return emit.times(left, right)
     if isinstance(left, int):
         return emit.times(right, left)
-    return emit.add(binary_op(arith.MuliOp, left, right))
+    product = emit.add(binary_op(arith.MuliOp, left, right))
+    emit.divisors[product] = emit.divisor(left) * emit.divisor(right)
+    return product
 
 
 def divided(emit: Emitter, number: Index, by: Index) -> tuple[Index, Index]:

@@ -16,6 +16,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_domain import Blocks, LiveDomain
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.points import Point, needed_for
 
@@ -25,21 +26,22 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: Unstructured
     extents, along = op.extents, op.dim
     if 0 in extents:
         return
-    others = [extent for dim, extent in enumerate(extents) if dim != along]
+    others = [dim for dim in range(len(extents)) if dim != along]
     strides = row_major_strides(extents)
     offset = Linear.of(dict(enumerate(strides)), 0)
     ops = needed_for(op, op.yielded)
     carried = op.block.args[len(op.inputs) + len(op.sources) :]
 
-    lines = prod(others)
+    lines = prod(extents[dim] for dim in others)
     together = tasks.jam or 1
     if lines % together:
         raise illegal(op, f"jam = {together}: it divides the {lines} lines")
     count = len(op.starts)
+    domain = LiveDomain.of(emit, op, memory)
 
-    def group(inner: Emitter, number: Index) -> None:
-        first = inner.times(number, together)
-        places = [inner.split(inner.plus(first, k), others) for k in range(together)]
+    def scan(inner: Emitter, first: Index, width: int) -> None:
+        """So many lines side by side."""
+        places = [domain.split(inner, inner.plus(first, k), others) for k in range(width)]
 
         def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             handed_on: list[SSAValue] = []
@@ -55,7 +57,8 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: Unstructured
                 handed_on += made[:count]
             return handed_on
 
-        starts = [inner.constant(s) for s in op.starts] * together
-        inner.loop(0, extents[along], 1, starts, step)
+        starts = [inner.constant(s) for s in op.starts] * width
+        inner.loop(0, domain.end(along), 1, starts, step)
 
-    emit.tasks(lines // together, group, parallel=tasks.parallel)
+    blocks = Blocks.of(emit, domain, others, together)
+    blocks.tasks(emit, scan, parallel=tasks.parallel)

@@ -17,6 +17,7 @@ from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow
@@ -40,6 +41,8 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
 
     count = prod(rows)
     parallel, lanes, vectors = tasks.parallel, tasks.lanes or 1, tasks.unroll or 1
+    dims, domain = range(len(rows)), LiveDomain.of(emit, op, memory)
+    live = domain.count(emit, dims)
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
@@ -49,16 +52,27 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         top = TopOfRows.of(length, window or (0, length), lanes)
 
         def rows_of_lanes(inner: Emitter, number: Index) -> None:
-            # The last ones may be those of the task before too, which finds the same.
-            first = inner.least(inner.times(number, lanes), count - lanes)
             flat = [memory.flat[out] for out in op.outs]
-            keys = Keys(memory.flat[op.input], inner.times(first, length), down)
-            top.emit(inner, keys, Pairs(flat[0], flat[1], inner.times(first, kept)))
+            first = inner.times(number, lanes)
+            if domain.all_count:
+                # The last ones may be those of the task before too, which finds the same.
+                first = inner.least(first, count - lanes)
+                keys = Keys(memory.flat[op.input], inner.times(first, length), down)
+                top.emit(inner, keys, Pairs(flat[0], flat[1], inner.times(first, kept)))
+                return
+            # There may be fewer rows than lanes: lanes behind the last one find the same as it.
+            last = inner.minus(live, 1)
+            numbers = [inner.least(inner.plus(first, lane), last) for lane in range(lanes)]
+            places = [domain.row(inner, at, dims) for at in numbers]
+            keys = Keys(memory.flat[op.input], 0, down)
+            top.emit_rows(inner, keys, Pairs(flat[0], flat[1], 0), places)
 
-        emit.tasks(-(-count // lanes), rows_of_lanes, parallel=parallel)
+        groups = emit.quotient(emit.plus(live, lanes - 1), lanes)
+        emit.tasks(groups, rows_of_lanes, parallel=parallel)
         return
 
     def row(inner: Emitter, number: Index) -> None:
+        number = domain.row(inner, number, dims)
         keys = Keys(memory.flat[op.input], inner.times(number, length), down)
         flat = [memory.flat[out] for out in op.outs]
         results = Pairs(flat[0], flat[1], inner.times(number, kept))
@@ -73,7 +87,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         else:
             emit_selection(inner, sorted_row, tasks.sample)
 
-    emit.tasks(count, row, parallel=parallel)
+    emit.tasks(live, row, parallel=parallel)
 
 
 def _verify_sample(op: SortOp, algorithm: str, lanes: int, sample: int | None) -> None:

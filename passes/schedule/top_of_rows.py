@@ -6,6 +6,7 @@ a number among those that are kept is a chain of maxima and minima, without a br
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, vector
@@ -50,13 +51,41 @@ class TopOfRows:
 
     def emit(self, emit: Emitter, keys: Keys, results: Pairs) -> None:
         """The rows from `keys.base` on, as many as there are lanes; results of each in turn."""
+        lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
+        rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
+        self._emit(emit, keys, results, rows, lambda e, lane: lane)
+
+    def emit_rows(self, emit: Emitter, keys: Keys, results: Pairs, rows: Sequence[Index]) -> None:
+        """These rows, one for each lane, of which several may be the same."""
+        numbers = emit.add(memref.AllocaOp.get(INDEX, 64, [self.lanes]))
+        for lane, row in enumerate(rows):
+            place = [emit.value(lane)]
+            emit.run(memref.StoreOp.get(emit.value(row), numbers, place))
+        lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
+        kind = VectorType(INDEX, [self.lanes])
+        given = emit.add(vector.LoadOp(numbers, [emit.value(0)], kind))
+
+        def row_of(e: Emitter, lane: Index) -> Index:
+            return e.add(memref.LoadOp.get(numbers, [e.value(lane)]))
+
+        self._emit(emit, keys, results, emit.add(arith.MuliOp(given, lengths)), row_of)
+
+    def _emit(
+        self,
+        emit: Emitter,
+        keys: Keys,
+        results: Pairs,
+        rows: SSAValue,
+        row_of: Callable[[Emitter, Index], Index],
+    ) -> None:
+        """`rows` are the first elements of the rows in lanes, `row_of` the row of a lane."""
         kind = VectorType(i64, [self.lanes])
         least = -(1 << 63)
         nothing = IntegerAttr(least if self.from_end else -least - 1, i64)
         starts = [emit.splat(nothing, self.lanes)] * self.kept
 
         def element(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
-            number = self._number(e, keys, at)
+            number = self._number(e, keys, at, rows)
             kept: list[SSAValue] = []
             for old in state:
                 large = e.add(arith.MaxSIOp(old, number))
@@ -80,15 +109,14 @@ class TopOfRows:
             found = e.add(memref.LoadOp.get(numbers, [where]))
             offset = place_of(e, found)
             place = e.add(arith.IndexCastOp(offset, i64))
-            key = keys.key(e, e.plus(e.times(lane, self.length), offset))
-            results.store(e, e.plus(e.times(lane, count), number), key, place)
+            row = row_of(e, lane)
+            key = keys.key(e, e.plus(e.times(row, self.length), offset))
+            results.store(e, e.plus(e.times(row, count), number), key, place)
 
         over_points(emit, bounds, result)
 
-    def _number(self, emit: Emitter, keys: Keys, at: Index) -> SSAValue:
+    def _number(self, emit: Emitter, keys: Keys, at: Index, rows: SSAValue) -> SSAValue:
         """The word of one element of each row."""
-        lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
-        rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
         base = emit.plus(keys.base, at)
         found = gather(emit, Elements(keys.memory, base, 0, self.lanes), rows)
         return word_of(emit, found, at, down=keys.down)
