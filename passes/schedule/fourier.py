@@ -25,8 +25,9 @@ from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.butterflies import Butterfly, prime_factors
 from lamina.passes.schedule.emitter import Emitter, Index, vector_of
-from lamina.passes.schedule.fourier_rows import Columns, LaneMemory, Number, RowsInLanes
+from lamina.passes.schedule.fourier_rows import Columns, LaneMemory, LanesAt, Number, RowsInLanes
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
 
 
@@ -55,18 +56,36 @@ def schedule_fourier(
         raise illegal(op, f"factors = {list(factors)}: their product is {points}, and none is 1")
     if lanes.bit_count() != 1 or lanes > most_lanes(op):
         raise illegal(op, f"lanes = {lanes}: a power of 2, and {most_lanes(op)} at most")
-    outer, neighbours = prod(given.outer), given.columns
-    if op.columns is None:
-        outer, neighbours = 1, given.count
-    groups = -(-neighbours // lanes)
+    dims, domain = range(len(given.outer)), LiveDomain.of(emit, op, memory)
+    rows = domain.count(emit, dims)
+    if op.columns is not None:
+        groups = -(-given.columns // lanes)
+
+        def columns(inner: Emitter, number: Index) -> None:
+            row, group = inner.split(number, [1, groups])
+            # The last columns may be those of the task before too, which finds the same.
+            first = inner.least(inner.times(group, lanes), max(0, given.columns - lanes))
+            at = LanesAt(domain.row(inner, row, dims), first)
+            _Task(op, memory, lanes, factors).emit(inner, at)
+
+        emit.tasks(emit.times(rows, groups), columns, parallel=tasks.parallel)
+        return
 
     def task(inner: Emitter, number: Index) -> None:
-        block, group = inner.split(number, [outer, groups])
-        # The last rows may be those of the task before too, which finds the same.
-        first = inner.least(inner.times(group, lanes), max(0, neighbours - lanes))
-        _Task(op, memory, lanes, factors).emit(inner, block, first)
+        first = inner.times(number, lanes)
+        if domain.all_count:
+            # The last rows may be those of the task before too, which finds the same.
+            first = inner.least(first, max(0, given.count - lanes))
+            places = [inner.plus(first, min(lane, given.count - 1)) for lane in range(lanes)]
+        else:
+            # There may be fewer rows than lanes: lanes behind the last one do the same as it.
+            last = inner.minus(rows, 1)
+            numbers = [inner.least(inner.plus(first, lane), last) for lane in range(lanes)]
+            places = [domain.row(inner, at, dims) for at in numbers]
+        _Task(op, memory, lanes, factors).emit(inner, LanesAt(0, 0, tuple(places)))
 
-    emit.tasks(outer * groups, task, parallel=tasks.parallel)
+    count = emit.quotient(emit.plus(rows, lanes - 1), lanes)
+    emit.tasks(count, task, parallel=tasks.parallel)
 
 
 @dataclass(frozen=True)
@@ -132,14 +151,14 @@ class _Task:
         self.source = ends(self.lane, memory.flat[op.input], op.given, self.kind != "r2c")
         self.target = ends(self.lane, memory.flat[op.outs[0]], op.made, self.kind != "c2r")
 
-    def emit(self, emit: Emitter, block: Index, first: Index) -> None:
-        """Emit all steps for the rows from `first` on."""
+    def emit(self, emit: Emitter, at: LanesAt) -> None:
+        """Emit all steps for the rows in lanes."""
         one, other = self._scratch(emit, 1), self._scratch(emit, self.copies)
 
         def put(inner: Emitter, number: Index, value: SSAValue) -> None:
             self.lane.put(inner, value, one, inner.times(number, self.lanes))
 
-        self.source.read(emit, (block, first), put)
+        self.source.read(emit, at, put)
         if self.kind == "c2r":
             self._mix(emit, one, other)
             one, other = other, one
@@ -147,7 +166,7 @@ class _Task:
         if self.kind == "r2c":
             begin = self._load(emit, other, 0)
             self._store(emit, other, self.copies * self.points, begin)
-        self.target.write(emit, (block, first), partial(self._result, scratch=other))
+        self.target.write(emit, at, partial(self._result, scratch=other))
 
     def _scratch(self, emit: Emitter, copies: int) -> SSAValue:
         elements = 2 * self.lanes * (copies * self.points + 1)

@@ -20,12 +20,21 @@ from lamina.passes.schedule.transpose import turn
 
 Number = tuple[SSAValue, SSAValue]
 """Real and imaginary part, of a row in each lane."""
-First = tuple[Index, Index]
-"""The first of the rows in lanes: the place outside of the columns, and among them."""
 Put = Callable[[Emitter, Index, SSAValue], None]
 """Takes an element's number in its row, and that of all rows."""
 Result = Callable[[Emitter, Index], Number]
 """Gives a pair of elements by its number."""
+
+
+@dataclass(frozen=True)
+class LanesAt:
+    """Which rows are in lanes."""
+
+    outer: Index
+    column: Index
+    """Of rows side by side: the place outside of the columns, and the first one of these."""
+    rows: tuple[Index, ...] = ()
+    """Of rows behind each other: that of each lane, of which several may be the same."""
 
 
 @dataclass(frozen=True)
@@ -76,48 +85,47 @@ class Ends(ABC):
         return self.rows.numbers * (2 if self.is_complex else 1)
 
     @abstractmethod
-    def read(self, emit: Emitter, first: First, put: Put) -> None:
-        """Hand on each element of the rows from `first` on."""
+    def read(self, emit: Emitter, at: LanesAt, put: Put) -> None:
+        """Hand on each element of the rows in lanes."""
 
     @abstractmethod
-    def write(self, emit: Emitter, first: First, result: Result) -> None:
-        """Store each pair of elements of the rows from `first` on."""
+    def write(self, emit: Emitter, at: LanesAt, result: Result) -> None:
+        """Store each pair of elements of the rows in lanes."""
 
 
 class RowsInLanes(Ends):
     """Rows behind each other; lanes beyond the last of few rows do again what it does."""
 
-    def read(self, emit: Emitter, first: First, put: Put) -> None:
+    def read(self, emit: Emitter, at: LanesAt, put: Put) -> None:
         """In squares, the last of which may begin in the one before it."""
 
-        def tile(inner: Emitter, at: Index) -> None:
-            start = inner.least(at, self.elements - self.lanes)
-            places = [self._place(inner, first[1], lane, start) for lane in range(self.lanes)]
+        def tile(inner: Emitter, begin: Index) -> None:
+            start = inner.least(begin, self.elements - self.lanes)
+            places = [self._place(inner, at.rows[lane], start) for lane in range(self.lanes)]
             rows = [self.memory.vector(inner, self.flat, place) for place in places]
             for number, value in enumerate(self._turned(inner, rows)):
                 put(inner, inner.plus(start, number), value)
 
         emit.each(0, self.elements, self.lanes, tile)
 
-    def write(self, emit: Emitter, first: First, result: Result) -> None:
+    def write(self, emit: Emitter, at: LanesAt, result: Result) -> None:
         """Likewise."""
         pairs = max(1, self.lanes // 2)
 
-        def tile(inner: Emitter, at: Index) -> None:
-            start = inner.least(at, self.elements // 2 - pairs)
+        def tile(inner: Emitter, begin: Index) -> None:
+            start = inner.least(begin, self.elements // 2 - pairs)
             numbers = [result(inner, inner.plus(start, number)) for number in range(pairs)]
             columns = [part for number in numbers for part in number]
             for begin in range(0, 2 * pairs, self.lanes):
                 rows = self._turned(inner, columns[begin : begin + self.lanes])
                 place = inner.plus(inner.times(start, 2), begin)
                 for lane, value in enumerate(rows):
-                    where = self._place(inner, first[1], lane, place)
+                    where = self._place(inner, at.rows[lane], place)
                     self.memory.put(inner, value, self.flat, where)
 
         emit.each(0, self.elements // 2, pairs, tile)
 
-    def _place(self, emit: Emitter, first: Index, lane: int, start: Index) -> Index:
-        row = emit.plus(first, min(lane, self.rows.count - 1))
+    def _place(self, emit: Emitter, row: Index, start: Index) -> Index:
         return emit.plus(emit.times(row, self.elements), start)
 
     def _turned(self, emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
@@ -127,11 +135,11 @@ class RowsInLanes(Ends):
 class Columns(Ends):
     """Rows side by side."""
 
-    def read(self, emit: Emitter, first: First, put: Put) -> None:
+    def read(self, emit: Emitter, at: LanesAt, put: Put) -> None:
         """One number of each row after the other."""
 
         def number(inner: Emitter, n: Index) -> None:
-            place = self._place(inner, first, n)
+            place = self._place(inner, at, n)
             if not self.is_complex:
                 put(inner, n, self.memory.vector(inner, self.flat, place))
                 return
@@ -148,7 +156,7 @@ class Columns(Ends):
 
         emit.each(0, self.rows.numbers, 1, number)
 
-    def write(self, emit: Emitter, first: First, result: Result) -> None:
+    def write(self, emit: Emitter, at: LanesAt, result: Result) -> None:
         """Likewise."""
 
         def number(inner: Emitter, k: Index) -> None:
@@ -156,10 +164,10 @@ class Columns(Ends):
             if not self.is_complex:
                 for part in (0, 1):
                     n = inner.plus(inner.times(k, 2), part)
-                    place = self._place(inner, first, n)
+                    place = self._place(inner, at, n)
                     self.memory.put(inner, value[part], self.flat, place)
                 return
-            begin = inner.times(self._place(inner, first, k), 2)
+            begin = inner.times(self._place(inner, at, k), 2)
             for part in (0, 1):
                 piece = value[part]
                 if self.lanes > 1:
@@ -171,7 +179,6 @@ class Columns(Ends):
 
         emit.each(0, self.elements // 2, 1, number)
 
-    def _place(self, emit: Emitter, first: First, number: Index) -> Index:
-        outer, column = first
-        row = emit.plus(emit.times(outer, self.rows.numbers), number)
-        return emit.plus(emit.times(row, self.rows.columns), column)
+    def _place(self, emit: Emitter, at: LanesAt, number: Index) -> Index:
+        row = emit.plus(emit.times(at.outer, self.rows.numbers), number)
+        return emit.plus(emit.times(row, self.rows.columns), at.column)

@@ -81,7 +81,7 @@ def over_points(
     emit.nest(bounds, [], point)
 
 
-def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: int) -> None:
+def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: Index) -> None:
     """target[i] = source[i] for rank-1 memrefs."""
 
     def one(inner: Emitter, at: list[Index]) -> None:

@@ -10,18 +10,15 @@ from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.kernel_nests import copied_of
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import LEAST_SCATTER_TASKS, SCATTER_TASKS
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.points import (
-    Point,
-    copy_elements,
-    elements,
-    needed_for,
-    over_points,
-)
+from lamina.passes.schedule.points import Point, copy_elements, elements, needed_for
 
 
 def schedule_scatter(
@@ -30,35 +27,57 @@ def schedule_scatter(
     """Emit the copy and the nest; the target of each point is checked."""
     forks = tasks.parallel
     out = memory.flat[op.outs[0]]
-    copy_elements(emit, memory.flat[op.into], out, elements(op.into))
+    _copy(emit, op, memory, out)
     if 0 in op.extents:
         return
-    extents = op.extents
-    bounds: list[tuple[Index, Index]] = [(0, extent) for extent in extents]
+    extents, domain = op.extents, LiveDomain.of(emit, op, memory)
+    dims = range(len(extents))
     leading = _leading(op)
-    rows = prod(extents[:leading])
-    if rows >= LEAST_SCATTER_TASKS:
+    if prod(extents[:leading]) >= LEAST_SCATTER_TASKS:
 
         def row(inner: Emitter, number: Index) -> None:
-            position = inner.split(number, extents[:leading])
-            rest = bounds[leading:]
-            over_points(inner, rest, lambda e, at: _point(e, op, memory, out, [*position, *at]))
+            position = domain.split(inner, number, dims[:leading])
+            domain.over_points(
+                inner,
+                dims[leading:],
+                lambda e, at: _point(e, op, memory, out, [*position, *at]),
+            )
 
-        emit.tasks(rows, row, parallel=forks)
+        emit.tasks(domain.count(emit, dims[:leading]), row, parallel=forks)
         return
-    column = max(op.distinct_dims, default=None)
+    column = max((d for d in op.distinct_dims if domain.is_one(d)), default=None)
     if column is None or not forks or extents[column] < 2 * SCATTER_TASKS:
-        over_points(emit, bounds, lambda e, at: _point(e, op, memory, out, at))
+        domain.over_points(emit, dims, lambda e, at: _point(e, op, memory, out, at))
         return
-    width = -(-extents[column] // SCATTER_TASKS)
+    width, end = -(-extents[column] // SCATTER_TASKS), domain.end(column)
 
     def strip(inner: Emitter, number: Index) -> None:
         low = inner.times(number, width)
-        cut = list(bounds)
-        cut[column] = (low, inner.least(inner.plus(low, width), extents[column]))
-        over_points(inner, cut, lambda e, at: _point(e, op, memory, out, at))
+        cut = {column: (low, inner.least(inner.plus(low, width), end))}
+        domain.over_points(inner, dims, lambda e, at: _point(e, op, memory, out, at), cut)
 
-    emit.tasks(-(-extents[column] // width), strip, parallel=True)
+    strips = emit.quotient(emit.plus(end, width - 1), width)
+    emit.tasks(strips, strip, parallel=True)
+
+
+def _copy(emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue) -> None:
+    """The elements of what it scatters into, but those that nothing reads."""
+    source, shape, copied = memory.flat[op.into], shape_of(op.into), copied_of(op)
+    if copied is None:
+        copy_elements(emit, source, out, elements(op.into))
+        return
+    dims = range(len(shape))
+    domain = LiveDomain.within(emit, shape, dims, copied, memory)
+    if domain.is_prefix:
+        copy_elements(emit, source, out, domain.count(emit, dims))
+        return
+    offset = Linear.of(dict(enumerate(row_major_strides(shape))))
+
+    def element(inner: Emitter, at: list[Index]) -> None:
+        place = inner.value(inner.linear(offset, dict(enumerate(at))))
+        inner.run(memref.StoreOp.get(inner.add(memref.LoadOp.get(source, [place])), out, [place]))
+
+    domain.over_points(emit, dims, element)
 
 
 def _leading(op: ScatterOp) -> int:

@@ -26,9 +26,10 @@ from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.points import needed_for, over_points
+from lamina.passes.schedule.points import needed_for
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 from lamina.passes.schedule.strided_access import Elements
 
@@ -40,17 +41,18 @@ def schedule_segments(
     if 0 in op.kept_extents:
         return
     plan = _Plan.of(op, tasks)
-    middle: list[tuple[Index, Index]] = [(0, extent) for extent in op.extents[2:-1]]
+    domain, middle = LiveDomain.of(emit, op, memory), range(2, len(op.extents) - 1)
 
     def segment(inner: Emitter, number: Index) -> None:
+        number = domain.row(inner, number, [0])
         low, high = _bounds(inner, op, memory, number)
 
         def line(within: Emitter, at: list[Index]) -> None:
             _Line(op, memory, plan, [number, *at], (low, high)).run(within)
 
-        over_points(inner, middle, line)
+        domain.over_points(inner, middle, line)
 
-    emit.tasks(op.extents[0], segment, parallel=tasks.parallel)
+    emit.tasks(domain.count(emit, [0]), segment, parallel=tasks.parallel)
 
 
 def _bounds(

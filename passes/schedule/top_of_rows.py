@@ -13,6 +13,7 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.vector_arith import IndexCastOp
 from lamina.passes.cost.unstructured_cost import MOST_KEPT
 from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
@@ -57,18 +58,19 @@ class TopOfRows:
 
     def emit_rows(self, emit: Emitter, keys: Keys, results: Pairs, rows: Sequence[Index]) -> None:
         """These rows, one for each lane, of which several may be the same."""
-        numbers = emit.add(memref.AllocaOp.get(INDEX, 64, [self.lanes]))
+        numbers = emit.add(memref.AllocaOp.get(i64, 64, [self.lanes]))
         for lane, row in enumerate(rows):
-            place = [emit.value(lane)]
-            emit.run(memref.StoreOp.get(emit.value(row), numbers, place))
+            number = emit.add(arith.IndexCastOp(emit.value(row), i64))
+            emit.run(memref.StoreOp.get(number, numbers, [emit.value(lane)]))
+        given = emit.add(vector.LoadOp(numbers, [emit.value(0)], VectorType(i64, [self.lanes])))
+        places = emit.add(IndexCastOp(given, VectorType(INDEX, [self.lanes])))
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
-        kind = VectorType(INDEX, [self.lanes])
-        given = emit.add(vector.LoadOp(numbers, [emit.value(0)], kind))
 
         def row_of(e: Emitter, lane: Index) -> Index:
-            return e.add(memref.LoadOp.get(numbers, [e.value(lane)]))
+            number = e.add(memref.LoadOp.get(numbers, [e.value(lane)]))
+            return e.add(arith.IndexCastOp(number, INDEX))
 
-        self._emit(emit, keys, results, emit.add(arith.MuliOp(given, lengths)), row_of)
+        self._emit(emit, keys, results, emit.add(arith.MuliOp(places, lengths)), row_of)
 
     def _emit(
         self,
