@@ -43,13 +43,17 @@ class Reach:
         return Reach(self.count, factor * self.factor, factor * self.offset + offset)
 
 
+End = Reach | int
+"""Where a limit is: at a number of the program, or at a known one."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """Elements of which `number // stride % extent` is below `end`."""
 
     stride: int
     extent: int
-    end: Reach
+    end: End
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class PointLimit:
     period: int
     stride: int
     extent: int
-    end: Reach
+    end: End
 
 
 Demand = frozenset[Limit]
@@ -124,8 +128,11 @@ class NestDemand:
             if (points := self._of(arguments[number])) is None:
                 continue
             index_map = nest.read_maps[number]
-            limits = self._touched(value, index_map).limits(points)
-            demands.need(value, limits | _window_limits(nest, shape_of(value), index_map, points))
+            limits = self.touched(value, index_map).limits(points)
+            limits |= _window_limits(nest, shape_of(value), index_map, points)
+            if nest.pad_values[number] is None:
+                limits |= _known_limits(nest, shape_of(value), index_map)
+            demands.need(value, limits)
         for value in nest.sources:
             demands.need(value, EVERYTHING)
 
@@ -140,7 +147,7 @@ class NestDemand:
             pad = nest.pad_values[number]
             if not limits or (pad is not None and pad != FALSE):
                 return ALL_POINTS
-            return self._touched(operand, nest.read_maps[number]).points(limits)
+            return self.touched(operand, nest.read_maps[number]).points(limits)
         match value.owner:
             case arith.AndIOp() as both:
                 return self.truth(both.lhs) | self.truth(both.rhs)
@@ -151,7 +158,7 @@ class NestDemand:
 
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""
-        return self._touched(value, index_map).limits(points)
+        return self.touched(value, index_map).limits(points)
 
     def _below(self, compared: arith.CmpiOp) -> Points:
         """`position < %n`."""
@@ -171,9 +178,9 @@ class NestDemand:
 
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest
-        return self._touched(nest.res[number], nest.write_maps[number]).points(demand)
+        return self.touched(nest.res[number], nest.write_maps[number]).points(demand)
 
-    def _touched(self, value: SSAValue, index_map: AffineMap) -> Touched:
+    def touched(self, value: SSAValue, index_map: AffineMap) -> Touched:
         """An access. An index that is no linear form, as of panels, or that leaves the value, where
         a pad is read, is a dimension of its own behind the nest's: one for all accesses that have
         it."""
@@ -208,12 +215,19 @@ def _joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Pr
     found = set(one & other)
     for limit in one - other:
         for also in other - one:
-            end = limit.end if limit.end.offset > also.end.offset else also.end
-            if replace(limit, end=end) == replace(also, end=end) and (
-                (limit.end.count, limit.end.factor) == (also.end.count, also.end.factor)
-            ):
+            end = _later(limit.end, also.end)
+            if end is not None and replace(limit, end=end) == replace(also, end=end):
                 found.add(replace(limit, end=end))
     return frozenset(found)
+
+
+def _later(one: End, other: End) -> End | None:
+    """The later of two ends that differ by a number."""
+    if isinstance(one, int) or isinstance(other, int):
+        return max(one, other) if isinstance(one, int) and isinstance(other, int) else None
+    if (one.count, one.factor) != (other.count, other.factor):
+        return None
+    return one if one.offset > other.offset else other
 
 
 def agreed(found: Sequence[Points | None]) -> Points | None:
@@ -237,7 +251,21 @@ def _window_limits(
             if form is None or point is None or step < 1 or point.extent != nest.extents[dim]:
                 continue
             _, last = form.add(Linear.dim(dim).scale(-step)).range(nest.extents)
-            found.add(Limit(stride, extent, point.end.then(step, last + 1 - step)))
+            end, more = point.end, last + 1 - step
+            end = step * end + more if isinstance(end, int) else end.then(step, more)
+            found.add(Limit(stride, extent, end))
+    return frozenset(found)
+
+
+def _known_limits(nest: GenericOp, shape: Sequence[int], index_map: AffineMap) -> Demand:
+    """The elements along each dimension of a value that any points read, where not all are."""
+    found: set[Limit] = set()
+    accesses = zip(index_map.results, shape, row_major_strides(shape), strict=True)
+    for expression, extent, stride in accesses:
+        form = linear(expression, nest.extents)
+        end = extent if form is None or 0 in nest.extents else form.range(nest.extents)[1] + 1
+        if end < extent:
+            found.add(Limit(stride, extent, end))
     return frozenset(found)
 
 

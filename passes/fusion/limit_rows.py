@@ -118,6 +118,9 @@ class _Program:
         assert isinstance(end, func.ReturnOp)
         for value, sizes in zip(end.operands, wanted, strict=True):
             counts = [self._facts.counts.get(size) if size else None for size in sizes]
+            for count, extent in zip(counts, shape_of(value), strict=False):
+                if count is not None:
+                    self._facts.most[count] = min(extent, self._facts.most.get(count, extent))
             demands.need(value, _prefix(shape_of(value), counts) if sizes else EVERYTHING)
         for op in reversed(list(block.ops)):
             self._demand(op, demands)
@@ -152,7 +155,7 @@ class _Program:
                     demands.need(operand, EVERYTHING)
 
     def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
-        facts = CountFacts()
+        facts = CountFacts(most=self._facts.most)
         block = kernel.body.block
         for argument, value in zip(block.args, call.arguments, strict=True):
             facts.same(argument, value, self._facts)
@@ -181,7 +184,7 @@ class _Program:
                 nest.add_to(within)
                 rows[op] = row_limits(nest.points, rows_of(op), op.extents)
             elif isinstance(op, UNSTRUCTURED_OPS):
-                alone = UnstructuredDemand(op, [within.of(result) for result in op.res])
+                alone = UnstructuredDemand(op, [within.of(result) for result in op.res], facts)
                 alone.add_to(within)
                 rows[op], copied[op] = alone.rows, alone.copied
             else:

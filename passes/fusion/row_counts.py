@@ -26,21 +26,27 @@ from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.passes.fusion.demanded_elements import (
     EVERYTHING,
     Demand,
+    End,
     NestDemand,
     Reach,
     is_count,
 )
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
+from lamina.passes.fusion.padding_values import Paddings, paddings_of
 
 _NUMBER = TensorType(i64, [])
 
 
 @dataclass
 class CountFacts:
-    """Of values: the size of the program that each is, and where each may be true."""
+    """Of values: the size of the program that each is, where each may be true, and what stands in
+    padding."""
 
     counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+    paddings: dict[SSAValue, Paddings] = field(default_factory=dict[SSAValue, Paddings])
+    most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Of sizes: the most that they are, where results are cut to them."""
 
     def note_count(self, value: SSAValue) -> None:
         """A value of the program that may be a size: its own, if it is no copy of another."""
@@ -62,13 +68,21 @@ class CountFacts:
             self.counts[value] = known.counts[other]
         if other in known.masks:
             self.masks[value] = known.masks[other]
+        if other in known.paddings:
+            self.paddings[value] = known.paddings[other]
 
     def end_of(self, value: SSAValue) -> SSAValue | None:
         """The size below which a mask of one dimension is true, if it is one."""
         limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
-        if len(limits) != 1 or limits[0].stride != 1 or limits[0].end != Reach(limits[0].end.count):
-            return None
-        return limits[0].end.count
+        end = limits[0].end if len(limits) == 1 and limits[0].stride == 1 else None
+        return end.count if isinstance(end, Reach) and end == Reach(end.count) else None
+
+    def most_of(self, end: End) -> int | None:
+        """What the end of a limit is at most, if that is known."""
+        if isinstance(end, int):
+            return end
+        most = self.most.get(end.count)
+        return None if most is None or end.factor < 0 else end.factor * most + end.offset
 
     def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
         """Follow the ops of a kernel; gives what it returns."""
@@ -83,7 +97,8 @@ class CountFacts:
 
     def _follow(self, nest: GenericOp) -> None:
         demand = NestDemand(nest, [EVERYTHING] * len(nest.res), self.masks, self.counts)
-        for result, index_map, value in zip(nest.res, nest.write_maps, nest.yielded, strict=True):
+        results = zip(nest.res, nest.write_maps, nest.yielded, strict=True)
+        for number, (result, index_map, value) in enumerate(results):
             if is_count(result):
                 if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
                     self.same(result, nest.inputs[value.index])
@@ -91,6 +106,8 @@ class CountFacts:
             limits = demand.result_limits(result, index_map, demand.truth(value))
             if limits:
                 self.masks[result] = limits
+            elif paddings := paddings_of(demand, number, self.paddings):
+                self.paddings[result] = paddings
 
 
 def expose_counts(module: ModuleOp) -> None:

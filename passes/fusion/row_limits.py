@@ -1,0 +1,58 @@
+"""Rows of a kernel that count, as digits of their numbers: from limits of points to `live`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.passes.fusion.demanded_elements import Points, Reach
+
+
+@dataclass(frozen=True)
+class RowLimit:
+    """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
+    to a size, or to what follows from one."""
+
+    place: int
+    stride: int
+    extent: int
+    end: Reach
+
+
+def row_limits(points: Points, rows: Sequence[int], extents: Sequence[int]) -> frozenset[RowLimit]:
+    """The limits that are digits of one row dimension, of a domain of these extents."""
+    return frozenset(
+        RowLimit(place, point.stride, point.extent, point.end)
+        for point in points
+        for place, dim in enumerate(rows)
+        if isinstance(point.end, Reach)
+        and point.form == Linear.dim(dim)
+        and point.extent > 1
+        and extents[dim] % (point.stride * point.extent) == 0
+    )
+
+
+def by_place(limit: RowLimit) -> tuple[int, ...]:
+    """Outermost first; of several ends of one digit, one that needs no arithmetic."""
+    return limit.place, -limit.stride, limit.end.factor, abs(limit.end.offset), limit.end.offset
+
+
+def digits_of(
+    extents: Sequence[int], limits: frozenset[RowLimit], numbers: Mapping[Reach, int]
+) -> LiveRows | None:
+    """The digits of rows of these extents; None if none of them is limited."""
+    digits: list[Digit] = []
+    for place, extent in enumerate(extents):
+        left = extent
+        for limit in sorted((x for x in limits if x.place == place), key=by_place):
+            reach = limit.stride * limit.extent
+            if left % reach:
+                continue  # it overlaps one that is further out
+            digits.append(Digit(left // reach))
+            digits.append(Digit(limit.extent, numbers[limit.end]))
+            left = limit.stride
+        digits.append(Digit(left))
+    live = LiveRows(tuple(digit for digit in digits if digit.extent > 1))
+    return live if live.counts else None

@@ -1,0 +1,203 @@
+"""What ops that are kernels of their own demand of their operands, by what is demanded of them.
+
+Of a scan, points behind the last that is demanded are not, nor are they along its dimension; of a
+sort and of transforms rows are as they are of a nest, of segments the segments. A scatter copies
+what is demanded of its result; no more of its places is demanded than of its values, as no schedule
+runs other points. Other operands that say where to read, or whether to fail, are demanded whole, as
+of nests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from lamina.dialects.loop import (
+    FourierOp,
+    IndexOp,
+    ReadOp,
+    ScanOp,
+    ScatterOp,
+    SegmentReduceOp,
+    SortOp,
+    YieldOp,
+)
+from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
+from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.live_domains import domain_of, possible_rows
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.passes.fusion.demanded_elements import (
+    ALL_POINTS,
+    EVERYTHING,
+    Demand,
+    Demands,
+    PointLimit,
+    Points,
+    Touched,
+    agreed,
+)
+from lamina.passes.fusion.padding_values import PaddingValues, read_paddings
+from lamina.passes.fusion.row_counts import CountFacts
+from lamina.passes.fusion.row_limits import RowLimit, row_limits
+
+Unstructured = ScanOp | ScatterOp | SegmentReduceOp | SortOp | FourierOp
+
+
+class UnstructuredDemand:
+    """Of one op: the points that are demanded, and what these demand."""
+
+    def __init__(
+        self, op: Unstructured, results: Sequence[Demand | None], facts: CountFacts
+    ) -> None:
+        self.op = op
+        self._results = results
+        found = [
+            None if demand is None else _written(op, value).points(demand)
+            for value, demand in zip(op.res, results, strict=True)
+        ]
+        self.points: Points = frozenset(
+            point for point in agreed(found) or ALL_POINTS if _is_kept(op, point)
+        )
+        """The limits within which all points lie that are demanded of any result."""
+        if isinstance(op, ScatterOp) and results[0] is not None:
+            self.points |= _kept_updates(op, results[0], facts)
+
+    @property
+    def rows(self) -> frozenset[RowLimit]:
+        """The limits of its rows."""
+        return row_limits(self.points, possible_rows(self.op), domain_of(self.op))
+
+    @property
+    def copied(self) -> frozenset[RowLimit]:
+        """Of a scatter: the limits of the dimensions of what it copies."""
+        if not isinstance(self.op, ScatterOp) or (demand := self._results[0]) is None:
+            return frozenset()
+        shape = shape_of(self.op.into)
+        points = _whole(shape).points(demand)
+        return row_limits(points, range(len(shape)), shape)
+
+    def add_to(self, demands: Demands) -> None:
+        """Note what is demanded of the operands."""
+        op = self.op
+        taken = set[SSAValue]()
+        for value, touched in _read(op):
+            taken.add(value)
+            demands.need(value, touched.limits(self.points))
+        if isinstance(op, ScatterOp):
+            taken.add(op.into)
+            demanded = self._results[0]
+            demands.need(op.into, EVERYTHING if demanded is None else demanded)
+        whole = _decisive(op) if isinstance(op, OrderedNest) else set[SSAValue]()
+        for value in op.operands:
+            if value not in taken or value in whole:
+                demands.need(value, EVERYTHING)
+
+
+def _whole(shape: Sequence[int], dims: Sequence[int] | None = None) -> Touched:
+    """All elements of an array, each of whose dimensions is one of a domain."""
+    dims = range(len(shape)) if dims is None else dims
+    extents = [1] * (max(dims, default=-1) + 1)
+    for dim, extent in zip(dims, shape, strict=True):
+        extents[dim] = extent
+    strides = row_major_strides(shape)
+    return Touched(Linear.of(dict(zip(dims, strides, strict=True))), tuple(extents), prod(shape))
+
+
+def _written(op: Unstructured, result: SSAValue) -> Touched:
+    """The elements of a result that points of the domain write."""
+    shape = shape_of(result)
+    match op:
+        case SegmentReduceOp():
+            return _whole(shape, (0, *range(2, len(op.extents))))
+        case ScatterOp():
+            return _scattered(op)
+        case _:
+            return _whole(shape)
+
+
+def _scattered(op: ScatterOp) -> Touched:
+    """What the points of a scatter write: an index that is none of its dimensions is one of its
+    own, behind them."""
+    shape = shape_of(op.into)
+    extents = list(op.extents)
+    forms: list[Linear] = []
+    for place, extent in zip(op.places, shape, strict=True):
+        dim = place.owner.dim.value.data if isinstance(place.owner, IndexOp) else None
+        if dim is None or op.extents[dim] > extent:
+            dim = len(extents)
+            extents.append(extent)
+        forms.append(Linear.dim(dim))
+    return Touched(flatten(forms, shape), tuple(extents), prod(shape))
+
+
+def _kept_updates(op: ScatterOp, demand: Demand, facts: CountFacts) -> Points:
+    """The limits outside of which points write to one place in padding, which nothing reads."""
+    operands = read_paddings(op.block.args, list(_read(op)), facts.paddings)
+    values = PaddingValues(op.block, operands, lambda _: ALL_POINTS)
+    shape = shape_of(op.into)
+    found: set[PointLimit] = set()
+    for point in values.limits():
+        accesses = zip(op.places, shape, row_major_strides(shape), strict=True)
+        for place, extent, stride in accesses:
+            number = values.outside(place, point)
+            ends = [x.end for x in demand if (x.stride, x.extent) == (stride, extent)]
+            most = (facts.most_of(end) for end in ends)
+            if isinstance(number, int) and any(end is not None and end <= number for end in most):
+                found.add(point)
+    return frozenset(found)
+
+
+def _read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
+    """Operands that points of the domain read, with the elements."""
+    if isinstance(op, SortOp | FourierOp):
+        yield op.input, _whole(shape_of(op.input))
+        return
+    for value, index_map in zip(op.inputs, op.read_maps, strict=True):
+        shape = shape_of(value)
+        extents, forms = list(op.extents), list[Linear]()
+        for expression, extent in zip(index_map.results, shape, strict=True):
+            form = linear(expression, op.extents)
+            if form is None:
+                form = Linear.dim(len(extents))
+                extents.append(extent)
+            forms.append(form)
+        yield value, Touched(flatten(forms, shape), tuple(extents), prod(shape))
+
+
+def _is_kept(op: Unstructured, point: PointLimit) -> bool:
+    """Whether nothing behind a limit is needed for what is in front of it."""
+    dims = {dim for dim, _ in point.form.terms}
+    match op:
+        case ScanOp() if op.dim in dims:
+            length = op.extents[op.dim]
+            return point.form == Linear.dim(op.dim) and (point.stride, point.extent) == (1, length)
+        case SortOp() | FourierOp():
+            return dims <= set(possible_rows(op))
+        case _:
+            return all(dim < len(op.extents) for dim in dims)
+
+
+def _decisive(op: OrderedNest) -> set[SSAValue]:
+    """The operands on which it depends where the body reads, or whether it fails."""
+    wanted: set[SSAValue] = set()
+    carried = op.block.args[len(op.inputs) + len(op.sources) :]
+    while True:
+        before = len(wanted)
+        for inner in reversed(list(op.block.ops)):
+            if not isinstance(inner, YieldOp) and (
+                _decides(inner) or any(result in wanted for result in inner.results)
+            ):
+                wanted.update(inner.operands)
+        # Of a scatter the element that is there is an argument, too: no place depends on it.
+        wanted.update(v for a, v in zip(carried, op.yielded, strict=False) if a in wanted)
+        if len(wanted) == before:
+            break
+    numbers = (v.index for v in wanted if isinstance(v, BlockArgument) and v.block is op.block)
+    return {op.inputs[number] for number in numbers if number < len(op.inputs)}
+
+
+def _decides(op: Operation) -> bool:
+    return isinstance(op, ReadOp) or bool(op.regions) or not is_side_effect_free(op)
