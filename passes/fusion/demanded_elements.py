@@ -301,7 +301,14 @@ class Touched:
                 form = Linear.dim(place)
             forms.append(form)
         around = (*extents, *(extent for _, extent in outside))
-        return Touched(flatten(forms, shape), around, prod(shape))
+        return Touched.by(forms, shape, around)
+
+    @staticmethod
+    def by(forms: Sequence[Linear], shape: Sequence[int], extents: Sequence[int]) -> Touched:
+        """Through an index for each axis of an array of this shape."""
+        offset = flatten(forms, shape)
+        wide = {dim: step for dim, step in offset.terms if extents[dim] > 1}
+        return Touched(Linear.of(wide, offset.constant), tuple(extents), prod(shape))
 
     def points(self, limits: Demand) -> Points:
         """The points that touch elements within limits, as far as these are digits of theirs."""

@@ -10,7 +10,6 @@ of nests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -25,7 +24,7 @@ from lamina.dialects.loop import (
     SortOp,
     YieldOp,
 )
-from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.live_domains import domain_of, possible_rows
 from lamina.dialects.loop.nest import OrderedNest
@@ -102,8 +101,7 @@ def _whole(shape: Sequence[int], dims: Sequence[int] | None = None) -> Touched:
     extents = [1] * (max(dims, default=-1) + 1)
     for dim, extent in zip(dims, shape, strict=True):
         extents[dim] = extent
-    strides = row_major_strides(shape)
-    return Touched(Linear.of(dict(zip(dims, strides, strict=True))), tuple(extents), prod(shape))
+    return Touched.by([Linear.dim(dim) for dim in dims], shape, extents)
 
 
 def _written(op: Unstructured, result: SSAValue) -> Touched:
@@ -130,7 +128,7 @@ def _scattered(op: ScatterOp) -> Touched:
             dim = len(extents)
             extents.append(extent)
         forms.append(Linear.dim(dim))
-    return Touched(flatten(forms, shape), tuple(extents), prod(shape))
+    return Touched.by(forms, shape, extents)
 
 
 def _kept_updates(op: ScatterOp, demand: Demand, facts: CountFacts) -> Points:
@@ -164,7 +162,7 @@ def _read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
                 form = Linear.dim(len(extents))
                 extents.append(extent)
             forms.append(form)
-        yield value, Touched(flatten(forms, shape), tuple(extents), prod(shape))
+        yield value, Touched.by(forms, shape, extents)
 
 
 def _is_kept(op: Unstructured, point: PointLimit) -> bool:
