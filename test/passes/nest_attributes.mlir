@@ -239,7 +239,7 @@ func.func @no_such_clause(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   }
   func.return %r : tensor<8x4xf32>
 }
-// CHECK: #loop.nest has no clause 'row'; it has rows, part, live, interleave
+// CHECK: #loop.nest has no clause 'row'; it has rows, part, live, copied, interleave
 
 // -----
 
@@ -394,3 +394,28 @@ func.func private @live_of_one_nest(%a: tensor<12xf32>, %n: tensor<i64>) -> (ten
   func.return %r, %s : tensor<12xf32>, tensor<12xf32>
 }
 // CHECK: of its rows all are live, of those of the first nest in its kernel [arg1 of 12]
+
+// -----
+
+func.func private @live_scan_of_no_number(%a: tensor<12xf32>, %n: tensor<f32>) -> tensor<12xf32> attributes {lamina.kernel} {
+  %r = loop.scan (d0) in [12] along 0 reads(%a[d0] : tensor<12xf32>) carries(0.0 : f32) gives(tensor<12xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 12]>} {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %r : tensor<12xf32>
+}
+// CHECK: live: arg1 of its kernel is no tensor or memref of i64
+
+// -----
+
+func.func private @copied_of_no_argument(%a: tensor<12xf32>, %i: tensor<5xi64>) -> tensor<12xf32> attributes {lamina.kernel} {
+  %r = loop.scatter (d0) in [5] reads(%i[d0] : tensor<5xi64>) into(%a : tensor<12xf32>) attributes {lamina.nest = #loop.nest<copied = [arg7 of 12]>} {
+  ^bb0(%p: i64, %old: f32):
+    %at = arith.index_cast %p : i64 to index
+    %twice = arith.addf %old, %old : f32
+    loop.yield %at, %twice : index, f32
+  }
+  func.return %r : tensor<12xf32>
+}
+// CHECK: copied: arg7 of its kernel is no tensor or memref of i64

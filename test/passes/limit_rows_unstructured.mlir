@@ -1,0 +1,307 @@
+// RUN: lamina-opt %s -p limit-rows --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p limit-rows,limit-rows --split-input-file | filecheck %s
+
+// A scan ends at rows and at positions: none needs those behind it. What it reads is demanded as far.
+// CHECK-LABEL: @sums
+func.func @sums(%x: tensor<8x64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}, %m: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64x4xf32> {lamina.sizes = [0, 1, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @negated(%x) : (tensor<8x64x4xf32>) -> tensor<8x64x4xf32>
+  %1 = func.call @scan(%0) : (tensor<8x64x4xf32>) -> tensor<8x64x4xf32>
+  %2, %3 = func.call @copy(%n, %m) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %2, %3 : tensor<8x64x4xf32>, tensor<i64>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @negated(
+// CHECK:         live = [arg1 of 8, arg2 of 64, 4]
+func.func private @negated(%x: tensor<8x64x4xf32>) -> tensor<8x64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [8, 64, 4] reads(%x[i, j, k] : tensor<8x64x4xf32>) writes([i, j, k] store : tensor<8x64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<8x64x4xf32>
+}
+// CHECK-LABEL: func.func private @scan(
+// CHECK-SAME:    %count: tensor<i64>, %count_1: tensor<i64>
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg1 of 8, arg2 of 64, 4]>
+func.func private @scan(%x: tensor<8x64x4xf32>) -> tensor<8x64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scan (d0, d1, d2) in [8, 64, 4] along 1 reads(%x[d0, d1, d2] : tensor<8x64x4xf32>) carries(0.0 : f32) gives(tensor<8x64x4xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %0 : tensor<8x64x4xf32>
+}
+func.func private @copy(%n: tensor<i64>, %m: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  %1 = loop.generic () in [] reads(%m[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}
+
+// -----
+
+// A scan that is read from its end has all positions; so has one of two that is read whole. A scan along positions whose
+// heads stand in front of them has those of each head.
+// CHECK-LABEL: @whole
+func.func @whole(%x: tensor<64x4xf32>, %y: tensor<2x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32>, tensor<64xf32> {lamina.sizes = [0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @back(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %1 = func.call @turned(%0) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %2 = func.call @twice(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %3 = func.call @twice(%1) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %4 = loop.reshape %y : tensor<2x64xf32> -> tensor<128xf32>
+  %5 = func.call @heads(%4) : (tensor<128xf32>) -> tensor<128xf32>
+  %6 = loop.reshape %5 : tensor<128xf32> -> tensor<2x64xf32>
+  %7 = func.call @first(%6) : (tensor<2x64xf32>) -> tensor<64xf32>
+  %8 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %2, %3, %7, %8 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @back(
+// CHECK-NOT:     live
+func.func private @back(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scan (d0, d1) in [64, 4] along 0 reads(%x[d0, d1] : tensor<64x4xf32>) carries(0.0 : f32) gives(tensor<64x4xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @turned(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 4] reads(%x[63 - i, j] : tensor<64x4xf32>) writes([i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+// CHECK-LABEL: func.func private @twice(
+// CHECK-NOT:     live
+func.func private @twice(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scan (d0, d1) in [64, 4] along 0 reads(%x[d0, d1] : tensor<64x4xf32>) carries(0.0 : f32) gives(tensor<64x4xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+// CHECK-LABEL: func.func private @heads(
+// CHECK-NOT:     live
+func.func private @heads(%x: tensor<128xf32>) -> tensor<128xf32> attributes {lamina.kernel} {
+  %0 = loop.scan (d0) in [128] along 0 reads(%x[d0] : tensor<128xf32>) carries(0.0 : f32) gives(tensor<128xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %0 : tensor<128xf32>
+}
+// CHECK-LABEL: func.func private @first(
+func.func private @first(%x: tensor<2x64xf32>) -> tensor<64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, h) in [64, 2] reads(%x[h, i] : tensor<2x64xf32>) writes([i] add : tensor<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// Sorts, transforms and segments end at rows: not at the elements of these, be they cut as well. Bounds of segments are
+// demanded whole, as they may fail.
+// CHECK-LABEL: @rows
+func.func @rows(%x: tensor<8x64xf32>, %y: tensor<8x16xf32>, %t: tensor<16x2xf32>, %o: tensor<9xi64>, %n: tensor<i64> {lamina.kind = "input"}, %m: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64xf32> {lamina.sizes = [0, 1]}, tensor<8x9x2xf32> {lamina.sizes = [0, 1, -1]}, tensor<8x64xf32> {lamina.sizes = [0, 1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @values(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %1, %2, %3, %4 = func.call @sort(%0) : (tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>)
+  %5 = func.call @transforms(%y, %t) : (tensor<8x16xf32>, tensor<16x2xf32>) -> tensor<8x9x2xf32>
+  %6 = func.call @ends(%o) : (tensor<9xi64>) -> tensor<9xi64>
+  %7 = func.call @segments(%6, %x) : (tensor<9xi64>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  %8, %9 = func.call @copy(%n, %m) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %5, %7, %8, %9 : tensor<8x64xf32>, tensor<8x9x2xf32>, tensor<8x64xf32>, tensor<i64>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @values(
+// CHECK:         live = [arg1 of 8, 64]
+func.func private @values(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>) writes([i, j] store : tensor<8x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<8x64xf32>
+}
+// CHECK-LABEL: func.func private @sort(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8]>
+func.func private @sort(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>) attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
+  func.return %0, %1, %2, %3 : tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
+}
+// CHECK-LABEL: func.func private @transforms(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 8]>
+func.func private @transforms(%x: tensor<8x16xf32>, %t: tensor<16x2xf32>) -> tensor<8x9x2xf32> attributes {lamina.kernel} {
+  %0 = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<8x16xf32>, tensor<16x2xf32> -> tensor<8x9x2xf32>
+  func.return %0 : tensor<8x9x2xf32>
+}
+// CHECK-LABEL: func.func private @ends(
+// CHECK-NOT:     live
+func.func private @ends(%o: tensor<9xi64>) -> tensor<9xi64> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [9] reads(%o[i] : tensor<9xi64>) writes([i] store : tensor<9xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<9xi64>
+}
+// CHECK-LABEL: func.func private @segments(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 8]>
+func.func private @segments(%o: tensor<9xi64>, %x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0 = loop.segment_reduce (d0, d1, d2) in [8, 8, 64] offsets(%o : tensor<9xi64>) reads(%x[d1, d2] : tensor<8x64xf32>) carries(0.0 : f32) gives(tensor<8x64xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next : f32
+  }
+  func.return %0 : tensor<8x64xf32>
+}
+func.func private @copy(%n: tensor<i64>, %m: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  %1 = loop.generic () in [] reads(%m[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}
+
+// -----
+
+// Updates in padding go to row 30, which nothing reads: they are left out, and so are their places. Where it is read, or
+// where they go to another place, all count.
+// CHECK-LABEL: @updates
+func.func @updates(%t: tensor<31x4xf32>, %x: tensor<64x4xf32>, %i: tensor<64xi64>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<30x4xf32>, tensor<31x4xf32>, tensor<30x4xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %0, %1 = func.call @places(%i, %n) : (tensor<64xi64>, tensor<i64>) -> (tensor<64xi64>, tensor<64xi64>)
+  %2 = func.call @put(%t, %0, %x) : (tensor<31x4xf32>, tensor<64xi64>, tensor<64x4xf32>) -> tensor<31x4xf32>
+  %3 = func.call @cut(%2) : (tensor<31x4xf32>) -> tensor<30x4xf32>
+  %4 = func.call @put_and_kept(%t, %0, %x) : (tensor<31x4xf32>, tensor<64xi64>, tensor<64x4xf32>) -> tensor<31x4xf32>
+  %5 = func.call @put_elsewhere(%t, %1, %x) : (tensor<31x4xf32>, tensor<64xi64>, tensor<64x4xf32>) -> tensor<31x4xf32>
+  %6 = func.call @cut(%5) : (tensor<31x4xf32>) -> tensor<30x4xf32>
+  %7 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %3, %4, %6, %7 : tensor<30x4xf32>, tensor<31x4xf32>, tensor<30x4xf32>, tensor<i64>
+}
+func.func private @places(%i: tensor<64xi64>, %n: tensor<i64>) -> (tensor<64xi64>, tensor<64xi64>) attributes {lamina.kernel} {
+  %0 = loop.generic (d0) in [64] reads(%i[d0] : tensor<64xi64>, %n[] : tensor<i64>) writes([d0] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64, %m: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %k = arith.constant -1 : i64
+    %e = arith.constant 31 : i64
+    %z = arith.constant 0 : i64
+    %b = arith.select %c, %a, %k : i64
+    %l = arith.cmpi slt, %b, %z : i64
+    %w = arith.addi %b, %e : i64
+    %s = arith.select %l, %w, %b : i64
+    loop.yield %s : i64
+  }
+  %1 = loop.generic (d0) in [64] reads(%i[d0] : tensor<64xi64>, %n[] : tensor<i64>) writes([d0] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64, %m: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %k = arith.constant 29 : i64
+    %b = arith.select %c, %a, %k : i64
+    loop.yield %b : i64
+  }
+  func.return %0, %1 : tensor<64xi64>, tensor<64xi64>
+}
+// CHECK-LABEL: func.func private @put(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg3 of 64, 4]>
+func.func private @put(%t: tensor<31x4xf32>, %i: tensor<64xi64>, %x: tensor<64x4xf32>) -> tensor<31x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [64, 4] reads(%i[d0] : tensor<64xi64>, %x[d0, d1] : tensor<64x4xf32>) into(%t : tensor<31x4xf32>) {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return %0 : tensor<31x4xf32>
+}
+// CHECK-LABEL: func.func private @put_and_kept(
+// CHECK-NOT:     live
+func.func private @put_and_kept(%t: tensor<31x4xf32>, %i: tensor<64xi64>, %x: tensor<64x4xf32>) -> tensor<31x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [64, 4] reads(%i[d0] : tensor<64xi64>, %x[d0, d1] : tensor<64x4xf32>) into(%t : tensor<31x4xf32>) {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return %0 : tensor<31x4xf32>
+}
+// CHECK-LABEL: func.func private @put_elsewhere(
+// CHECK-NOT:     live
+func.func private @put_elsewhere(%t: tensor<31x4xf32>, %i: tensor<64xi64>, %x: tensor<64x4xf32>) -> tensor<31x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [64, 4] reads(%i[d0] : tensor<64xi64>, %x[d0, d1] : tensor<64x4xf32>) into(%t : tensor<31x4xf32>) {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return %0 : tensor<31x4xf32>
+}
+// CHECK-LABEL: func.func private @cut(
+func.func private @cut(%x: tensor<31x4xf32>) -> tensor<30x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [30, 4] reads(%x[i, j] : tensor<31x4xf32>) writes([i, j] store : tensor<30x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<30x4xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// A scatter in rows of its own has those that are demanded of it, and copies no others: one more place at the end of each
+// row is copied with it.
+// CHECK-LABEL: @in_rows
+func.func @in_rows(%t: tensor<8x31xf32>, %x: tensor<8x6xf32>, %i: tensor<8x6xi64>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x30xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @put(%t, %i, %x) : (tensor<8x31xf32>, tensor<8x6xi64>, tensor<8x6xf32>) -> tensor<8x31xf32>
+  %1 = func.call @cut(%0) : (tensor<8x31xf32>) -> tensor<8x30xf32>
+  %2 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2 : tensor<8x30xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @put(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg3 of 8, 6], copied = [arg3 of 8, 31]>
+func.func private @put(%t: tensor<8x31xf32>, %i: tensor<8x6xi64>, %x: tensor<8x6xf32>) -> tensor<8x31xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [8, 6] reads(%i[d0, d1] : tensor<8x6xi64>, %x[d0, d1] : tensor<8x6xf32>) into(%t : tensor<8x31xf32>) {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = loop.index 0 : index
+    %column = arith.index_cast %p : i64 to index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return %0 : tensor<8x31xf32>
+}
+func.func private @cut(%x: tensor<8x31xf32>) -> tensor<8x30xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [8, 30] reads(%x[i, j] : tensor<8x31xf32>) writes([i, j] store : tensor<8x30xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<8x30xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
