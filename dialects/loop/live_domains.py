@@ -5,7 +5,8 @@
 
 The dimensions of a sort are those of its operand; those of transforms stand in front of the
 numbers. A row is what does not depend on the points behind it: so a scan has its own dimension
-among its rows. A scatter copies a tensor first: `copied` are digits of the numbers of its elements.
+among its rows, and a sort may have it, where all behind goes last. A scatter copies a tensor first:
+`copied` are digits of the numbers of its elements.
 
 Schedules run exactly these rows, or one of each digit that ends at 0; interpreters run all.
 """
@@ -45,13 +46,24 @@ def possible_rows(op: Operation) -> tuple[int, ...]:
     """The dimensions that may end at a count: what is computed below it needs nothing behind it."""
     dims = range(len(domain_of(op)))
     match op:
-        case SortOp():
+        case SortOp() if op.window is not None:
             return tuple(dims[:-1])
         case SegmentReduceOp():
             # Positions are those of the segments; vectors run along the last dimension.
             return (0, *dims[2:-1])
         case _:
             return tuple(dims)
+
+
+def walked_dim(op: Operation) -> int | None:
+    """The dimension along which a scan or sort runs, from its first position on."""
+    match op:
+        case ScanOp():
+            return op.dim
+        case SortOp():
+            return len(domain_of(op)) - 1
+        case _:
+            return None
 
 
 def verify_live_note(op: Operation) -> None:
@@ -85,12 +97,13 @@ def _verify_rows(op: Operation, rows: tuple[int, ...], live: LiveRows, where: st
         raise VerifyException(f"{where}: rows = {_named(rows)}: of {_named(possible)}, in order")
     domain = domain_of(op)
     _verify_digits(live, "live", [domain[d] for d in rows], where)
-    if isinstance(op, ScanOp) and op.dim in rows:
+    along = walked_dim(op)
+    if along in rows:
         by_row = live.by_row([domain[d] for d in rows])
         assert by_row is not None  # verified
-        if len(by_row[rows.index(op.dim)]) > 1:
+        if len(by_row[rows.index(along)]) > 1:
             raise VerifyException(
-                f"{where}: live = {live}: the scan runs along d{op.dim}, which is one digit"
+                f"{where}: live = {live}: the op runs along d{along}, which is one digit"
             )
 
 

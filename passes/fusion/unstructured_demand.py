@@ -1,7 +1,8 @@
 """What ops that are kernels of their own demand of their operands, by what is demanded of them.
 
 Of a scan, points behind the last that is demanded are not, nor are they along its dimension; of a
-sort and of transforms rows are as they are of a nest, of segments the segments. A scatter copies
+sort and of transforms rows are as they are of a nest, of segments the segments. Padding that a sort
+puts last is not demanded where nothing reads so far. A scatter copies
 what is demanded of its result; no more of its places is demanded than of its values, as no schedule
 runs other points. Other operands that say where to read, or whether to fail, are demanded whole, as
 of nests.
@@ -10,7 +11,10 @@ of nests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf, isnan
+from typing import Any
 
+from xdsl.dialects.builtin import IntegerType, Signedness, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -26,7 +30,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
-from lamina.dialects.loop.live_domains import domain_of, possible_rows
+from lamina.dialects.loop.live_domains import domain_of, possible_rows, walked_dim
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.fusion.demanded_elements import (
     ALL_POINTS,
@@ -58,7 +62,7 @@ class UnstructuredDemand:
             for value, demand in zip(op.res, results, strict=True)
         ]
         self.points: Points = frozenset(
-            point for point in agreed(found) or ALL_POINTS if _is_kept(op, point)
+            point for point in agreed(found) or ALL_POINTS if _is_kept(op, point, facts)
         )
         """The limits within which all points lie that are demanded of any result."""
         if isinstance(op, ScatterOp) and results[0] is not None:
@@ -165,17 +169,33 @@ def _read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
         yield value, Touched.by(forms, shape, extents)
 
 
-def _is_kept(op: Unstructured, point: PointLimit) -> bool:
+def _is_kept(op: Unstructured, point: PointLimit, facts: CountFacts) -> bool:
     """Whether nothing behind a limit is needed for what is in front of it."""
-    dims = {dim for dim, _ in point.form.terms}
-    match op:
-        case ScanOp() if op.dim in dims:
-            length = op.extents[op.dim]
-            return point.form == Linear.dim(op.dim) and (point.stride, point.extent) == (1, length)
-        case SortOp() | FourierOp():
-            return dims <= set(possible_rows(op))
-        case _:
-            return all(dim < len(op.extents) for dim in dims)
+    dims, along = {dim for dim, _ in point.form.terms}, walked_dim(op)
+    if along is not None and along in dims:
+        whole = (Linear.dim(along), 1, domain_of(op)[along])
+        if (point.form, point.stride, point.extent) != whole:
+            return False
+        return isinstance(op, ScanOp) or (isinstance(op, SortOp) and _goes_last(op, point, facts))
+    return all(dim < len(domain_of(op)) for dim in dims)
+
+
+def _goes_last(op: SortOp, point: PointLimit, facts: CountFacts) -> bool:
+    """Whether no element behind a limit goes before any in front of it, in rows that are sorted
+    whole."""
+    if op.window is not None:
+        return False
+    known = read_paddings([op.input], list(_read(op)), facts.paddings).get(op.input, {})
+    number = known.get(point)
+    kind: Any = op.input.type
+    element, down = kind.get_element_type(), op.descending is not None
+    if number is None or element == i1:
+        return False
+    if isinstance(element, IntegerType):
+        half = 1 << (element.bitwidth - 1)
+        is_signed = element.signedness.data != Signedness.UNSIGNED
+        return is_signed and number == (-half if down else half - 1)
+    return number == -inf if down else isnan(number)
 
 
 def _decisive(op: OrderedNest) -> set[SSAValue]:

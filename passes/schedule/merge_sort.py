@@ -29,7 +29,7 @@ class Row(Protocol):
 
 
 def emit_merge_sort(emit: Emitter, load: Load, row: SortedRow) -> None:
-    """Sort what `load` gives for 0 .. `row.length`; it reads neither results nor work.
+    """Sort what `load` gives for 0 .. `row.end`; it reads neither results nor work.
 
     The sort is stable. With `lanes`, of which there are not more than elements, keys are numbers,
     of which so many vectors are a run.
@@ -40,31 +40,31 @@ def emit_merge_sort(emit: Emitter, load: Load, row: SortedRow) -> None:
     length, down = row.length, row.keys.down
     ends = [OrderedPairs(p.keys, p.places, p.base, down) for p in (row.results, row.work)]
     start, other = ends if _passes(length, MERGED_RUN) % 2 == 0 else ends[::-1]
-    _rank_runs(emit, load, start, length, down)
-    _merge_runs(emit, start, other, length, MERGED_RUN)
+    _rank_runs(emit, load, start, row.end, down)
+    _merge_runs(emit, start, other, row.end, MERGED_RUN, _passes(length, MERGED_RUN))
 
 
 def _sort_words(emit: Emitter, load: Load, row: SortedRow, ranked: WordVectors) -> None:
     """The same of numbers, which stand in the memory of places, or in that of both."""
-    length = row.length
+    length, live = row.length, row.end
     ends = [numbers_in(p, row.kind) for p in (row.results, row.work)]
     start, other = ends if _passes(length, ranked.run) % 2 == 0 else ends[::-1]
-    pack_words(emit, load, other, length, down=row.keys.down)
+    pack_words(emit, load, other, live, down=row.keys.down)
 
     def own_run(e: Emitter, first: Index) -> tuple[Index, Index]:
-        return first, e.least(e.plus(first, ranked.run), length)
+        return first, e.least(e.plus(first, ranked.run), live)
 
     def put(first: Index, e: Emitter, rank: SSAValue, values: tuple[SSAValue, ...]) -> None:
         start.put(e, e.plus(first, rank), values)
 
-    ranked.rank(emit, other, length, own_run, put)
-    _merge_runs(emit, start, other, length, ranked.run)
+    ranked.rank(emit, other, live, own_run, put)
+    _merge_runs(emit, start, other, live, ranked.run, _passes(length, ranked.run))
 
     def unpack(e: Emitter, at: list[Index]) -> None:
         place = ends[0].place(e, ends[0].load(e, at[0]))
         row.results.store(e, at[0], *load(e, place))
 
-    over_points(emit, [(0, length)], unpack)
+    over_points(emit, [(0, live)], unpack)
 
 
 def _passes(length: int, run: int) -> int:
@@ -72,7 +72,7 @@ def _passes(length: int, run: int) -> int:
     return (-(-length // run) - 1).bit_length()
 
 
-def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: int, down: bool) -> None:
+def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: Index, down: bool) -> None:
     """Each element goes to the place of its rank: how many of its run must stand before it."""
 
     def run(inner: Emitter, number: list[Index]) -> None:
@@ -91,12 +91,17 @@ def _rank_runs(emit: Emitter, load: Load, to: Pairs, length: int, down: bool) ->
 
         over_points(inner, [(low, high)], element)
 
-    over_points(emit, [(0, -(-length // MERGED_RUN))], run)
+    runs = emit.quotient(emit.plus(length, MERGED_RUN - 1), MERGED_RUN)
+    over_points(emit, [(0, runs)], run)
 
 
-def _merge_runs(emit: Emitter, start: Row, other: Row, length: int, run: int) -> None:
-    """Merges runs that stand in `start`; the row ends in `other` after an odd number of passes."""
-    passes = _passes(length, run)
+def _merge_runs(
+    emit: Emitter, start: Row, other: Row, length: Index, run: int, passes: int
+) -> None:
+    """Merges runs that stand in `start`; the row ends in `other` after an odd number of passes.
+
+    Those behind the one that leaves a single run copy it.
+    """
     width, source, target = emit.value(run), start, other
     if passes % 2:
         _merge_pass(emit, source, target, length, width)
@@ -114,10 +119,10 @@ def _merge_runs(emit: Emitter, start: Row, other: Row, length: int, run: int) ->
     emit.loop(0, passes // 2, 1, [width], twice)
 
 
-def _merge_pass(emit: Emitter, source: Row, to: Row, length: int, width: SSAValue) -> None:
+def _merge_pass(emit: Emitter, source: Row, to: Row, length: Index, width: SSAValue) -> None:
     """Merge each pair of neighbouring runs of `width` elements."""
     double = emit.add(arith.AddiOp(width, width))
-    over = emit.add(arith.AddiOp(emit.value(length - 1), double))
+    over = emit.add(arith.AddiOp(emit.value(emit.minus(length, 1)), double))
     pairs = emit.add(arith.DivUIOp(over, double))
 
     def merge(inner: Emitter, number: list[Index]) -> None:
@@ -125,7 +130,7 @@ def _merge_pass(emit: Emitter, source: Row, to: Row, length: int, width: SSAValu
         middle = inner.least(inner.plus(low, width), length)
         high = inner.least(inner.plus(low, double), length)
         ends = [inner.value(end) for end in (low, middle, high)]
-        last = inner.value(length - 1)
+        last = inner.value(inner.minus(length, 1))
 
         def element(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             return _merge_step(e, source, to, e.value(at), values, ends, last)

@@ -90,6 +90,13 @@ class SortedRow:
     window: tuple[int, int]
     lanes: int
     vectors: int
+    live: Index | None = None
+    """Elements that are put in order, from the first on, where these are not all."""
+
+    @property
+    def end(self) -> Index:
+        """Where the elements that are put in order end."""
+        return self.length if self.live is None else self.live
 
     @property
     def kind(self) -> Attribute:

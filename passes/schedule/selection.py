@@ -61,7 +61,7 @@ def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> 
     else:
         _collect_blocks(emit, digits, work, length, key, equals, lanes)
     words = word_lanes(key.type, lanes * digits.width // WORD_BITS, count)
-    found = replace(row, work=work.from_(emit, length), length=count, lanes=words)
+    found = replace(row, work=work.from_(emit, length), length=count, live=None, lanes=words)
     emit_merge_sort(emit, work.load, found)
 
 

@@ -42,7 +42,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     count = prod(rows)
     parallel, lanes, vectors = tasks.parallel, tasks.lanes or 1, tasks.unroll or 1
     dims, domain = range(len(rows)), LiveDomain.of(emit, op, memory)
-    live = domain.count(emit, dims)
+    live, end = domain.count(emit, dims), domain.end(len(rows))
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
@@ -65,7 +65,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
             numbers = [inner.least(inner.plus(first, lane), last) for lane in range(lanes)]
             places = [domain.row(inner, at, dims) for at in numbers]
             keys = Keys(memory.flat[op.input], 0, down)
-            top.emit_rows(inner, keys, Pairs(flat[0], flat[1], 0), places)
+            top.emit_rows(inner, keys, Pairs(flat[0], flat[1], 0), places, end)
 
         groups = emit.quotient(emit.plus(live, lanes - 1), lanes)
         emit.tasks(groups, rows_of_lanes, parallel=parallel)
@@ -77,7 +77,8 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         flat = [memory.flat[out] for out in op.outs]
         results = Pairs(flat[0], flat[1], inner.times(number, kept))
         work = Pairs(flat[2], flat[3], inner.times(number, worked))
-        sorted_row = SortedRow(keys, results, work, length, window or (0, length), lanes, vectors)
+        wanted = window or (0, length)
+        sorted_row = SortedRow(keys, results, work, length, wanted, lanes, vectors, end)
         if window is None:
             emit_merge_sort(inner, keys.load, sorted_row)
         elif algorithm == "rank":

@@ -54,10 +54,12 @@ class TopOfRows:
         """The rows from `keys.base` on, as many as there are lanes; results of each in turn."""
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
         rows = emit.add(arith.MuliOp(emit.lane_numbers(self.lanes), lengths))
-        self._emit(emit, keys, results, rows, lambda e, lane: lane)
+        self._emit(emit, keys, results, rows, lambda e, lane: lane, self.length)
 
-    def emit_rows(self, emit: Emitter, keys: Keys, results: Pairs, rows: Sequence[Index]) -> None:
-        """These rows, one for each lane, of which several may be the same."""
+    def emit_rows(
+        self, emit: Emitter, keys: Keys, results: Pairs, rows: Sequence[Index], end: Index
+    ) -> None:
+        """These rows up to `end`, one for each lane, of which several may be the same."""
         numbers = emit.add(memref.AllocaOp.get(i64, 64, [self.lanes]))
         for lane, row in enumerate(rows):
             number = emit.add(arith.IndexCastOp(emit.value(row), i64))
@@ -70,7 +72,7 @@ class TopOfRows:
             number = e.add(memref.LoadOp.get(numbers, [e.value(lane)]))
             return e.add(arith.IndexCastOp(number, INDEX))
 
-        self._emit(emit, keys, results, emit.add(arith.MuliOp(places, lengths)), row_of)
+        self._emit(emit, keys, results, emit.add(arith.MuliOp(places, lengths)), row_of, end)
 
     def _emit(
         self,
@@ -79,6 +81,7 @@ class TopOfRows:
         results: Pairs,
         rows: SSAValue,
         row_of: Callable[[Emitter, Index], Index],
+        end: Index,
     ) -> None:
         """`rows` are the first elements of the rows in lanes, `row_of` the row of a lane."""
         kind = VectorType(i64, [self.lanes])
@@ -96,14 +99,14 @@ class TopOfRows:
                 kept.append(wanted)
             return kept
 
-        made = emit.loop(0, self.length, 1, starts, element)
+        made = emit.loop(0, end, 1, starts, element)
         start, count = self.window
         wanted = made[-1:] if self.from_end else made[start:]
         numbers = emit.add(memref.AllocaOp.get(i64, 64, [count * self.lanes]))
         for number, value in enumerate(wanted):
             assert value.type == kind
             emit.run(vector.StoreOp(value, numbers, [emit.value(number * self.lanes)]))
-        bounds: list[tuple[Index, Index]] = [(0, self.lanes), (0, count)]
+        bounds: list[tuple[Index, Index]] = [(0, self.lanes), (0, emit.least(count, end))]
 
         def result(e: Emitter, at: list[Index]) -> None:
             lane, number = at

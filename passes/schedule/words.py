@@ -259,20 +259,60 @@ class WordVectors:
         """Words whose ranks are counted at once."""
         return self.lanes * self.vectors
 
-    def rank(self, emit: Emitter, words: Numbers, length: int, among: Among, put: Put) -> None:
-        """`put` each of `length` words, no fewer than `lanes`, by its rank among some of them."""
-        whole = length - length % self.run
+    def rank(self, emit: Emitter, words: Numbers, length: Index, among: Among, put: Put) -> None:
+        """`put` each of `length` words, a known number that is no less than `lanes` or any, by its
+        rank among some of them."""
+        whole = emit.minus(length, emit.remainder(length, self.run))
 
         def runs(e: Emitter, at: list[Index]) -> None:
             first = e.times(at[0], self.run)
             self._group(e, words, first, self.vectors, 0, among(e, first), partial(put, first))
 
-        over_points(emit, [(0, whole // self.run)], runs)
+        over_points(emit, [(0, emit.quotient(whole, self.run))], runs)
         last, bounds = partial(put, whole), among(emit, whole)
+        if not isinstance(whole, int) or not isinstance(length, int):
+            self._rest(emit, words, (whole, length), bounds, last)
+            return
         if vectors := (length - whole) // self.lanes:
             self._group(emit, words, whole, vectors, 0, bounds, last)
         if rest := length % self.lanes:  # the last vector begins among words that are put already
             self._group(emit, words, length - self.lanes, 1, self.lanes - rest, bounds, last)
+
+    def _rest(
+        self,
+        emit: Emitter,
+        words: Numbers,
+        ends: tuple[Index, Index],
+        bounds: tuple[Index, Index],
+        put: Callable[[Emitter, SSAValue, tuple[SSAValue, ...]], None],
+    ) -> None:
+        """Fewer words than are a run: vectors of them, and the last ones one by one."""
+        first, end = ends
+        left = emit.minus(end, first)
+        behind = emit.minus(end, emit.remainder(left, self.lanes))
+
+        def group(e: Emitter, at: Index) -> None:
+            self._group(e, words, at, 1, 0, bounds, put)
+
+        def element(e: Emitter, at: Index) -> None:
+            own = words.load(e, at)
+
+            def count(c: Emitter, other: Index, ranks: list[SSAValue]) -> list[SSAValue]:
+                number = words.load(c, other)[0]
+                sooner = compare(c, number, own[0], "slt")
+                if not words.unique:  # of equal ones those that stand in front
+                    equal = compare(c, number, own[0], "eq")
+                    in_front = compare(c, c.value(other), c.value(at), "ult")
+                    both = c.add(arith.AndIOp(equal, in_front))
+                    sooner = c.add(arith.OrIOp(sooner, both))
+                more = c.add(arith.AddiOp(ranks[0], c.number(1, i64)))
+                return [c.add(arith.SelectOp(sooner, more, ranks[0]))]
+
+            [rank] = e.loop(*bounds, 1, [e.number(0, i64)], count)
+            put(e, e.add(arith.IndexCastOp(rank, INDEX)), own)
+
+        emit.each(first, behind, self.lanes, group)
+        emit.each(behind, end, 1, element)
 
     def _group(
         self,

@@ -92,7 +92,7 @@ func.func private @along(%x: tensor<8x6xf32>, %n: tensor<i64>) -> tensor<8x6xf32
   }
   func.return %r : tensor<8x6xf32>
 }
-// CHECK: loop.scan: lamina.nest: live = [8, 2, arg1 of 3]: the scan runs along d1, which is one digit
+// CHECK: loop.scan: lamina.nest: live = [8, 2, arg1 of 3]: the op runs along d1, which is one digit
 
 // -----
 
@@ -108,9 +108,9 @@ func.func private @copied(%x: tensor<8x6xf32>, %n: tensor<i64>) -> tensor<8x6xf3
 
 // -----
 
-func.func private @length(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10xf32> {
-  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 of 10]>} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
-  func.return %v : tensor<4x10xf32>
+func.func private @length(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x3xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 of 10]>, taken = array<i64: 0, 3>} : tensor<4x10xf32> -> tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x13xf32>, tensor<4x13xi64>
+  func.return %v : tensor<4x3xf32>
 }
 // CHECK: loop.sort: lamina.nest: rows = [d0, d1]: of [d0], in order
 
@@ -157,3 +157,11 @@ func.func private @nest(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK: loop.generic: lamina.nest: copied: only loop.scatter copies a tensor
+
+// -----
+
+func.func private @digits(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 of 2, 5]>} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %v : tensor<4x10xf32>
+}
+// CHECK: loop.sort: lamina.nest: live = [4, arg1 of 2, 5]: the op runs along d1, which is one digit

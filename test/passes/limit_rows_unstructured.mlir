@@ -137,7 +137,7 @@ func.func private @values(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {
   func.return %0 : tensor<8x64xf32>
 }
 // CHECK-LABEL: func.func private @sort(
-// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8]>
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 8, 64]>
 func.func private @sort(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>) attributes {lamina.kernel} {
   %0, %1, %2, %3 = loop.sort %x : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
   func.return %0, %1, %2, %3 : tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
@@ -297,6 +297,65 @@ func.func private @cut(%x: tensor<8x31xf32>) -> tensor<8x30xf32> attributes {lam
     loop.yield %a : f32
   }
   func.return %0 : tensor<8x30xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// Padding that goes last is not sorted; other padding is, and in the other order it goes first.
+// CHECK-LABEL: @sorted
+func.func @sorted(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0, %1 = func.call @masked(%x, %n) : (tensor<8x64xf32>, tensor<i64>) -> (tensor<8x64xf32>, tensor<8x64xf32>)
+  %2 = func.call @last(%0) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %3 = func.call @first(%0) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %4 = func.call @zeros(%1) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %5 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %2, %3, %4, %5 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<i64>
+}
+func.func private @masked(%x: tensor<8x64xf32>, %n: tensor<i64>) -> (tensor<8x64xf32>, tensor<8x64xf32>) attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>, %n[] : tensor<i64>) writes([i, j] store : tensor<8x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %m: i64):
+    %p = loop.index 1 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %k = arith.constant 0x7fc00000 : f32
+    %b = arith.select %c, %a, %k : f32
+    loop.yield %b : f32
+  }
+  %1 = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>, %n[] : tensor<i64>) writes([i, j] store : tensor<8x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %m: i64):
+    %p = loop.index 1 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %k = arith.constant 0.0 : f32
+    %b = arith.select %c, %a, %k : f32
+    loop.yield %b : f32
+  }
+  func.return %0, %1 : tensor<8x64xf32>, tensor<8x64xf32>
+}
+// CHECK-LABEL: func.func private @last(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [8, arg1 of 64]>
+func.func private @last(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
+  func.return %0 : tensor<8x64xf32>
+}
+// CHECK-LABEL: func.func private @first(
+// CHECK-NOT:     live
+func.func private @first(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {descending} : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
+  func.return %0 : tensor<8x64xf32>
+}
+// CHECK-LABEL: func.func private @zeros(
+// CHECK-NOT:     live
+func.func private @zeros(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
+  func.return %0 : tensor<8x64xf32>
 }
 func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
   %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {

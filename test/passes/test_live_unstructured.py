@@ -89,6 +89,14 @@ def _sort(
     return Case((f"{BOUND}x{length}x{kind}",), op, tuple(types[:2]), schedule, tuple(types[2:]))
 
 
+def _sorted_so_far(algorithm: str, length: int, kind: str = "f32", more: str = "") -> Case:
+    case = _sort(algorithm, length, kind)
+    nest = _nest("d0", f"arg1 of {BOUND}")
+    both = _nest("d0, d1", f"arg1 of {BOUND}, arg1 of {length}")
+    op = case.op.replace(nest, both + more)
+    return Case(case.inputs, op, case.results, case.schedule, case.work)
+
+
 def _transform(columns: bool) -> Case:
     given, made = ("16x8", "9x8x2") if columns else ("16", "9x2")
     return Case(
@@ -126,6 +134,10 @@ CASES = {
     "kept": _sort("insertion", 5000, taken=(0, 5)),
     "ranked": _sort("rank", 150, "i64", (70, 1)),
     "selected": _sort("selection", 4000, taken=(0, 500)),
+    "merged so far": _sorted_so_far("merge", 300),
+    "merged so far, wide": _sorted_so_far("merge", 70, "f64", ", descending"),
+    "merged so far, integers": _sorted_so_far("merge", 130, "i64"),
+    "rows so far in lanes": _sorted_so_far("rows", 48, "i32"),
     "segments": Case(
         (f"{BOUND + 1}xi64", "50x24xf32"),
         f"""%r0 = loop.segment_reduce (d0, d1, d2) in [{BOUND}, 50, 24]
@@ -185,8 +197,8 @@ def _arguments(case: Case, rng: np.random.Generator) -> list[np.ndarray]:
             made.append(np.stack([np.cos(angles), np.sin(angles)], -1).astype(np.float32))
         elif element == "i64" and sizes == [BOUND + 1]:
             made.append(np.sort(rng.integers(0, 51, sizes)))
-        elif element == "i64":
-            made.append(rng.integers(0, 30, sizes))
+        elif element[0] == "i":
+            made.append(rng.integers(0, 30, sizes).astype(f"i{int(element[1:]) // 8}"))
         else:
             made.append(rng.standard_normal(sizes).astype({"f32": "f4", "f64": "f8"}[element]))
     return made
@@ -229,9 +241,13 @@ def test_no_row_behind_the_live_ones_is_touched(name: str) -> None:
         cut = [a.copy() for a in arrays]
         if name == "updates":  # the others would be added as well
             cut[2][count:] = 0
+        length = count if "so far" in name else None
+        if length is not None:  # the others go last
+            last = -np.inf if "descending" in case.text else np.nan
+            cut[0][:, length:] = last if cut[0].dtype.kind == "f" else np.iinfo(cut[0].dtype).max
         wanted = run_module(parse(case.text), [*cut, np.array(count)])
         for one, other in zip(made, wanted, strict=True):
-            other = np.asarray(other)[: len(one)]
+            one, other = one[:, :length] if length else one, np.asarray(other)[: len(one), :length]
             if one.dtype.kind == "f":
                 np.testing.assert_allclose(one, other, 1e-5, 1e-5)
             else:
@@ -244,8 +260,13 @@ def test_a_number_out_of_range_is_the_nearest_in_it(name: str, count: int) -> No
     compiled = compile_module(parse(CASES[name].text))
     arrays = _arguments(CASES[name], np.random.default_rng(1))
     rows = 1 if count < 1 else BOUND
+    nearest = rows
+    if "so far" in name:  # of rows of other lengths
+        length = int(CASES[name].inputs[0].split("x")[1])
+        nearest = min(max(count, 1), max(length, BOUND))
     found = _call(compiled, [*arrays, np.array(count)], rows)
-    for one, other in zip(found, _call(compiled, [*arrays, np.array(rows)], rows), strict=True):
+    wanted = _call(compiled, [*arrays, np.array(nearest)], rows)
+    for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
