@@ -19,17 +19,15 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.body_ops import IndexOp
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.kernel_nests import part_of, rows_of
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
 from lamina.dialects.loop.outside_values import (
     Given,
     Largest,
@@ -37,9 +35,11 @@ from lamina.dialects.loop.outside_values import (
     OutsideBody,
     Positive,
     Value,
+    Vanishing,
     Weight,
+    is_identity,
 )
-from lamina.dialects.loop.predicates import SGE, SGT, SLT
+from lamina.dialects.loop.position_bounds import bound_below, comparisons
 
 Bounded = dict[GenericOp, tuple[int, tuple[Bound, ...]]]
 """For each nest that has any: the dimension, and its bounds as forms over the kernel's rows."""
@@ -55,6 +55,12 @@ class _Facts:
     """What stands outside a bound of one axis."""
     row: dict[SSAValue, Value] = field(default_factory=dict)
     """What stands in each row, of results with one element a row."""
+    masks: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Arguments that are false from the number in another argument on."""
+    counts: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Arguments that are numbers, with which positions may be compared."""
+    wide: bool = False
+    """Whether all is looked for, not just what masks of attention give."""
 
 
 def bounded_dims(
@@ -70,18 +76,47 @@ def bounded_dims(
         return {}
     if not any(Contraction.of(nest) for nest in nests):
         return {}
-    made = Counter(value for nest in nests for value in _written(nest))
-    facts = _Facts(frozenset(value for value, count in made.items() if count > 1))
-    for mask, number in (masks or {}).items():
-        bound = Bound(True, Linear.dim(FIRST_COUNT + number))
-        facts.outside[mask] = {(0, bound): Number(0.0)}
+    return _agreed(_followed(nests, _Facts(_rewritten(nests), masks=masks or {}), {}))
+
+
+def counted_dims(
+    nests: Sequence[GenericOp],
+    masks: Mapping[SSAValue, int],
+    counts: Mapping[SSAValue, int],
+    kept: Mapping[GenericOp, Mapping[int, Iterable[Bound]]],
+) -> dict[GenericOp, dict[int, set[Bound]]]:
+    """Upper bounds of the nests of a kernel at numbers of the call, by dimension, over its rows.
+
+    Outside of them a nest adds nothing to what it reduces, or nobody reads what it gives. `masks`
+    are arguments that are false from the number in another argument on, `counts` those that are
+    numbers. `kept` are bounds outside of which nobody reads what nests give to the kernel's caller.
+    """
+    found = _followed(nests, _Facts(_rewritten(nests), masks=masks, counts=counts, wide=True), kept)
+    return {
+        nest: {d: own for d, bounds in dims.items() if (own := set(filter(is_end, bounds)))}
+        for nest, dims in found.items()
+    }
+
+
+def _rewritten(nests: Sequence[GenericOp]) -> frozenset[SSAValue]:
+    made = Counter(value for nest in nests for value in written_by(nest))
+    return frozenset(value for value, count in made.items() if count > 1)
+
+
+def _followed(
+    nests: Sequence[GenericOp],
+    facts: _Facts,
+    kept: Mapping[GenericOp, Mapping[int, Iterable[Bound]]],
+) -> dict[GenericOp, dict[int, set[Bound]]]:
+    """All bounds of nests: of what they reduce, from the first one on, then of what is unread."""
     found: dict[GenericOp, dict[int, set[Bound]]] = {}
     for nest in nests:
         found[nest] = _reduced(nest, facts)
     for nest in reversed(nests):
-        for dim, bounds in _unread(nest, nests, found).items():
+        beside = [n for n in nests if part_of(n) == part_of(nest)] if facts.wide else nests
+        for dim, bounds in _unread(nest, beside, found, kept.get(nest, {})).items():
             found[nest].setdefault(dim, set()).update(bounds)
-    return _agreed(found)
+    return found
 
 
 def bounds_of(nest: GenericOp, dim: int, bounds: Iterable[Bound]) -> BoundsAttr:
@@ -129,7 +164,8 @@ def _agreed(found: dict[GenericOp, dict[int, set[Bound]]]) -> Bounded:
     return {nest: (dim, tuple(order)) for nest, (dim, _) in chosen.items()}
 
 
-def _written(nest: GenericOp) -> tuple[SSAValue, ...]:
+def written_by(nest: GenericOp) -> tuple[SSAValue, ...]:
+    """What a nest makes: memory, or tensors."""
     return tuple(nest.outs) or tuple(nest.res)
 
 
@@ -141,7 +177,7 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
     shape = Contraction.of(nest)
     for dim in inner:
         for bound in _candidates(nest, dim, facts):
-            answers = _answers(nest, dim, bound)
+            answers = _answers(nest, dim, bound, facts)
             given = body.outside(dim, answers, _reads_at(nest, dim, bound, facts))
             if nest.is_pointwise:
                 _note(nest, dim, bound, given, facts)
@@ -149,25 +185,31 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
                 left = given.reads.get(shape.a)
                 if dim in shape.summed and isinstance(left, Weight | Number) and left.is_zero:
                     found.setdefault(dim, set()).add(bound)
-            elif dim in nest.reduction_dims and _is_identity(nest, given.yielded):
+            elif dim in nest.reduction_dims and _is_identity(nest, given.yielded, wide=facts.wide):
                 found.setdefault(dim, set()).add(bound)
                 _note_sums(nest, dim, given.yielded, facts)
     if nest.is_pointwise and not inner:
-        for value, known in zip(_written(nest), body.row(), strict=True):
+        for value, known in zip(written_by(nest), body.row(), strict=True):
             if known is not None and value not in facts.rewritten:
                 facts.row[value] = known
     return found
 
 
-def _is_identity(nest: GenericOp, yielded: Sequence[Value | None]) -> bool:
+def _is_identity(nest: GenericOp, yielded: Sequence[Value | None], *, wide: bool) -> bool:
     """Whether what the body gives leaves each reduction as it is.
 
-    Sums of zeros could be, too, as they begin at 0.0; none was looked for so far.
+    With `wide` all of them are asked for, as sums of zeros; else those that masks of attention
+    leave.
     """
-    for combiner, value in zip(nest.combiner_names, yielded, strict=True):
+    for result, (combiner, value) in enumerate(zip(nest.combiner_names, yielded, strict=True)):
+        kind = nest.yielded[result].type
         if combiner == "max" and isinstance(value, Number) and value.value == -inf:
             continue
         if combiner == "add" and isinstance(value, Weight) and value.is_exponential:
+            continue
+        if wide and combiner == "add" and isinstance(value, Vanishing):
+            continue
+        if wide and isinstance(value, Number) and is_identity(combiner, kind, value.value):
             continue
         return False
     return True
@@ -178,7 +220,7 @@ def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts
     rest = set(range(len(nest.extents))) - {dim, *rows_of(nest)}
     if any(nest.extents[d] != 1 for d in rest):
         return
-    pairs = zip(_written(nest), nest.combiner_names, yielded, strict=True)
+    pairs = zip(written_by(nest), nest.combiner_names, yielded, strict=True)
     for number, (memory, combiner, value) in enumerate(pairs):
         if memory in facts.rewritten:
             continue
@@ -191,7 +233,7 @@ def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts
 def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) -> None:
     """Note what stands in pointwise results outside a bound."""
     for memory, index_map, value in zip(
-        _written(nest), nest.write_maps, given.yielded, strict=True
+        written_by(nest), nest.write_maps, given.yielded, strict=True
     ):
         forms = forms_of(index_map, nest.extents)
         if value is None or forms is None or memory in facts.rewritten:
@@ -204,7 +246,7 @@ def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) 
 def _candidates(nest: GenericOp, dim: int, facts: _Facts) -> list[Bound]:
     """Bounds of a dimension that comparisons of the body set, or what it reads has."""
     found: dict[Bound, None] = {}
-    for bound in comparisons(nest, dim).values():
+    for bound in comparisons(nest, dim, facts.counts).values():
         found |= dict.fromkeys((bound, Bound(not bound.is_upper, bound.form)))
     for one, other in combinations(list(found), 2):  # a mask of several has what is around them
         if one.is_upper == other.is_upper:
@@ -212,7 +254,27 @@ def _candidates(nest: GenericOp, dim: int, facts: _Facts) -> list[Bound]:
     for number, value in enumerate(nest.inputs):
         axis = _axis_along(nest, number, dim)
         found |= {b: None for a, b in facts.outside.get(value, {}) if a == axis}
+        if (masked := _masked(nest, number, dim, facts)) is not None:
+            found[masked] = None
     return list(found)
+
+
+def _masked(nest: GenericOp, number: int, dim: int, facts: _Facts) -> Bound | None:
+    found = mask_bound(nest, number, dim, facts.masks)
+    level = found is not None and all(d >= FIRST_COUNT for d, _ in found.form.terms)
+    return found if facts.wide or level else None
+
+
+def mask_bound(
+    nest: GenericOp, number: int, dim: int, masks: Mapping[SSAValue, int]
+) -> Bound | None:
+    """The bound of a dimension outside of which a read, if it is of one of `masks`, is false."""
+    value = nest.inputs[number]
+    if value not in masks or nest.pad_values[number] is not None:
+        return None
+    forms = forms_of(nest.read_maps[number], nest.extents)
+    places = {d: p for p, d in enumerate(rows_of(nest))}
+    return None if forms is None else bound_below(forms[0], masks[value], dim, places)
 
 
 def _reads_at(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[int, Value]:
@@ -223,6 +285,9 @@ def _reads_at(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[in
         for (other_axis, other), made in facts.outside.get(value, {}).items():
             if other_axis == axis and bound.outside_is_outside(other):
                 known[number] = made
+        masked = _masked(nest, number, dim, facts)
+        if masked is not None and bound.outside_is_outside(masked):
+            known[number] = Number(0.0)
     return known
 
 
@@ -236,14 +301,35 @@ def _axis_along(nest: GenericOp, number: int, dim: int) -> int | None:
 
 
 def _unread(
-    nest: GenericOp, nests: Sequence[GenericOp], found: dict[GenericOp, dict[int, set[Bound]]]
+    nest: GenericOp,
+    nests: Sequence[GenericOp],
+    found: dict[GenericOp, dict[int, set[Bound]]],
+    kept: Mapping[int, Iterable[Bound]],
 ) -> dict[int, set[Bound]]:
-    """Bounds of the dimensions that a nest keeps outside of which nobody reads its results."""
+    """Bounds of the dimensions that a nest keeps outside of which nobody reads its results.
+
+    `kept` are those of what it gives to the caller of the kernel.
+    """
     whole: dict[int, set[Bound]] = {}
-    for place, (memory, index_map) in enumerate(zip(_written(nest), nest.write_maps, strict=True)):
-        own = _bounds_of_readers(nest, memory, index_map, nests, found)
+    for place, (memory, index_map) in enumerate(
+        zip(written_by(nest), nest.write_maps, strict=True)
+    ):
+        if leaves_kernel(memory):
+            own = {dim: set(bounds) for dim, bounds in kept.items()}
+            others = (use.operation for use in memory.uses if use.operation is not nest)
+            if any(isinstance(other, GenericOp) for other in others):
+                within = _bounds_of_readers(nest, memory, index_map, nests, found)
+                own = {d: own[d] & within[d] for d in own.keys() & within.keys()}
+        else:
+            own = _bounds_of_readers(nest, memory, index_map, nests, found)
         whole = own if not place else {d: b & own[d] for d, b in whole.items() if d in own}
     return whole
+
+
+def leaves_kernel(memory: SSAValue) -> bool:
+    """Whether what a nest writes is a result of its kernel: an argument, or what it returns."""
+    returned = any(isinstance(use.operation, func.ReturnOp) for use in memory.uses)
+    return returned or not isinstance(memory.owner, Operation)
 
 
 def _bounds_of_readers(
@@ -254,9 +340,9 @@ def _bounds_of_readers(
     found: dict[GenericOp, dict[int, set[Bound]]],
 ) -> dict[int, set[Bound]]:
     users = {use.operation for use in memory.uses} - {nest}
-    if memory in nest.inputs:
-        return {}
-    if not users or not isinstance(memory.owner, Operation) or not users <= set(nests):
+    if leaves_kernel(memory):
+        users = {user for user in users if not isinstance(user, func.ReturnOp)}
+    if memory in nest.inputs or not users or not users <= set(nests):
         return {}
     forms = forms_of(index_map, nest.extents)  # pyright: ignore[reportArgumentType]
     result: dict[int, set[Bound]] = {}
@@ -289,10 +375,10 @@ def _read_within(
     return common or set()
 
 
-def _answers(nest: GenericOp, dim: int, bound: Bound) -> dict[SSAValue, bool]:
+def _answers(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[SSAValue, bool]:
     """The comparisons of a body that come out the same at all positions outside a bound."""
     answers: dict[SSAValue, bool] = {}
-    for value, own in comparisons(nest, dim).items():
+    for value, own in comparisons(nest, dim, facts.counts).items():
         if bound.outside_is_outside(own):
             answers[value] = False
         elif bound.outside_is_inside(own):
@@ -300,67 +386,14 @@ def _answers(nest: GenericOp, dim: int, bound: Bound) -> dict[SSAValue, bool]:
     return answers
 
 
-def comparisons(nest: GenericOp, dim: int) -> dict[SSAValue, Bound]:
-    """The comparisons in a body that are true just within a bound of `dim`, over kernel rows."""
-    places = {d: p for p, d in enumerate(rows_of(nest))}
-    forms: dict[SSAValue, Linear] = {}
-    found: dict[SSAValue, Bound] = {}
-    for op in nest.block.ops:
-        if isinstance(op, arith.CmpiOp):
-            left, right = forms.get(op.lhs), forms.get(op.rhs)
-            if left is not None and right is not None and _are_near(nest, left, right):
-                difference = left.add(right.scale(-1))
-                bound = _bound(op.predicate.value.data, difference, dim, places)
-                if bound is not None:
-                    found[op.result] = bound
-        elif (form := _form_of(op, forms)) is not None:
-            forms[op.results[0]] = form
-    return found
-
-
-def _bound(predicate: int, difference: Linear, dim: int, places: dict[int, int]) -> Bound | None:
-    """The bound of `dim` within which `difference` compares with 0 so."""
-    step = difference.coefficient(dim)
-    rest = {d: c for d, c in difference.terms if d != dim}
-    if abs(step) != 1 or not rest.keys() <= places.keys() or not SLT <= predicate <= SGE:
-        return None
-    if predicate in (SGT, SGE):
-        step, difference = -step, difference.scale(-1)
-    # step * position + rest < 0, or <= 0
-    limit = 0 if predicate in (SLT, SGT) else 1
-    other = Linear.of(
-        {places[d]: c for d, c in difference.terms if d != dim}, difference.constant - limit
-    )
-    if step == 1:
-        return Bound(True, other.scale(-1))
-    return Bound(False, Linear(other.terms, other.constant + 1))
-
-
-_LARGEST = 1 << 30
-"""Positions below this are themselves in every type that they are converted to."""
-
-
-def _are_near(nest: GenericOp, *forms: Linear) -> bool:
-    """Whether numbers do not leave the range of the integers that hold them."""
-    return all(abs(end) < _LARGEST for form in forms for end in form.range(nest.extents))
-
-
-def _form_of(op: Operation, forms: dict[SSAValue, Linear]) -> Linear | None:
-    """What an op of positions gives, if it is linear in them."""
-    match op:
-        case IndexOp():
-            return Linear.dim(op.dim.value.data)
-        case arith.ConstantOp():
-            number = getattr(op.value, "value", None)
-            data = getattr(number, "data", None)
-            if not isinstance(data, int) or abs(data) >= _LARGEST:
-                return None
-            return Linear((), data)
-        case arith.IndexCastOp() | arith.ExtSIOp():
-            kept = getattr(op.results[0].type, "bitwidth", 64) >= 32
-            return forms.get(op.operands[0]) if kept else None
-        case _:
-            return linear_arithmetic(op, forms)
-
-
-__all__ = ["Bounded", "bounded_dims", "bounds_of", "comparisons", "noted_bounds"]
+__all__ = [
+    "Bounded",
+    "bounded_dims",
+    "bounds_of",
+    "comparisons",
+    "counted_dims",
+    "leaves_kernel",
+    "mask_bound",
+    "noted_bounds",
+    "written_by",
+]

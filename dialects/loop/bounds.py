@@ -27,6 +27,10 @@ BOUNDS = "lamina.bounds"
 """Attribute of a nest: the `#loop.bounds` of one of its dimensions."""
 
 
+ENDS = "lamina.ends"
+"""Attribute of a nest: an array of upper `#loop.bounds`, of several dimensions, at numbers of a
+call. Where a bound of `lamina.bounds` leaves one position at least, these may leave none."""
+
 MASKS = "lamina.masks"
 """Attribute of a kernel: pairs of numbers of its arguments, of which the first is one row of truth
 values, that are false from the number in the second on."""
@@ -179,6 +183,22 @@ class BoundsAttr(ParametrizedAttribute):
                 printer.print_string(f", counts [{', '.join(map(str, self.arguments))}]")
 
 
+def is_end(bound: Bound) -> bool:
+    """Whether a bound is an upper one: a number of the call, less positions of rows."""
+    numbers = [c for d, c in bound.form.terms if d >= FIRST_COUNT]
+    rows = [c for d, c in bound.form.terms if d < FIRST_COUNT]
+    return bound.is_upper and numbers == [1] and all(c < 0 for c in rows)
+
+
+def ends_of(nest: Operation, extents: Sequence[int]) -> dict[int, tuple[Bound, ...]]:
+    """The ends that are noted on a nest, by dimension, as forms over the nest's dimensions."""
+    noted = nest.attributes.get(ENDS)
+    if not isinstance(noted, ArrayAttr):
+        return {}
+    entries = [entry for entry in noted if isinstance(entry, BoundsAttr)]
+    return {entry.dim.value.data: entry.bounds(extents) for entry in entries}
+
+
 def _with_symbols(forms: Sequence[Linear], rank: int, counts: Sequence[int]) -> AffineMap:
     """The map of forms over dimensions and counts, which become symbols."""
     places = {dim: rank + number for number, dim in enumerate(counts)}
@@ -228,11 +248,14 @@ class StreamAttr(ParametrizedAttribute):
 
 __all__ = [
     "BOUNDS",
+    "ENDS",
     "FIRST_COUNT",
     "MASKS",
     "STREAM",
     "Bound",
     "BoundsAttr",
     "StreamAttr",
+    "ends_of",
+    "is_end",
     "masks_of",
 ]

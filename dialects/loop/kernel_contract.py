@@ -14,14 +14,15 @@ from math import gcd
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, TensorType, i1, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, MASKS, STREAM, StreamAttr, masks_of
+from lamina.dialects.loop.bounds import BOUNDS, ENDS, MASKS, STREAM, StreamAttr, masks_of
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.counted_dims import EndsFault, kernel_of, verify_ends
 from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
@@ -80,6 +81,11 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_order(nests)
     _verify_bounds(nests)
     _verify_stream(nests)
+    if any(ENDS in nest.attributes for nest in nests):
+        try:
+            verify_ends(nests, masks_in(nests))
+        except EndsFault as fault:
+            raise KernelFault(fault.op, fault.reason) from fault
 
 
 def _verify_parts(nests: Sequence[GenericOp]) -> None:
@@ -108,8 +114,8 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
 def masks_in(nests: Sequence[GenericOp]) -> dict[SSAValue, int]:
     """The masks among the arguments of the kernel that nests are in, with the argument that says
     from which number on they are false. Raises KernelFault for arguments of other types."""
-    block = nests[0].parent
-    function = block.parent_op() if isinstance(block, Block) else None
+    function = kernel_of(nests[0])
+    block = function.regions[0].first_block if function is not None else None
     if function is None or block is None:
         return {}
     found: dict[SSAValue, int] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
     Float32Type,
     Float64Type,
@@ -24,7 +25,15 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, STREAM, BoundsAttr, StreamAttr
+from lamina.dialects.loop.bounds import (
+    BOUNDS,
+    ENDS,
+    FIRST_COUNT,
+    STREAM,
+    BoundsAttr,
+    StreamAttr,
+    is_end,
+)
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, rows_of, verify_nest_note
@@ -55,7 +64,9 @@ def verify_notes(op: GenericOp) -> None:
     if PACKING in op.attributes:
         _verify_packing(op, op.attributes[PACKING])
     if BOUNDS in op.attributes:
-        _verify_bounds(op, op.attributes[BOUNDS])
+        _verify_bounds(op, op.attributes[BOUNDS], BOUNDS)
+    if ENDS in op.attributes:
+        _verify_ends(op, op.attributes[ENDS])
     if STREAM in op.attributes:
         _verify_stream(op, op.attributes[STREAM])
 
@@ -80,16 +91,34 @@ def _verify_stream(op: GenericOp, stream: Attribute) -> None:
         raise VerifyException(f"{op.name}: {STREAM} has blocks of no positions")
 
 
-def _verify_bounds(op: GenericOp, bounds: Attribute) -> None:
+def _verify_bounds(op: GenericOp, bounds: Attribute, name: str) -> None:
     if not isinstance(bounds, BoundsAttr):
-        raise VerifyException(f"{op.name}: {BOUNDS} is a #loop.bounds, not {bounds}")
+        raise VerifyException(f"{op.name}: {name} is a #loop.bounds, not {bounds}")
     dim, rows = bounds.dim.value.data, rows_of(op)
     if dim >= len(op.extents) or dim in rows:
-        raise VerifyException(f"{op.name}: {BOUNDS} are of d{dim}, no dimension beside its rows")
+        raise VerifyException(f"{op.name}: {name} are of d{dim}, no dimension beside its rows")
     for bound in bounds.bounds(op.extents):
         others = [d for d, _ in bound.form.terms if d not in rows and d < FIRST_COUNT]
         if others:
-            raise VerifyException(f"{op.name}: {BOUNDS} vary with d{others[0]}, not in its rows")
+            raise VerifyException(f"{op.name}: {name} vary with d{others[0]}, not in its rows")
+
+
+def _verify_ends(op: GenericOp, ends: Attribute) -> None:
+    if not isinstance(ends, ArrayAttr):
+        raise VerifyException(f"{op.name}: {ENDS} is an array of #loop.bounds, not {ends}")
+    seen: set[int] = set()
+    for entry in ends:
+        _verify_bounds(op, entry, ENDS)
+        assert isinstance(entry, BoundsAttr)
+        dim, found = entry.dim.value.data, entry.bounds(op.extents)
+        if dim in seen or not found:
+            raise VerifyException(f"{op.name}: {ENDS}: d{dim} has one entry, with bounds")
+        seen.add(dim)
+        if not all(is_end(bound) for bound in found):
+            raise VerifyException(
+                f"{op.name}: {ENDS}: of d{dim} are upper bounds, each of one number of the call, "
+                f"less positions of rows: not {entry}"
+            )
 
 
 def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:

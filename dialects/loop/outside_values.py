@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from math import exp, inf, isfinite, isnan
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import Float16Type, IntegerType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
+
+EXACT_BITS = 32
+"""Width of integers whose least and largest are numbers here: in doubles."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,28 @@ class Positive:
     of: Largest
 
 
-Value = Number | Largest | Below | Weight | Positive
+@dataclass(frozen=True)
+class Shift:
+    """A row's maximum, or a finite number that is taken in its place in some rows."""
+
+    of: Largest
+
+
+@dataclass(frozen=True)
+class Sunk:
+    """-inf less a shift: -inf, or NaN in rows where what is shifted within the bounds has NaN."""
+
+    of: Largest
+
+
+@dataclass(frozen=True)
+class Vanishing:
+    """exp(x - s) of a shift s: 0, or NaN in rows where it is NaN for some position within."""
+
+    of: Largest
+
+
+Value = Number | Largest | Below | Weight | Positive | Shift | Sunk | Vanishing
 
 
 @dataclass(frozen=True)
@@ -137,8 +161,15 @@ class OutsideBody:
                 top = known[1]
                 same = is_reduced_by(self.nest, op.lhs, top.nest, top.number, top.dim)
                 return Below(top) if masked and same else None
+            case arith.SubfOp() if isinstance(known[1], Shift):
+                masked = isinstance(known[0], Number) and known[0].value == -inf
+                top = known[1].of
+                same = is_reduced_by(self.nest, op.lhs, top.nest, top.number, top.dim)
+                return Sunk(top) if masked and same else None
             case math.ExpOp() if isinstance(known[0], Below):
                 return Weight(known[0].of, True)
+            case math.ExpOp() if isinstance(known[0], Sunk):
+                return Vanishing(known[0].of)
             case arith.MulfOp() | arith.DivfOp():
                 return _scaled(op, known)
             case arith.UIToFPOp() | arith.ExtUIOp() if op.operands[0].type == i1:
@@ -162,7 +193,22 @@ class OutsideBody:
         weights = [v for v in (left, right) if isinstance(v, Weight)]
         if zeros and weights and is_same_along(self.nest, op.cond, dim):
             return Weight(weights[0].of, False)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Largest) and isinstance(other, Number) and isfinite(other.value):
+                return Shift(one)
         return None
+
+
+def is_identity(combiner: str, kind: Attribute, number: float) -> bool:
+    """Whether a number of an element type leaves what a combiner makes of others as it is."""
+    if isinstance(kind, IntegerType):
+        bits = kind.bitwidth
+        low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)
+        known = {"add": 0, "or": 0, "mul": 1, "and": 1 if bits == 1 else -1}
+        if bits <= EXACT_BITS:
+            known |= {"max": low, "min": high}
+        return known.get(combiner) == number
+    return {"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}.get(combiner) == number
 
 
 def _logic(known: Sequence[Value | None], settles: bool) -> Value | None:
@@ -242,4 +288,17 @@ def _folded(op: Operation, known: Sequence[Value | None]) -> Value | None:
     return None if made is None or isnan(made) or made not in _EXACT else Number(made)
 
 
-__all__ = ["Below", "Given", "Largest", "Number", "OutsideBody", "Positive", "Value", "Weight"]
+__all__ = [
+    "Below",
+    "Given",
+    "Largest",
+    "Number",
+    "OutsideBody",
+    "Positive",
+    "Shift",
+    "Sunk",
+    "Value",
+    "Vanishing",
+    "Weight",
+    "is_identity",
+]

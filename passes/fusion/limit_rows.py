@@ -18,20 +18,17 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
-    i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
-from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, MASKS
+from lamina.dialects.loop.bounds import ENDS, MASKS
 from lamina.dialects.loop.kernel_nests import (
     NEST,
     live_rows_of,
@@ -50,20 +47,16 @@ from lamina.passes.fusion.demanded_elements import (
     Demands,
     Limit,
     NestDemand,
+    Points,
     Reach,
     is_count,
 )
+from lamina.passes.fusion.kernel_ends import KernelCall, note_bounds, note_ends, reaches
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
-from lamina.passes.fusion.row_limits import RowLimit, by_place, digits_of, row_limits
+from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
-
-Masks = dict[int, SSAValue]
-"""For each argument of a kernel that is a mask of one dimension the size below which it is true."""
-
-Rows = dict[Operation, frozenset[RowLimit]]
-"""The limits of the rows of each nest of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -75,28 +68,17 @@ class LimitRowsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         expose_counts(op)
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
-        calls: dict[str, list[_Call]] = {name: [] for name in kernels}
+        calls: dict[str, list[KernelCall]] = {name: [] for name in kernels}
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels:
                 found = _Program(function, kernels).calls if function.body.blocks else {}
                 for inner in function.walk():
                     if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
-                        known = found.get(inner) or _Call(inner, {}, {}, {})
+                        known = found.get(inner) or KernelCall(inner)
                         calls[inner.callee.string_value()].append(known)
         ends = Ends(op)
         for name, kernel in kernels.items():
             _limit(kernel, calls[name], ends)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """A call of a kernel, and what limits it there."""
-
-    op: func.CallOp
-    rows: Rows
-    copied: Rows
-    """Of scatters, the limits of what they copy."""
-    masks: Masks
 
 
 class _Program:
@@ -105,7 +87,7 @@ class _Program:
     def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
         self._kernels = kernels
         self._facts = CountFacts()
-        self.calls: dict[func.CallOp, _Call] = {}
+        self.calls: dict[func.CallOp, KernelCall] = {}
         block = function.body.block
         if (wanted := _results(function)) is None:
             return
@@ -172,6 +154,12 @@ class _Program:
                 within.need(value, demand)
         rows: Rows = {}
         copied: Rows = {}
+        points: dict[GenericOp, Points] = {}
+        counts = {
+            argument.index: facts.counts[argument]
+            for argument in block.args
+            if argument in facts.counts
+        }
         for op in reversed(list(block.ops)):
             if isinstance(op, func.ReturnOp):
                 continue
@@ -182,6 +170,7 @@ class _Program:
                 results = [within.of(result) for result in op.res]
                 nest = NestDemand(op, results, facts.masks, facts.counts)
                 nest.add_to(within)
+                points[op] = nest.points
                 rows[op] = row_limits(nest.points, rows_of(op), op.extents)
             elif isinstance(op, UNSTRUCTURED_OPS):
                 alone = UnstructuredDemand(op, [within.of(result) for result in op.res], facts)
@@ -190,7 +179,7 @@ class _Program:
             else:
                 for operand in op.operands:
                     within.need(operand, EVERYTHING)
-        self.calls[call] = _Call(call, rows, copied, masks)
+        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -231,7 +220,7 @@ def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
     )
 
 
-def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
+def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None:
     """Note what all calls of a kernel agree on."""
     if not calls or MASKS in kernel.attributes:
         return
@@ -240,7 +229,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
             _limit_alone(kernel, op, calls, ends)  # there are no other nests
             return
     nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
-    if any(live_rows_of(nest) is not None for nest in nests):
+    if any(live_rows_of(nest) is not None or ENDS in nest.attributes for nest in nests):
         return
     agreed: Rows = {nest: _agreed(nest, calls, [call.rows for call in calls]) for nest in nests}
     parts: dict[int, list[GenericOp]] = {}
@@ -259,11 +248,14 @@ def _limit(kernel: func.FuncOp, calls: Sequence[_Call], ends: Ends) -> None:
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
             set_live_rows(nest, digits_of(extents, common, numbers))
-    _bound(kernel, nests, calls, numbers)
+    note_bounds(kernel, nests, calls, numbers)
+    note_ends(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)
 
 
-def _limit_alone(kernel: func.FuncOp, op: Unstructured, calls: Sequence[_Call], ends: Ends) -> None:
+def _limit_alone(
+    kernel: func.FuncOp, op: Unstructured, calls: Sequence[KernelCall], ends: Ends
+) -> None:
     """The same of a kernel that is one op."""
     if NEST in op.attributes:
         return
@@ -286,7 +278,7 @@ def _limit_alone(kernel: func.FuncOp, op: Unstructured, calls: Sequence[_Call], 
 
 
 def _give(
-    kernel: func.FuncOp, calls: Sequence[_Call], numbers: Mapping[Reach, int], ends: Ends
+    kernel: func.FuncOp, calls: Sequence[KernelCall], numbers: Mapping[Reach, int], ends: Ends
 ) -> None:
     """The numbers at which rows end become arguments of a kernel."""
     for end in numbers:
@@ -298,42 +290,9 @@ def _give(
     kernel.update_function_type()
 
 
-def _bound(
-    kernel: func.FuncOp,
-    nests: Sequence[GenericOp],
-    calls: Sequence[_Call],
-    numbers: dict[Reach, int],
-) -> None:
-    """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
-    common = set[tuple[int, SSAValue]].intersection(*(set(call.masks.items()) for call in calls))
-    known = dict(numbers)
-    masks: dict[int, int] = {}
-    for argument, count in sorted(common, key=lambda pair: pair[0]):
-        if all(_reaches(count, call.op) for call in calls):
-            first = len(kernel.body.block.args) + len(known)
-            masks[argument] = known.setdefault(Reach(count), first)
-    arguments = kernel.body.block.args
-    found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
-    noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
-    if not any(bounds.counts for bounds in noted.values()):
-        return
-    numbers.update(known)
-    pairs = [number for pair in masks.items() for number in pair]
-    kernel.attributes[MASKS] = DenseArrayBase.from_list(i64, pairs)
-    for nest, bounds in noted.items():
-        nest.attributes[BOUNDS] = bounds
-
-
-def _agreed(nest: Operation, calls: Sequence[_Call], rows: Sequence[Rows]) -> frozenset[RowLimit]:
+def _agreed(
+    nest: Operation, calls: Sequence[KernelCall], rows: Sequence[Rows]
+) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
     found = frozenset.intersection(*(limits.get(nest, frozenset()) for limits in rows))
-    return frozenset(x for x in found if all(_reaches(x.end.count, call.op) for call in calls))
-
-
-def _reaches(value: SSAValue, call: func.CallOp) -> bool:
-    """Whether a size of the program is known where a kernel is called."""
-    block = call.parent
-    if isinstance(value, BlockArgument):
-        return value.block is block
-    assert isinstance(value.owner, Operation) and isinstance(block, Block)
-    return value.owner.parent is block and value.owner.is_before_in_block(call)
+    return frozenset(x for x in found if all(reaches(x.end.count, call.op) for call in calls))

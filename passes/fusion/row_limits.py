@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.passes.fusion.demanded_elements import Points, Reach
@@ -19,6 +21,10 @@ class RowLimit:
     stride: int
     extent: int
     end: Reach
+
+
+Rows = dict[Operation, frozenset[RowLimit]]
+"""The limits of the rows of each nest of a kernel."""
 
 
 def row_limits(points: Points, rows: Sequence[int], extents: Sequence[int]) -> frozenset[RowLimit]:

@@ -84,7 +84,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
             bound = envs
             for place, index in zip(others, at, strict=True):
                 bound = self._bind(bound, place, index)
-            self._streams(inner, bound, split, columns, totals)
+            self._streams(inner, bound, split, ranges[split], columns, totals)
 
         over_points(emit, [ranges[p] for p in others], at_point)
 
@@ -93,23 +93,28 @@ class ColumnRfactorEmitter(ColumnEmitter):
         emit: Emitter,
         envs: Envs,
         place: int,
+        rows_between: tuple[Index, Index],
         columns: tuple[Index, Index],
         totals: list[SSAValue],
     ) -> None:
-        extent = self.sweep.extents[place]
-        length = extent // self.streams
+        first, end = rows_between
+        assert first == 0  # tasks divide no reduced dimension
+        length = emit.quotient(end, self.streams)
 
         def rows(inner: Emitter, at: Index, count: int = self.streams) -> None:
-            together = [self._bind(envs, place, inner.plus(at, k * length)) for k in range(count)]
+            together = [
+                self._bind(envs, place, inner.plus(at, inner.times(length, k)))
+                for k in range(count)
+            ]
             later: list[Envs] = []
             if count > 1 and (ahead := self.sweep.schedule.prefetch_rows) is not None:
-                next_rows = inner.least(inner.plus(at, ahead), length - 1)
-                starts = [inner.plus(next_rows, k * length) for k in range(count)]
+                next_rows = inner.least(inner.plus(at, ahead), inner.minus(length, 1))
+                starts = [inner.plus(next_rows, inner.times(length, k)) for k in range(count)]
                 later = [self._bind(envs, place, start) for start in starts]
             self._add_together(inner, together, later, columns, totals)
 
         emit.each(0, length, 1, rows)
-        emit.each(length * self.streams, extent, 1, partial(rows, count=1))
+        emit.each(emit.times(length, self.streams), end, 1, partial(rows, count=1))
 
     def _add_together(
         self,

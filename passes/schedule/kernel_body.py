@@ -15,6 +15,7 @@ from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import expand_live_ops
+from lamina.passes.schedule.loop_ends import kernel_numbers
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.stages import is_temporary, schedule_of
 
@@ -41,6 +42,7 @@ class KernelBody:
             assert isinstance(kind, MemRefType)
             made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
+        self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
         for nest in nests:
             if 0 in nest.extents:
                 fill_with_identity(self.emit, nest, self.memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
@@ -10,6 +11,19 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
+
+
+@dataclass(frozen=True)
+class KernelNumbers:
+    """The numbers of a call that loops of a kernel end at, and its masks."""
+
+    masks: Mapping[SSAValue, int]
+    """Arguments that are false from the number in another argument on."""
+    counts: Mapping[SSAValue, int]
+    """Arguments that are numbers, and their own numbers."""
+    values: Mapping[int, Index]
+    """By the pseudo-dimensions of bounds."""
+
 
 Env = dict[int, Index]
 """The position along each dimension of a stage."""
@@ -34,6 +48,12 @@ class Memory:
     """Buffers whose vectors are stored past the caches."""
     dead: set[SSAValue] = field(default_factory=set)
     """Buffers that nobody reads from memory: their stores are left out."""
+    numbers: KernelNumbers | None = None
+    """Numbers of the call at which loops end."""
+    ends: dict[Sweep, dict[int, tuple[Linear, ...]]] = field(default_factory=dict)
+    """Upper bounds of a sweep's loops, by place, over rows and numbers of the call."""
+    within: dict[Stage, list[SSAValue]] = field(default_factory=dict)
+    """Truth values of bodies that are true wherever loops that end so come."""
 
     def offset(self, emit: Emitter, access: Access, env: Env, vector_dim: int | None) -> Index:
         """Element offset of an access at the given position, with the vector dimension at 0."""

@@ -120,10 +120,11 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         emit: Emitter,
         pair: OnlineSoftmax,
         envs: Envs,
+        ends: tuple[Index, Index],
         plain: Callable[[Emitter], None],
     ) -> None:
-        """Emit the walk, keep and store both results; `plain` emits the two walks instead."""
-        largest, total = self._results(emit, self._walk(emit, envs))
+        """Emit the walk between `ends`, keep and store both results; `plain` emits two instead."""
+        largest, total = self._results(emit, self._walk(emit, envs, ends))
         zero = emit.constant(number_attribute(0, total.type))
         positive = emit.add(arith.CmpfOp(total, zero, "ogt"))
         done, again = Block(), Block()
@@ -135,9 +136,9 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         for stage, result in zip(pair.stages, either.results, strict=True):
             self._keep(emit, envs[stage], stage, 0, result)
 
-    def _walk(self, emit: Emitter, envs: Envs) -> list[SSAValue]:
+    def _walk(self, emit: Emitter, envs: Envs, ends: tuple[Index, Index]) -> list[SSAValue]:
         """Over the whole row: `top`, the largest values, sums; all vectors."""
-        (stage,), (extent,) = self.sweep.stages, self.sweep.extents
+        (stage,) = self.sweep.stages
         element = stage.writes[0].element
         prepared = self._prepare(emit, stage, envs[stage])
 
@@ -152,7 +153,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         state = [emit.splat(number_attribute(n, element), self.lanes) for n in start]
         tile = self.sweep.schedule.tile
         block = 1 if tile is None else max(1, tile.count // self.lanes)
-        return by_vectors(emit, (0, extent), self.lanes, block, state, step)
+        return by_vectors(emit, ends, self.lanes, block, state, step)
 
     def _value(
         self, emit: Emitter, env: Env, prepared: Body, at: Index, mask: SSAValue | None

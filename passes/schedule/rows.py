@@ -10,6 +10,7 @@ from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.column_rfactor import ColumnRfactorEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.online_softmax import (
     OnlineSoftmax,
@@ -67,10 +68,12 @@ class RowSegment:
             if sweep in pairs or sweep in done:
                 continue
             ranges: list[tuple[Index, Index]] = [(0, e) for e in sweep.extents]
+            stage = sweep.stages[0]
             if bounds is not None:
-                stage, narrowed = sweep.stages[0], bounds[sweep]
+                given = bounds[sweep]
                 order = zip(sweep.order[stage], ranges, strict=True)
-                ranges = [narrowed.get(dim, whole) for dim, whole in order]
+                ranges = [given.get(dim, whole) for dim, whole in order]
+            ranges = narrowed(emit, self.memory, sweep, envs[stage], ranges)
             ahead: list[Ahead] = []
             if fetch is not None and later is not None and fetch.sweep is sweep:
                 ahead = fetch.ahead(emit, self.memory, later)
@@ -112,12 +115,13 @@ class RowSegment:
 
         def plain(inner: Emitter) -> None:
             for sweep in (pair.largest, pair.total):
-                ends: list[tuple[Index, Index]] = [(0, extent) for extent in sweep.extents]
-                self._sweep(inner, sweep, here, ends, [])
+                self._sweep(inner, sweep, here, [ends], [])
 
+        (extent,), stage = pair.largest.extents, pair.largest.stages[0]
+        (ends,) = narrowed(emit, self.memory, pair.largest, envs[stage], [(0, extent)])
         emitter = self._emitter(OnlineSoftmaxEmitter, pair.largest)
         assert isinstance(emitter, OnlineSoftmaxEmitter)
-        emitter.run_with(emit, pair, here, plain)
+        emitter.run_with(emit, pair, here, ends, plain)
 
     def prefetch(self) -> RowPrefetch | None:
         """What a sweep fetches for later rows while it computes one."""

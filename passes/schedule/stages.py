@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
+from lamina.dialects.loop.bounds import ends_of
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -223,6 +224,11 @@ def take_inner(stages: list[Stage], places: tuple[int, ...]) -> None:
 def _collapsible(stage: Stage, outer: int, inner: int) -> bool:
     if stage.indexed & {outer, inner} or stage.op.sources:
         return False
+    for bounds in ends_of(stage.op, stage.op.extents).values():
+        for bound in bounds:
+            steps = bound.form.coefficient(outer), bound.form.coefficient(inner)
+            if steps[0] != steps[1] * stage.extents[inner]:
+                return False
     for access in stage.accesses():
         if access.pad is not None and any(
             f.coefficient(outer) or f.coefficient(inner) for f in access.axes

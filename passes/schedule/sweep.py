@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -26,14 +26,16 @@ from lamina.passes.schedule.body import (
 )
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.padded_read import padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
-from lamina.passes.schedule.peel import Vectors, aligned_start, by_vectors, mask_below
+from lamina.passes.schedule.peel import Vectors, aligned_start, by_vectors, mask_below, whole_steps
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements, store_pairs
 
+TRUE = IntegerAttr(1, i1)
 LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
@@ -83,10 +85,25 @@ class SweepEmitter:
 
     def totals(self, emit: Emitter, rows: Sequence[Envs]) -> list[list[SSAValue]]:
         """The accumulators of several rows that are reduced side by side, over their only loop."""
-        (extent,) = self.sweep.extents
+        (extent,), stage = self.sweep.extents, self.sweep.stages[0]
         each = self._start(emit) * self.unroll
-        made = self._vector_loop(emit, rows, (0, extent), each * len(rows))
-        return [made[row * len(each) : (row + 1) * len(each)] for row in range(len(rows))]
+        ends = [
+            narrowed(emit, self.memory, self.sweep, envs[stage], [(0, extent)])[0][1]
+            for envs in rows
+        ]
+        common = ends[0]
+        for end in ends[1:]:
+            common = emit.least(common, end)
+        if any(end is not ends[0] for end in ends):  # whole steps, which no row ends within
+            common = whole_steps(emit, 0, common, self.lanes * self.unroll)
+        made = self._vector_loop(emit, rows, (0, common), each * len(rows))
+        parts = [made[row * len(each) : (row + 1) * len(each)] for row in range(len(rows))]
+        if all(end is common for end in ends):
+            return parts
+        return [
+            self._vector_loop(emit, [envs], (common, end), part)
+            for envs, end, part in zip(rows, ends, parts, strict=True)
+        ]
 
     def _nest(
         self,
@@ -116,7 +133,8 @@ class SweepEmitter:
         """Whether each position of the outermost loop gets sums of its own, added up at its end."""
         inner = [ends for place, ends in enumerate(ranges) if place != outermost]
         length = prod(
-            high - low for low, high in inner if isinstance(low, int) and isinstance(high, int)
+            high - low if isinstance(low, int) and isinstance(high, int) else LONG_SUM
+            for low, high in inner
         )
         return length >= LONG_SUM and all(
             stage.combiners[number] == "add" and isinstance(stage.writes[number].element, AnyFloat)
@@ -188,9 +206,11 @@ class SweepEmitter:
     def _prepare(self, emit: Emitter, stage: Stage, env: Env) -> Body:
         """Load and compute, as scalars, what does not change along the vector dimension."""
         body = Body(self.lanes)
+        for value in self.memory.within.get(stage, ()):
+            body.values[value] = Lane(emit.constant(TRUE), True)
         dim = self._vector_dim(stage)
         for access, argument in self._arguments(stage):
-            if self._forwarded(stage, access) or access.pad is not None:
+            if self._forwarded(stage, access) or access.pad is not None or argument in body.values:
                 continue
             held = self.memory.scalars.get(access.memory)
             if held is not None:
@@ -204,7 +224,7 @@ class SweepEmitter:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
             elif isinstance(op, ReadOp):
                 body.check_uniform(emit, op)
-            elif body.is_invariant(op):
+            elif op.results and op.results[0] not in body.values and body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
         return body
 

@@ -26,6 +26,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_body import KernelBody
 from lamina.passes.schedule.kernel_parts import is_open
+from lamina.passes.schedule.loop_ends import drop_scattered_ends
 from lamina.passes.schedule.row_tasks import emit_loop, emit_task
 
 
@@ -55,6 +56,7 @@ def vectorize(function: func.FuncOp) -> None:
     for nest in nests:
         if is_open(nest) and nest not in left and rows_of(nest):
             raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
+    drop_scattered_ends(function, nests)
     loops = [op for op in function.body.block.ops if isinstance(op, LOOPS)]
     apart = {loop for loop in loops if _hands_nothing_on(loop)}
     body = KernelBody(function)

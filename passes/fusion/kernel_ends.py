@@ -1,0 +1,188 @@
+"""Masks of kernels, and where their loops end that are not over rows: what all calls agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of, counted_dims, mask_bound
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, MASKS, Bound, masks_of
+from lamina.dialects.loop.counted_dims import counts_of, set_ends
+from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import is_packed
+from lamina.passes.fusion.demanded_elements import Points, Reach
+from lamina.passes.fusion.row_limits import Rows
+
+Masks = dict[int, SSAValue]
+"""For each argument of a kernel that is a mask of one dimension the size below which it is true."""
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """A call of a kernel, and what limits it there."""
+
+    op: func.CallOp
+    rows: Rows = field(default_factory=Rows)
+    copied: Rows = field(default_factory=Rows)
+    """Of scatters, the limits of what they copy."""
+    masks: Masks = field(default_factory=Masks)
+    counts: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    """For each argument of the kernel that is a size that one."""
+    points: dict[GenericOp, Points] = field(default_factory=dict[GenericOp, Points])
+    """Which points of each nest somebody reads."""
+
+
+def reaches(value: SSAValue, call: func.CallOp) -> bool:
+    """Whether a size of the program is known where a kernel is called."""
+    block = call.parent
+    if isinstance(value, BlockArgument):
+        return value.block is block
+    assert isinstance(value.owner, Operation) and isinstance(block, Block)
+    return value.owner.parent is block and value.owner.is_before_in_block(call)
+
+
+def note_bounds(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: dict[Reach, int],
+) -> None:
+    """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
+    known = dict(numbers)
+    masks: dict[int, int] = {}
+    for argument, count in _common_masks(calls):
+        first = len(kernel.body.block.args) + len(known)
+        masks[argument] = known.setdefault(Reach(count), first)
+    arguments = kernel.body.block.args
+    found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
+    noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
+    if not any(bounds.counts for bounds in noted.values()):
+        return
+    numbers.update(known)
+    _note_masks(kernel, masks)
+    for nest, bounds in noted.items():
+        nest.attributes[BOUNDS] = bounds
+
+
+def note_ends(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: dict[Reach, int],
+) -> None:
+    """Note where loops of nests end that are not over the kernel's rows.
+
+    Products have bounds instead; what sums over rows takes them in turn.
+    """
+    if any(is_packed(nest) or summed_rows(nest) or BOUNDS in nest.attributes for nest in nests):
+        return
+    arguments = kernel.body.block.args
+    known = _Numbers(len(arguments), calls, dict(numbers))
+    masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
+    given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
+    kept = {nest: _kept(nest, calls, known) for nest in nests}
+    found = _alike(nests, counted_dims(nests, given, counts_of(kernel.body.block), kept))
+    bounds = {b for dims in found.values() for own in dims.values() for b in own}
+    if not bounds:
+        return
+    # Only what is used becomes an argument.
+    used = {d - FIRST_COUNT for bound in bounds for d, _ in bound.form.terms if d >= FIRST_COUNT}
+    renamed: dict[int, int] = {}
+    for reach, number in known.made.items():
+        if number in used and number >= len(arguments):
+            renamed[number] = numbers.setdefault(reach, len(arguments) + len(numbers))
+    for nest, dims in found.items():
+        set_ends(nest, {d: [_renamed(b, renamed) for b in own] for d, own in dims.items()})
+    left = {
+        mask: renamed.get(number, number)
+        for mask, number in masks.items()
+        if number in used and _bounds_any(arguments[mask], number, found)
+    }
+    if left:
+        _note_masks(kernel, left)
+
+
+class _Numbers:
+    """Arguments of a kernel that are sizes: those that it has, and new ones behind them."""
+
+    def __init__(self, first: int, calls: Sequence[KernelCall], made: dict[Reach, int]) -> None:
+        self._first, self._calls, self.made = first, calls, made
+
+    def of(self, end: Reach) -> int:
+        """The argument that is a number in all calls."""
+        if end in self.made:
+            return self.made[end]
+        if end == Reach(end.count):
+            given = (
+                {number for number, size in call.counts.items() if size is end.count}
+                for call in self._calls
+            )
+            if found := set[int].intersection(*given):
+                return min(found)
+        return self.made.setdefault(end, self._first + len(self.made))
+
+
+def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
+    """The masks of a kernel in all calls, of sizes that are known there."""
+    common = set[tuple[int, SSAValue]].intersection(*(set(call.masks.items()) for call in calls))
+    return [
+        (argument, count)
+        for argument, count in sorted(common, key=lambda pair: pair[0])
+        if all(reaches(count, call.op) for call in calls)
+    ]
+
+
+def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: _Numbers) -> dict[int, list[Bound]]:
+    """Bounds of dimensions, beside the rows, outside of which no call needs what a nest gives."""
+    agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
+    found: dict[int, list[Bound]] = {}
+    for point in sorted(agreed, key=lambda p: (p.form.terms, p.end.factor, p.end.offset)):
+        dim = point.form.pure_dim
+        if dim is None or dim in rows_of(nest) or point.form != Linear.dim(dim):
+            continue
+        whole = point.stride == 1 and point.extent == nest.extents[dim]
+        if whole and all(reaches(point.end.count, call.op) for call in calls):
+            bound = Bound(True, Linear.dim(FIRST_COUNT + known.of(point.end)))
+            found.setdefault(dim, []).append(bound)
+    return found
+
+
+def _alike(
+    nests: Sequence[GenericOp], found: dict[GenericOp, dict[int, set[Bound]]]
+) -> dict[GenericOp, dict[int, set[Bound]]]:
+    """What is worth an end: dimensions of several positions."""
+    return {
+        nest: {d: own for d, own in found[nest].items() if own and nest.extents[d] > 1}
+        for nest in nests
+    }
+
+
+def _bounds_any(
+    mask: SSAValue, number: int, found: Mapping[GenericOp, Mapping[int, set[Bound]]]
+) -> bool:
+    """Whether an end follows from a mask."""
+    return any(
+        nest.inputs[place] is mask and mask_bound(nest, place, dim, {mask: number}) in own
+        for nest, dims in found.items()
+        for dim, own in dims.items()
+        for place in range(len(nest.inputs))
+    )
+
+
+def _renamed(bound: Bound, numbers: Mapping[int, int]) -> Bound:
+    terms = {
+        FIRST_COUNT + numbers.get(d - FIRST_COUNT, d - FIRST_COUNT) if d >= FIRST_COUNT else d: c
+        for d, c in bound.form.terms
+    }
+    return Bound(bound.is_upper, Linear.of(terms, bound.form.constant))
+
+
+def _note_masks(kernel: func.FuncOp, masks: Mapping[int, int]) -> None:
+    pairs = [number for pair in sorted({**masks_of(kernel), **masks}.items()) for number in pair]
+    kernel.attributes[MASKS] = DenseArrayBase.from_list(i64, pairs)

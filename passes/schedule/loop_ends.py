@@ -1,0 +1,167 @@
+"""Loops of tasks that end at numbers of the call (`lamina.ends`), and masks that are true within.
+
+All nests of a task end where they say or none does: a nest that walks on would read what one in
+front of it has left out. Where some loops cannot end there, such as those of tiles that are turned,
+all run to the end of their dimensions, and the masks of their bodies are what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound, ends_of, masks_of
+from lamina.dialects.loop.counted_dims import counts_of, drop_ends, noted_ends, true_within
+from lamina.dialects.loop.kernel_nests import part_of
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, KernelNumbers, Memory, Sweep
+from lamina.passes.schedule.stages import Stage
+
+
+def kernel_numbers(
+    emit: Emitter,
+    function: func.FuncOp,
+    nests: Sequence[GenericOp],
+    flat: Mapping[SSAValue, SSAValue],
+) -> KernelNumbers | None:
+    """Read the numbers that ends of these nests name; None if there are none."""
+    ended = [nest for nest in nests if ENDS in nest.attributes]
+    if not ended:
+        return None
+    block = function.body.block
+    masks = {block.args[mask]: number for mask, number in masks_of(function).items()}
+    forms = [b.form for n in ended for own in ends_of(n, n.extents).values() for b in own]
+    wanted = sorted({d for form in forms for d, _ in form.terms if d >= FIRST_COUNT})
+    values: dict[int, Index] = {}
+    for dim in wanted:
+        memory = flat[block.args[dim - FIRST_COUNT]]
+        given = emit.add(memref.LoadOp.get(memory, [emit.value(0)]))
+        values[dim] = emit.add(arith.IndexCastOp(given, IndexType()))
+    return KernelNumbers(masks, counts_of(block), values)
+
+
+def drop_scattered_ends(function: func.FuncOp, nests: Sequence[GenericOp]) -> None:
+    """Forget ends where nests of one part stand in several loops: each is a task of its own."""
+    if not any(ENDS in nest.attributes for nest in nests):
+        return
+    tasks: dict[int, set[Operation | None]] = {}
+    for nest in nests:
+        above: Operation = nest
+        while (outer := above.parent_op()) is not function:
+            assert outer is not None
+            above = outer
+        tasks.setdefault(part_of(nest), set()).add(None if above is nest else above)
+    if any(len(found) > 1 for found in tasks.values()):
+        drop_ends(nests)
+
+
+def end_loops(sweeps: Sequence[Sweep], memory: Memory) -> None:
+    """Note in `memory` where loops of a task end, if all of them can end where their nests say."""
+    if memory.numbers is None:
+        return
+    found = {sweep: _ends(sweep) for sweep in sweeps}
+    if any(ends is None for ends in found.values()):
+        return
+    for sweep, following in pairwise(sweeps):
+        if sweep.schedule.online and not _alike(sweep, following):
+            return
+    memory.ends.update((sweep, ends) for sweep, ends in found.items() if ends)
+    numbers = memory.numbers
+    for sweep, ends in found.items():
+        for stage in sweep.stages if ends else ():
+            values = true_within(stage.op, noted_ends(stage.op), numbers.masks, numbers.counts)
+            memory.within[stage] = values
+
+
+def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
+    """Upper bounds of each loop of a sweep, by place; None if it does not end where nests say."""
+    noted = {stage: ends_of(stage.op, stage.op.extents) for stage in sweep.members}
+    if not any(noted.values()):
+        return {}
+    first, schedule = sweep.stages[0], sweep.schedule
+    if schedule.transpose is not None:
+        return None
+    found: dict[int, tuple[Linear, ...]] = {}
+    left = {stage: set(ends) for stage, ends in noted.items()}
+    for place in range(len(sweep.extents)):
+        said: list[frozenset[Linear] | None] = []
+        for stage in sweep.members:
+            dims = sweep.followers.get(stage)
+            if dims is not None and sweep.order[first][place] not in dims:
+                continue
+            dim = sweep.dim(stage, place)
+            left[stage].discard(dim)
+            said.append(_over_rows(stage, noted[stage].get(dim, ())))
+        if None in said or len(set(said)) != 1:
+            return None
+        (own,) = set(said)
+        if own and schedule.jam is not None and place in sweep.kept:
+            return None  # register tiles are of whole dimensions
+        if own:
+            found[place] = tuple(b.form for b in noted[first][sweep.dim(first, place)])
+    return None if any(left.values()) else found
+
+
+def _alike(one: Sweep, other: Sweep) -> bool:
+    """Whether the loops of two sweeps, of one stage each, end at the same places."""
+    (first,), (second,) = one.stages, other.stages
+    pairs = zip(one.order[first], other.order[second], strict=True)
+    noted = [ends_of(stage.op, stage.op.extents) for stage in (first, second)]
+    return all(
+        _over_rows(first, noted[0].get(d, ())) == _over_rows(second, noted[1].get(e, ()))
+        for d, e in pairs
+    )
+
+
+def _over_rows(stage: Stage, bounds: Sequence[Bound]) -> frozenset[Linear] | None:
+    """Bounds over the places of rows; None where a task has loops over some that they are of."""
+    places = {d: p for p, d in enumerate(stage.rows)}
+    joined = [d for d in range(len(stage.extents)) if d not in stage.rows and d not in stage.inner]
+    found: set[Linear] = set()
+    for bound in bounds:
+        terms: dict[int, int] = {}
+        for dim, step in bound.form.terms:
+            if dim >= FIRST_COUNT:
+                terms[dim] = step
+            elif dim in places:
+                terms[places[dim]] = step
+            elif dim not in joined:
+                return None
+        found.add(Linear.of(terms, bound.form.constant))
+    return frozenset(found)
+
+
+def narrowed(
+    emit: Emitter,
+    memory: Memory,
+    sweep: Sweep,
+    env: Env,
+    ranges: Sequence[tuple[Index, Index]],
+) -> list[tuple[Index, Index]]:
+    """Ranges of a sweep's loops, which end where its nests say; `env` is of its first stage."""
+    ends = memory.ends.get(sweep)
+    if not ends or memory.numbers is None:
+        return list(ranges)
+    known = {**memory.numbers.values, **env}
+    found = list(ranges)
+    for place, forms in ends.items():
+        low, high = ranges[place]
+        for form in forms:
+            there = Linear(tuple(t for t in form.terms if t[0] in known), form.constant)
+            high = emit.least(high, emit.linear(there, known))
+        found[place] = low, emit.most(high, low)
+    return found
+
+
+__all__ = [
+    "drop_scattered_ends",
+    "end_loops",
+    "kernel_numbers",
+    "narrowed",
+]
