@@ -15,8 +15,11 @@ from xdsl.dialects.builtin import Float16Type, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.predicates import EQ, NE
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 
+MOST_EXACT = 1 << 53
+"""Integers below this are themselves in a double."""
 EXACT_BITS = 32
 """Width of integers whose least and largest are numbers here: in doubles."""
 
@@ -174,6 +177,8 @@ class OutsideBody:
                 return _scaled(op, known)
             case arith.UIToFPOp() | arith.ExtUIOp() if op.operands[0].type == i1:
                 return known[0]
+            case arith.CmpiOp():
+                return _compared(op, known)
             case arith.XOrIOp() if op.result.type != i1:
                 return None
             case arith.ExtFOp() | arith.TruncFOp():
@@ -217,6 +222,15 @@ def _logic(known: Sequence[Value | None], settles: bool) -> Value | None:
     if any(bool(v.value) == settles for v in numbers):
         return Number(float(settles))
     return Number(float(not settles)) if len(numbers) == len(known) else None
+
+
+def _compared(op: arith.CmpiOp, known: Sequence[Value | None]) -> Value | None:
+    """Whether two integers that are known, and that a double holds, are the same, or are not."""
+    numbers = [v.value for v in known if isinstance(v, Number) and abs(v.value) < MOST_EXACT]
+    predicate = op.predicate.value.data
+    if len(numbers) != 2 or predicate not in (EQ, NE):
+        return None
+    return Number(float((numbers[0] == numbers[1]) == (predicate == EQ)))
 
 
 def _scaled(op: arith.MulfOp | arith.DivfOp, known: Sequence[Value | None]) -> Value | None:

@@ -27,7 +27,7 @@ from xdsl.traits import is_side_effect_free
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
-from lamina.dialects.loop.predicates import SLT, ULT
+from lamina.dialects.loop.predicates import NE, SLT, ULT
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,35 @@ class NestDemand:
             if nest.pad_values[number] is None:
                 limits |= _known_limits(nest, shape_of(value), index_map)
             demands.need(value, limits)
-        for value in nest.sources:
-            demands.need(value, EVERYTHING)
+        for value, argument in zip(nest.sources, arguments[len(nest.inputs) :], strict=True):
+            reads = [use.operation for use in argument.uses]
+            found = [self._read_within(op, value) for op in reads if self._is_wanted(op)]
+            for demand in found:
+                demands.need(value, demand)
+
+    def _is_wanted(self, read: Operation) -> bool:
+        """Whether what an indirect read gives is demanded anywhere."""
+        return not isinstance(read, ReadOp) or self._of(read.result) is not None
+
+    def _read_within(self, read: Operation, value: SSAValue) -> Demand:
+        """The elements of a source that a read takes: those at positions below sizes, as far as
+        indices are positions of the nest. Elsewhere it may read what nobody has written."""
+        if not isinstance(read, ReadOp) or read.parent is not self.nest.block:
+            return EVERYTHING
+        points, shape = self._of(read.result) or ALL_POINTS, shape_of(value)
+        found: set[Limit] = set()
+        for index, extent, stride in zip(
+            read.indices, shape, row_major_strides(shape), strict=True
+        ):
+            owner = index.owner
+            if isinstance(owner, IndexOp):
+                form = Linear.dim(owner.dim.value.data)
+                found.update(
+                    Limit(stride, extent, p.end)
+                    for p in points
+                    if p.form == form and p.stride == 1 and p.extent == p.period == extent
+                )
+        return frozenset(found)
 
     def truth(self, value: SSAValue) -> Points:
         """The points outside of which a boolean of the body is false."""
@@ -153,12 +180,23 @@ class NestDemand:
                 return self.truth(both.lhs) | self.truth(both.rhs)
             case arith.CmpiOp() as compared if compared.predicate.value.data in (SLT, ULT):
                 return self._below(compared)
+            case arith.CmpiOp() as compared if compared.predicate.value.data == NE:
+                return self._chosen_apart(compared)
             case _:
                 return ALL_POINTS
 
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""
         return self.touched(value, index_map).limits(points)
+
+    def _chosen_apart(self, compared: arith.CmpiOp) -> Points:
+        """`select(%mask, %x, k) != k`, such as of a label that is not to be ignored."""
+        chosen, other = compared.lhs.owner, compared.rhs.owner
+        if not isinstance(chosen, arith.SelectOp) or not isinstance(other, arith.ConstantOp):
+            return ALL_POINTS
+        left_out = chosen.rhs.owner
+        alike = isinstance(left_out, arith.ConstantOp) and left_out.value == other.value
+        return self.truth(chosen.cond) if alike else ALL_POINTS
 
     def _below(self, compared: arith.CmpiOp) -> Points:
         """`position < %n`."""

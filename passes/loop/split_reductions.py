@@ -6,17 +6,22 @@ that no part needs an edge.
 
 A reduction of rows into columns could share out its columns, but then each thread would read a
 short piece of each row. In parts, it reads whole rows, one after the other.
+
+Where a size of the call masks the reduced dimension, what counts is in the first parts of it. These
+are dealt out: tasks that follow each other, and rows that one task runs side by side, all have
+their share of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, TensorType, i1, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
@@ -36,6 +41,7 @@ from lamina.passes.cost.fusion_limits import (
     PARTS,
     WIDE,
 )
+from lamina.passes.cost.row_limits import ROW_STREAMS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_rules import initial_rows
 from lamina.passes.loop.join_softmaxes import join_softmax
@@ -170,20 +176,26 @@ def _rebuild_split(
     *,
     in_front: bool = False,
 ) -> None:
-    """Split a reduced dimension into `count` parts: the last dimension, or `in_front` the first."""
+    """Split a reduced dimension into `count` parts: the last dimension, or `in_front` the first.
+
+    Where parts are dealt out, their number has several digits, a dimension each.
+    """
     rank = len(op.extents)
     part = op.extents[dim] // count
+    digits = _dealt(count) if _is_masked(op, dim, reads) else [count]
     extents = list(op.extents)
     extents[dim] = part
-    shift, number = (1, 0) if in_front else (0, rank)
-    extents.insert(number, count)
+    shift, number = (len(digits), 0) if in_front else (0, rank)
+    extents[number:number] = digits
     values = [Linear.dim(d + shift) for d in range(rank)]
-    values[dim] = Linear.of({dim + shift: 1, number: part})
-    target = Linear.dim(number)
+    steps = {number + d: part * prod(digits[:d]) for d in range(len(digits))}
+    values[dim] = Linear.of({dim + shift: 1, **steps})
+    target = Linear.of({number + d: prod(digits[d + 1 :]) for d in range(len(digits))})
+    whole = rank + len(digits)
 
     def partial_map(forms: Forms) -> AffineMap:
         moved = tuple(substitute(f, values) for f in forms)
-        return map_of((target, *moved) if in_front else (*moved, target), rank + 1)
+        return map_of((target, *moved) if in_front else (*moved, target), whole)
 
     def partial_type(kind: Attribute) -> TensorType:
         assert isinstance(kind, TensorType)
@@ -193,7 +205,7 @@ def _rebuild_split(
     partial = rebuild(
         op,
         domain=extents,
-        input_maps=[map_of([substitute(f, values) for f in r], rank + 1) for r in reads],
+        input_maps=[map_of([substitute(f, values) for f in r], whole) for r in reads],
         output_maps=[partial_map(forms) for forms in written],
         result_types=[partial_type(r.type) for r in op.res],
         replace_results=False,
@@ -210,6 +222,44 @@ def _rebuild_split(
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     block.erase_op(op)
+
+
+def _is_masked(op: GenericOp, dim: int, reads: Sequence[Forms]) -> bool:
+    """Whether positions of a dimension may count up to a size of the call only.
+
+    The body compares with it, or reads a row of truth values along the dimension.
+    """
+    sizes = {
+        argument
+        for argument, value in zip(op.block.args, op.inputs, strict=False)
+        if _element(value) == i64 and not shape_of(value)
+    }
+    compared = any(
+        isinstance(inner, arith.CmpiOp) and sizes.intersection(inner.operands)
+        for inner in op.block.ops
+    )
+    return compared or any(
+        _element(value) == i1 and len(read) == 1 and read[0].coefficient(dim)
+        for value, read in zip(op.inputs, reads, strict=True)
+    )
+
+
+def _dealt(count: int) -> list[int]:
+    """Digits of a number of parts: the first counts neighbours, which one task may run together.
+
+    The others deal out what is left, so that each run of tasks has parts from all over.
+    """
+    together = next(n for n in (*ROW_STREAMS, 1) if count % n == 0)
+    rest = count // together
+    across = next(n for n in range(isqrt(rest), 0, -1) if rest % n == 0)
+    return [digit for digit in (together, across, rest // across) if digit > 1] or [1]
+
+
+def _element(value: SSAValue) -> Attribute:
+    """The type of the elements of a tensor."""
+    kind = value.type
+    assert isinstance(kind, TensorType)
+    return kind.element_type
 
 
 def join_partial(partial: GenericOp, numbers: Sequence[int], dim: int) -> GenericOp:
