@@ -28,7 +28,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.bounds import BOUNDS, STREAM, masks_of
+from lamina.dialects.loop.bounds import BOUNDS, ENDS, STREAM, masks_of
 from lamina.dialects.loop.kernel_nests import (
     live_rows_of,
     part_of,
@@ -294,7 +294,9 @@ class _Pair:
 
 def _is_plain(function: func.FuncOp, nests: Sequence[GenericOp]) -> bool:
     """Whether nothing is noted of some nests but their rows, and nothing of their kernel."""
-    noted = any(note in nest.attributes for nest in nests for note in (BOUNDS, STREAM, SCHEDULE))
+    noted = any(
+        note in nest.attributes for nest in nests for note in (BOUNDS, ENDS, STREAM, SCHEDULE)
+    )
     if noted or masks_of(function) or SCHEDULE in function.attributes:
         return False
     return all(0 not in nest.extents and live_rows_of(nest) is None for nest in nests)

@@ -20,6 +20,7 @@ from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
+from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -56,6 +57,8 @@ def _split_kernel(function: func.FuncOp) -> None:
             parts = _parts_of(nest, kept | pairs)
             if pairs and len(parts) > 1:
                 parts = [piece for part in parts for piece in _parts_of(part, kept)]
+            if len(parts) > 1:  # which begin elsewhere: loops go to the ends of their dimensions
+                drop_ends(op for op in function.body.walk() if isinstance(op, GenericOp))
             if len(nests) == 1 and len(parts) > 1:
                 for number, part in enumerate(parts):
                     set_part(part, number)

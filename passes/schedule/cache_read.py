@@ -28,7 +28,7 @@ from lamina.passes.schedule.nest_steps import (
     has_cached_reads,
     kernel_buffer,
     linear_forms,
-    nests_in_tasks,
+    nests_to_change,
     put_beside,
     set_schedule,
 )
@@ -48,7 +48,7 @@ class CacheReadPass(ModulePass):
 
 def cache_reads(function: func.FuncOp) -> None:
     """Copy reads of a kernel's nests in place. Raises InputError for a read that is not there."""
-    for nest in nests_in_tasks(function, has_cached_reads):
+    for nest in nests_to_change(function, has_cached_reads):
         schedule = schedule_of(nest)
         if schedule.compute_with:
             raise illegal(nest, "cache_read: it shares the loops of the nest in front of it")

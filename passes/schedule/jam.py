@@ -28,7 +28,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import (
     linear_forms,
-    nests_in_tasks,
+    nests_to_change,
     put_in_front,
     set_schedule,
     verify_alone,
@@ -49,7 +49,7 @@ class JamPass(ModulePass):
 
 def jam(function: func.FuncOp) -> None:
     """Jam nests of a kernel in place. Raises InputError for a jam that is not legal."""
-    wanted = nests_in_tasks(function, _has_jam)
+    wanted = nests_to_change(function, _has_jam)
     for nest in wanted:
         by = schedule_of(nest).jam
         assert by is not None  # as asked for

@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
+from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import (
     live_rows_of,
     part_of,
@@ -47,6 +48,15 @@ def nests_in_tasks(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -
                 _verify_no_products(nest, nests)
                 raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
             found.append(nest)
+    return found
+
+
+def nests_to_change(function: func.FuncOp, wanted: Callable[[GenericOp], bool]) -> list[GenericOp]:
+    """As `nests_in_tasks`, for nests that become others: no loop of the kernel ends at a number of
+    the call then, as these would have to end alike."""
+    found = nests_in_tasks(function, wanted)
+    if found:
+        drop_ends(ops_of(function, GenericOp))
     return found
 
 

@@ -19,6 +19,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import (
     interleaves,
     part_of,
@@ -59,6 +60,7 @@ class PairResultsPass(ModulePass):
 def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
     if not _gains(nest, nests, lanes):
         return nest
+    drop_ends(nests)
     last = len(nest.extents) - 1
     block = Block()
     reads: list[tuple[SSAValue, AffineMap, Attribute | None]] = []

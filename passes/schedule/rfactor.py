@@ -31,7 +31,7 @@ from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import (
     kernel_buffer,
     linear_forms,
-    nests_in_tasks,
+    nests_to_change,
     put_beside,
     put_in_front,
     set_schedule,
@@ -52,7 +52,7 @@ class RfactorPass(ModulePass):
 
 def rfactor(function: func.FuncOp) -> None:
     """Split reductions of a kernel in place. Raises InputError for a split that is not legal."""
-    for nest in nests_in_tasks(function, _has_rfactor):
+    for nest in nests_to_change(function, _has_rfactor):
         by = schedule_of(nest).rfactor
         assert by is not None  # as asked for
         _verify(nest, by)
