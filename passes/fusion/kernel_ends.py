@@ -142,13 +142,14 @@ def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: _Numbers) -> dict
     """Bounds of dimensions, beside the rows, outside of which no call needs what a nest gives."""
     agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
     found: dict[int, list[Bound]] = {}
-    for point in sorted(agreed, key=lambda p: (p.form.terms, p.end.factor, p.end.offset)):
+    ends = [(point, point.end) for point in agreed if isinstance(point.end, Reach)]
+    for point, end in sorted(ends, key=lambda p: (p[0].form.terms, p[1].factor, p[1].offset)):
         dim = point.form.pure_dim
         if dim is None or dim in rows_of(nest) or point.form != Linear.dim(dim):
             continue
         whole = point.stride == 1 and point.extent == nest.extents[dim]
-        if whole and all(reaches(point.end.count, call.op) for call in calls):
-            bound = Bound(True, Linear.dim(FIRST_COUNT + known.of(point.end)))
+        if whole and all(reaches(end.count, call.op) for call in calls):
+            bound = Bound(True, Linear.dim(FIRST_COUNT + known.of(end)))
             found.setdefault(dim, []).append(bound)
     return found
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.passes.fusion.row_counts import return_more
-from lamina.passes.fusion.row_limits import RowLimit
+from lamina.passes.fusion.row_limits import RowLimit, Rows
 
 
 def _wanted(
-    nests: Sequence[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
+    nests: Sequence[GenericOp], agreed: Mapping[Operation, frozenset[RowLimit]]
 ) -> frozenset[RowLimit]:
     """The limits of a part: those of its products, else of what is limited at all."""
     products = [nest for nest in nests if Contraction.of(nest) is not None]
@@ -23,9 +23,7 @@ def _wanted(
     return frozenset.intersection(*(agreed[n] for n in limited)) if limited else frozenset()
 
 
-def follow_readers(
-    nests: Sequence[GenericOp], agreed: dict[GenericOp, frozenset[RowLimit]]
-) -> None:
+def follow_readers(nests: Sequence[GenericOp], agreed: Rows) -> None:
     """A nest that hands rows to others of its part alone runs for the rows that these run (in
     place): indices are demanded whole, as nothing may be looked up at one that was never made, and
     each row makes its own."""
@@ -45,7 +43,7 @@ def follow_readers(
 
 
 def divided(
-    nests: list[GenericOp], agreed: Mapping[GenericOp, frozenset[RowLimit]]
+    nests: list[GenericOp], agreed: Mapping[Operation, frozenset[RowLimit]]
 ) -> list[list[GenericOp]]:
     """The nests of a part, or two parts: those with the rows that count, and what needs all rows.
 

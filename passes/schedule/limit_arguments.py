@@ -120,7 +120,7 @@ class _Accesses:
         return frozenset(
             Limit(limit.stride, limit.extent, Reach(call.arguments[limit.end.count.index]))
             for limit in limits
-            if isinstance(limit.end.count, BlockArgument)
+            if isinstance(limit.end, Reach) and isinstance(limit.end.count, BlockArgument)
         )
 
 

@@ -35,7 +35,7 @@ def kernel_numbers(
     if not ended:
         return None
     block = function.body.block
-    masks = {block.args[mask]: number for mask, number in masks_of(function).items()}
+    masks: dict[SSAValue, int] = {block.args[m]: n for m, n in masks_of(function).items()}
     forms = [b.form for n in ended for own in ends_of(n, n.extents).values() for b in own]
     wanted = sorted({d for form in forms for d, _ in form.terms if d >= FIRST_COUNT})
     values: dict[int, Index] = {}

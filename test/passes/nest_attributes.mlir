@@ -419,3 +419,47 @@ func.func private @copied_of_no_argument(%a: tensor<12xf32>, %i: tensor<5xi64>) 
   func.return %r : tensor<12xf32>
 }
 // CHECK: copied: arg7 of its kernel is no tensor or memref of i64
+
+// -----
+
+func.func @ends_are_no_array(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = #loop.bounds<1, lower affine_map<(i, j)[n] -> ()>, upper affine_map<(i, j)[n] -> (n)>, counts [1]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.ends is an array of #loop.bounds, not #loop.bounds<1
+
+// -----
+
+func.func @end_of_a_row(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<0, lower affine_map<(i, j)[n] -> ()>, upper affine_map<(i, j)[n] -> (n)>, counts [1]>]} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.ends are of d0, no dimension beside its rows
+
+// -----
+
+func.func @end_of_no_number(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(i, j) -> ()>, upper affine_map<(i, j) -> (i + 1)>>]} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.ends: of d1 are upper bounds, each of one number of the call, less positions of rows: not #loop.bounds
+
+// -----
+
+func.func @two_ends_of_one_dimension(%a: tensor<8x8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i, j) in [8, 8] reads(%a[i, j] : tensor<8x8xf32>) writes([i] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(i, j)[n] -> ()>, upper affine_map<(i, j)[n] -> (n)>, counts [1]>, #loop.bounds<1, lower affine_map<(i, j)[n] -> ()>, upper affine_map<(i, j)[n] -> (n)>, counts [1]>]} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.ends: d1 has one entry, with bounds
