@@ -26,7 +26,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
-from lamina.passes.contracts.entry_attributes import ENDS
+from lamina.passes.contracts.entry_attributes import LIMITS
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -93,7 +93,7 @@ class Slot:
     poll (the code that says whether to stop), size (how many positions of an output count) or check
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
-    counts, or -1 for all; `ends` has, for each dimension of an input or output, the place of the
+    counts, or -1 for all; `limits` has, for each dimension of an input or output, the place of the
     input slot that says how far the program reaches, or -1. `is_number` says that callers get a
     Python number. `codes` names the narrow type that callers' arrays have, whose codes the program
     reads or writes as ui8.
@@ -107,7 +107,7 @@ class Slot:
     shape: tuple[int, ...]
     target: str | None = None
     sizes: tuple[int, ...] | None = None
-    ends: tuple[int, ...] | None = None
+    limits: tuple[int, ...] | None = None
     is_number: bool = False
     codes: str | None = None
 
@@ -158,7 +158,7 @@ class Entry:
 
 
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
-    lists = {key: data.get(key) for key in ("shape", "sizes", "ends")}
+    lists = {key: data.get(key) for key in ("shape", "sizes", "limits")}
     return Slot(**{**data, **{k: None if v is None else tuple(v) for k, v in lists.items()}})
 
 
@@ -200,7 +200,7 @@ def _slots(
             replace(
                 slot,
                 sizes=_numbers(entries.get("lamina.sizes")),
-                ends=_numbers(entries.get(ENDS)),
+                limits=_numbers(entries.get(LIMITS)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),
             )

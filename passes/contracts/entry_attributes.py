@@ -50,7 +50,7 @@ VALUE = "lamina.value"
 """Attribute of an argument that is bound when a program is compiled: its value, as a literal."""
 
 
-ENDS = "lamina.ends"
+LIMITS = "lamina.limits"
 """Attribute of an input or output in memory: for each dimension the argument below whose number all
 indices are that the program touches, or -1. See `limit-arguments`."""
 
@@ -175,8 +175,8 @@ def _verify_function(function: FuncOp, layer: str) -> None:
     for declared in made:
         _verify_made(declared, by_name, sizes)
     for declared in arguments:
-        if ENDS in declared.entries:
-            _verify_ends(declared, arguments)
+        if LIMITS in declared.entries:
+            _verify_limits(declared, arguments)
     verify_dims(taken, made)
 
 
@@ -289,26 +289,26 @@ def _verify_sizes(declared: Declared, size_count: int) -> None:
         )
 
 
-def _verify_ends(declared: Declared, arguments: Sequence[Declared]) -> None:
+def _verify_limits(declared: Declared, arguments: Sequence[Declared]) -> None:
     """Where accesses to an argument end is at numbers that calls bring."""
-    given, ends = declared.type, declared.entries[ENDS]
+    given, limits = declared.type, declared.entries[LIMITS]
     if not isinstance(given, MemRefType) or declared.kind not in ("input", "output"):
-        raise declared.refuse(f"{ENDS} is for inputs and outputs in memory")
+        raise declared.refuse(f"{LIMITS} is for inputs and outputs in memory")
     sizes = [
         one.number
         for one in arguments
         if one.kind == "input" and one.type == MemRefType(i64, []) and one is not declared
     ]
     found = (
-        [entry.value.data for entry in ends if isinstance(entry, IntegerAttr)]
-        if (isinstance(ends, ArrayAttr))
+        [entry.value.data for entry in limits if isinstance(entry, IntegerAttr)]
+        if (isinstance(limits, ArrayAttr))
         else []
     )
     rank = len(given.get_shape())
     if len(found) != rank or not all(number in (-1, *sizes) for number in found):
         raise declared.refuse(
-            f"{ENDS} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
-            f"({', '.join(map(str, sizes)) or 'none'} here), or -1: not {ends}"
+            f"{LIMITS} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
+            f"({', '.join(map(str, sizes)) or 'none'} here), or -1: not {limits}"
         )
 
 

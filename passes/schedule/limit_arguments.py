@@ -2,10 +2,10 @@
 
 A program with open sizes, or with sizes that depend on data, is compiled for bounds. Where all its
 kernels run just the rows of an argument, or of a result, that count (`live` in `#loop.nest`), they
-touch no memory behind these. `lamina.ends` of the argument says so: what calls the program needs no
-more memory than there are elements, and copies nothing to pad or to cut it.
+touch no memory behind these. `lamina.limits` of the argument says so: what calls the program needs
+no more memory than there are elements, and copies nothing to pad or to cut it.
 
-    %x: memref<1024x512xf32> {lamina.ends = [2, -1]}
+    %x: memref<1024x512xf32> {lamina.limits = [2, -1]}
 
 Indices in dimension 0 are below the number in argument 2, or 0 where that is less than 1.
 """
@@ -27,7 +27,7 @@ from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import ENDS
+from lamina.passes.contracts.entry_attributes import LIMITS
 from lamina.passes.fusion.demanded_elements import (
     EVERYTHING,
     Demand,
@@ -76,7 +76,7 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
     sizes, arguments = _sizes(entry), arguments_of(entry)
     entries = [dict(declared.entries) for declared in arguments]
     for value, declared, noted in zip(entry.body.block.args, arguments, entries, strict=True):
-        noted.pop(ENDS, None)  # it is no choice: what does not follow is not so
+        noted.pop(LIMITS, None)  # it is no choice: what does not follow is not so
         if declared.kind not in _OF_CALLS or value in sizes:
             continue
         limits = accesses.of(value)
@@ -86,7 +86,7 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
             for at in zip(strides, shape, strict=True)
         ]
         if any(number >= 0 for number in ends):
-            noted[ENDS] = ArrayAttr([IntegerAttr(number, i64) for number in ends])
+            noted[LIMITS] = ArrayAttr([IntegerAttr(number, i64) for number in ends])
     entry.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(noted) for noted in entries])
 
 

@@ -73,8 +73,8 @@ class BoundProgram:
                 cuts = (ctypes.c_int32 * len(slot.shape))(*cuts_of(slot, self._outputs))
                 value.cuts = ctypes.addressof(cuts)
                 self.kept.append(cuts)
-                if slot.ends is not None:
-                    self._end(value, slot)
+                if slot.limits is not None:
+                    self._limit(value, slot)
         self.kept += [
             self.template,
             self._copies,
@@ -163,15 +163,15 @@ class BoundProgram:
             opened,
         ]
 
-    def _end(self, value: Any, slot: Slot) -> None:
+    def _limit(self, value: Any, slot: Slot) -> None:
         """Has an output that is cut take no more memory than the program touches."""
-        assert slot.ends is not None
-        ends = (ctypes.c_int32 * len(slot.ends))(*slot.ends)
+        assert slot.limits is not None
+        limits = (ctypes.c_int32 * len(slot.limits))(*slot.limits)
         count = min(HALVES, max(slot.size.bit_length(), 1))
         buckets = (ctypes.c_void_p * count)(*(bucket(slot.size >> k) for k in range(count)))
-        value.ends, value.buckets = ctypes.addressof(ends), ctypes.addressof(buckets)
+        value.limits, value.buckets = ctypes.addressof(limits), ctypes.addressof(buckets)
         value.bucket_count = count
-        self.kept += [ends, buckets]
+        self.kept += [limits, buckets]
 
     def _broken(self, output: int) -> None:
         raise ExecutionError(self._outputs[output].target or "an assertion failed")

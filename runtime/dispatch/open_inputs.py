@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lamina.runtime.dispatch.native import bucket
-from lamina.runtime.dispatch.records import ENDED, MOST_RANK, structure
+from lamina.runtime.dispatch.records import LIMITED, MOST_RANK, structure
 from lamina.runtime.entry import Slot
 
 
@@ -94,12 +94,13 @@ class OpenInputs:
         added = iter(values[self.count :])
         pointers = [next(added).pointer if size.is_passed else -1 for size in self.sizes]
         for place, dims in self.extents.items():
-            ends = slots[place].ends
-            if ends is not None and all(
-                (extent.factor, extent.offset) == (1, 0) and ends[dim] == pointers[extent.size] >= 0
+            limits = slots[place].limits
+            if limits is not None and all(
+                (extent.factor, extent.offset) == (1, 0)
+                and limits[dim] == pointers[extent.size] >= 0
                 for dim, extent in dims.items()
             ):
-                inputs[place].flags |= ENDED
+                inputs[place].flags |= LIMITED
         sizes = (structure("OpenSize") * max(len(self.sizes), 1))(
             *(
                 (size.least, size.most, size.start, size.step, pointer, 0, None, size.offset)

@@ -41,7 +41,7 @@ LONG_RUN = 1_000_000
 """Nanoseconds from which on a kind of run is not probed: a core reads some 10 MB of others' caches
 in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on there."""
 
-ENDED = 4
+LIMITED = 4
 """Flag of an input behind whose elements, as many as a call brings, the program touches nothing."""
 
 HALVES = 16
@@ -132,7 +132,7 @@ RECORDS: dict[str, Fields] = {
         ("pointer", "i32"),  # its place among the program's pointers
         ("dtype", "i32"),  # as DLPack has it
         ("rank", "i32"),
-        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `ENDED`
+        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `LIMITED`
         ("elements", "i64"),
         ("bytes", "i64"),
         ("shape", "ptr"),
@@ -145,7 +145,7 @@ RECORDS: dict[str, Fields] = {
         ("cuts", "ptr"),  # for each dimension the output that is its size, or -1
         # of an output whose memory need not be all of it, for each dimension the pointer to the
         # size at which what is touched ends, or -1; else null
-        ("ends", "ptr"),
+        ("limits", "ptr"),
         ("buckets", "ptr"),  # of such an output, for its bytes, half of them, and so on
         ("bucket_count", "i64"),
     ),

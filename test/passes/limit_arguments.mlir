@@ -3,9 +3,9 @@
 
 // Rows are tasks, of which the live ones are run: nothing behind these is touched. What all rows share has no end.
 // CHECK-LABEL: @main
-// CHECK-SAME:    %x: memref<128x8xf32> {lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %x: memref<128x8xf32> {lamina.limits = [2 : i64, -1 : i64]}
 // CHECK-SAME:    %w: memref<8xf32>, %n:
-// CHECK-SAME:    %y: memref<128x8xf32> {lamina.kind = "output", lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<128x8xf32> {lamina.kind = "output", lamina.limits = [2 : i64, -1 : i64]}
 func.func @main(%x: memref<128x8xf32>, %w: memref<8xf32>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @rows(%x, %w, %n, %y) : (memref<128x8xf32>, memref<8xf32>, memref<i64>, memref<128x8xf32>) -> ()
   func.return
@@ -23,8 +23,8 @@ func.func private @rows(%x: memref<128x8xf32>, %w: memref<8xf32>, %n: memref<i64
 
 // Several sizes, a view, and what two kernels agree on; the second result is written whole.
 // CHECK-LABEL: @main
-// CHECK-SAME:    %x: memref<4x32x8xf32> {lamina.ends = [1 : i64, 2 : i64, -1 : i64]}
-// CHECK-SAME:    %y: memref<4x256xf32> {lamina.kind = "output", lamina.ends = [1 : i64, -1 : i64]}
+// CHECK-SAME:    %x: memref<4x32x8xf32> {lamina.limits = [1 : i64, 2 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<4x256xf32> {lamina.kind = "output", lamina.limits = [1 : i64, -1 : i64]}
 // CHECK-SAME:    %z: memref<4x32xf32> {lamina.kind = "output"}
 func.func @main(%x: memref<4x32x8xf32>, %b: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<4x256xf32> {lamina.kind = "output"}, %z: memref<4x32xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   %0 = loop.reshape %y : memref<4x256xf32> -> memref<4x32x8xf32>
@@ -59,9 +59,9 @@ func.func private @zero(%z: memref<4x32xf32>) attributes {lamina.kernel, lamina.
 
 // Pieces of one long row: those that end where rows do, and those that may reach behind the last live one.
 // CHECK-LABEL: @main
-// CHECK-SAME:    %x: memref<128x8xf32> {lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %x: memref<128x8xf32> {lamina.limits = [2 : i64, -1 : i64]}
 // CHECK-SAME:    %y: memref<128x8xf32>, %n:
-// CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.ends = [2 : i64, -1 : i64]}
+// CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.limits = [2 : i64, -1 : i64]}
 // CHECK-SAME:    %u: memref<128x8xf32> {lamina.kind = "output"}
 func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %z: memref<128x8xf32> {lamina.kind = "output"}, %u: memref<128x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @even(%x, %n, %z) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
@@ -87,8 +87,8 @@ func.func private @odd(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8x
 
 // Rows next to those that count (a stencil), and a tensor that is looked up in, may lie anywhere.
 // CHECK-LABEL: @main
-// CHECK-SAME:    %x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64> {lamina.ends = [3 : i64]}, %n:
-// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output", lamina.ends = [3 : i64]}
+// CHECK-SAME:    %x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64> {lamina.limits = [3 : i64]}, %n:
+// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output", lamina.limits = [3 : i64]}
 func.func @main(%x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128xi64>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @rows(%x, %t, %i, %n, %y) : (memref<129xf32>, memref<128xf32>, memref<128xi64>, memref<i64>, memref<128xf32>) -> ()
   func.return
@@ -110,7 +110,7 @@ func.func private @rows(%x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128
 // CHECK-LABEL: @main
 // CHECK-SAME:    %x: memref<128xf32>, %n:
 // CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output"}, %m:
-func.func @main(%x: memref<128xf32> {lamina.ends = [1]}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}, %m: memref<i64> {lamina.kind = "size"}) attributes {lamina.entry} {
+func.func @main(%x: memref<128xf32> {lamina.limits = [1]}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}, %m: memref<i64> {lamina.kind = "size"}) attributes {lamina.entry} {
   func.call @twice(%n, %m) : (memref<i64>, memref<i64>) -> ()
   func.call @rows(%x, %m, %y) : (memref<128xf32>, memref<i64>, memref<128xf32>) -> ()
   func.return

@@ -40,7 +40,7 @@ WRONG = [
     ("", '{lamina.kind = "mutation"}', "it needs lamina.target; the arguments are arg0"),
     ("", '{lamina.kind = "mutation", lamina.target = "y"}', "has lamina.target 'y'"),
     ("", "{lamina.number}", "lamina.number marks a 0-d result, not tensor<5xf32>"),
-    ("{lamina.ends = [0]}", "", "lamina.ends is for inputs and outputs in memory"),
+    ("{lamina.limits = [0]}", "", "lamina.limits is for inputs and outputs in memory"),
     ("", "{lamina.sizes = [0]}", "has 1 numbers of results of kind size (0 here), or -1"),
 ]
 
@@ -63,16 +63,16 @@ def test_wrong_attributes_are_refused_before_anything_runs(
     assert str(interpreted.value).startswith("p.mlir:1:1: error: func.func: ")
 
 
-@pytest.mark.parametrize("ends", ["[0]", "[2]", "[3]", "[-2]", "[1, 1]", "1", '["n"]'])
-def test_accesses_end_at_sizes_that_calls_bring(ends: str) -> None:
-    text = f"""func.func @main(%x: memref<4xf32> {{lamina.ends = {ends}}},
+@pytest.mark.parametrize("limits", ["[0]", "[2]", "[3]", "[-2]", "[1, 1]", "1", '["n"]'])
+def test_accesses_end_at_sizes_that_calls_bring(limits: str) -> None:
+    text = f"""func.func @main(%x: memref<4xf32> {{lamina.limits = {limits}}},
     %n: memref<i64> {{lamina.kind = "input"}}, %m: memref<i64> {{lamina.kind = "size"}})
     attributes {{lamina.entry}} {{
   func.return
 }}"""
     with pytest.raises(InputError) as refused:
         lamina.compile(text)
-    assert "argument 0 of @main: lamina.ends has 1 numbers of arguments that are sizes" in str(
+    assert "argument 0 of @main: lamina.limits has 1 numbers of arguments that are sizes" in str(
         refused.value
     )
     assert "memref<i64> of kind input (1 here), or -1: not " in str(refused.value)
