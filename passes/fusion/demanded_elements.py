@@ -24,7 +24,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.predicates import NE, SLT, ULT
@@ -77,6 +77,15 @@ Points = frozenset[PointLimit]
 FALSE = BoolAttr.from_bool(False)
 EVERYTHING: Demand = frozenset()
 ALL_POINTS: Points = frozenset()
+
+
+def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
+    """What a reshape demands of its operand, whose elements may be the parts of complex numbers."""
+    given, made = prod(shape_of(op.source)), prod(shape_of(op.result))
+    if given == made:
+        return demand
+    scaled = ((limit, *divmod(limit.stride * given, made)) for limit in demand if made)
+    return frozenset(replace(limit, stride=stride) for limit, stride, rest in scaled if not rest)
 
 
 class Demands:

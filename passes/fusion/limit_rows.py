@@ -49,6 +49,7 @@ from lamina.passes.fusion.demanded_elements import (
     NestDemand,
     Points,
     Reach,
+    before_reshape,
     is_count,
 )
 from lamina.passes.fusion.kernel_ends import KernelCall, note_bounds, note_ends, reaches
@@ -128,7 +129,7 @@ class _Program:
             return
         if isinstance(op, ReshapeOp):
             if (demand := demands.of(op.result)) is not None:
-                demands.need(op.source, demand)
+                demands.need(op.source, before_reshape(op, demand))
         elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             self._demand_call(op, kernel, demands)
         else:
@@ -165,7 +166,7 @@ class _Program:
                 continue
             if isinstance(op, ReshapeOp):
                 if (demand := within.of(op.result)) is not None:
-                    within.need(op.source, demand)
+                    within.need(op.source, before_reshape(op, demand))
             elif isinstance(op, GenericOp):
                 results = [within.of(result) for result in op.res]
                 nest = NestDemand(op, results, facts.masks, facts.counts)

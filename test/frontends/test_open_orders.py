@@ -146,6 +146,9 @@ CASES = {
     "rfft": Case(
         lambda x: torch.fft.rfft(x).abs(), _x(24), (BOTH,), "loop.fourier", least=1, fewest=1
     ),
+    "complex rfft": Case(
+        lambda x: torch.fft.rfft(x), _x(24), (BOTH,), "loop.fourier", least=1, fewest=1
+    ),
     "in turn": Case(
         lambda x: torch.fft.irfft(torch.fft.rfft(x.cumsum(1).sort(2)[0])).topk(3, 2)[0],
         _x(24),
