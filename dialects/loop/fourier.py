@@ -123,6 +123,21 @@ class FourierOp(IRDLOperation):
         return self._rows(written, is_complex=self.kind.data != "c2r")
 
     @property
+    def row_extents(self) -> tuple[int, ...]:
+        """The extents of the dimensions by which rows are named: those in front of the numbers."""
+        return self.given.outer
+
+    @property
+    def possible_rows(self) -> tuple[int, ...]:
+        """All of them."""
+        return tuple(range(len(self.row_extents)))
+
+    @property
+    def walked_dim(self) -> int | None:
+        """Transforms need all numbers."""
+        return None
+
+    @property
     def size(self) -> int:
         """N, the numbers of a transform."""
         return self.made.numbers if self.kind.data == "c2r" else self.given.numbers

@@ -14,60 +14,42 @@ Schedules run exactly these rows, or one of each digit that ends at 0; interpret
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.access import shape_of
-from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.kernel_nests import NEST, NestAttr
 from lamina.dialects.loop.live_rows import LiveRows, verify_live
-from lamina.dialects.loop.nest import OrderedNest
-from lamina.dialects.loop.scan import ScanOp
-from lamina.dialects.loop.scatter import ScatterOp
-from lamina.dialects.loop.segment_reduce import SegmentReduceOp
-from lamina.dialects.loop.sort import SortOp
 
 
-def domain_of(op: Operation) -> tuple[int, ...]:
-    """The extents of the dimensions by which rows of such an op are named."""
-    match op:
-        case OrderedNest():
-            return op.extents
-        case SortOp():
-            return shape_of(op.input)
-        case FourierOp():
-            return op.given.outer
-        case _:
-            raise ValueError(f"{op.name} has no rows of its own")
+class HasRows(Protocol):
+    """An op that is a kernel of its own."""
+
+    name: str
+    attributes: dict[str, Attribute]
+
+    @property
+    def row_extents(self) -> tuple[int, ...]:
+        """The extents of the dimensions by which rows are named."""
+        ...
+
+    @property
+    def possible_rows(self) -> tuple[int, ...]:
+        """The dimensions that may end at a count: what is below it needs nothing behind."""
+        ...
+
+    @property
+    def walked_dim(self) -> int | None:
+        """The dimension along which it runs, from the first position on, if it does."""
+        ...
 
 
-def possible_rows(op: Operation) -> tuple[int, ...]:
-    """The dimensions that may end at a count: what is computed below it needs nothing behind it."""
-    dims = range(len(domain_of(op)))
-    match op:
-        case SortOp() if op.window is not None:
-            return tuple(dims[:-1])
-        case SegmentReduceOp():
-            # Positions are those of the segments; vectors run along the last dimension.
-            return (0, *dims[2:-1])
-        case _:
-            return tuple(dims)
+def verify_live_note(op: HasRows, copied: Sequence[int] | None = None) -> None:
+    """Raises VerifyException where the `#loop.nest` of such an op is not true of it.
 
-
-def walked_dim(op: Operation) -> int | None:
-    """The dimension along which a scan or sort runs, from its first position on."""
-    match op:
-        case ScanOp():
-            return op.dim
-        case SortOp():
-            return len(domain_of(op)) - 1
-        case _:
-            return None
-
-
-def verify_live_note(op: Operation) -> None:
-    """Raises VerifyException where the `#loop.nest` of such an op is not true of it."""
+    `copied` is the shape of the tensor that it copies first, if it does.
+    """
     attribute = op.attributes.get(NEST)
     if attribute is None:
         return
@@ -86,18 +68,18 @@ def verify_live_note(op: Operation) -> None:
     if note.rows is not None and note.live is not None:
         _verify_rows(op, note.rows, note.live, where)
     if note.copied is not None:
-        if not isinstance(op, ScatterOp):
+        if copied is None:
             raise VerifyException(f"{where}: copied: only loop.scatter copies a tensor")
-        _verify_digits(note.copied, "copied", shape_of(op.into), where)
+        _verify_digits(note.copied, "copied", copied, where)
 
 
-def _verify_rows(op: Operation, rows: tuple[int, ...], live: LiveRows, where: str) -> None:
-    possible = possible_rows(op)
+def _verify_rows(op: HasRows, rows: tuple[int, ...], live: LiveRows, where: str) -> None:
+    possible = op.possible_rows
     if list(rows) != [d for d in possible if d in rows]:
         raise VerifyException(f"{where}: rows = {_named(rows)}: of {_named(possible)}, in order")
-    domain = domain_of(op)
+    domain = op.row_extents
     _verify_digits(live, "live", [domain[d] for d in rows], where)
-    along = walked_dim(op)
+    along = op.walked_dim
     if along in rows:
         by_row = live.by_row([domain[d] for d in rows])
         assert by_row is not None  # verified

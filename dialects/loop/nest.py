@@ -56,6 +56,21 @@ class OrderedNest(IRDLOperation, ABC):
         return tuple(self.domain.get_values())  # pyright: ignore
 
     @property
+    def row_extents(self) -> tuple[int, ...]:
+        """The extents of the dimensions by which rows are named: its own."""
+        return self.extents
+
+    @property
+    def possible_rows(self) -> tuple[int, ...]:
+        """The dimensions that may end at a count: what is below it needs nothing behind."""
+        return tuple(range(len(self.extents)))
+
+    @property
+    def walked_dim(self) -> int | None:
+        """The dimension along which values are handed on from the first position, if there is."""
+        return None
+
+    @property
     def points(self) -> int:
         """How many points of the domain the body is run at, at most."""
         return prod(self.extents)

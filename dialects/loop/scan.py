@@ -80,6 +80,11 @@ class ScanOp(OrderedNest):
         return self.along.value.data
 
     @property
+    def walked_dim(self) -> int | None:
+        """That dimension: no position needs those behind it."""
+        return self.dim
+
+    @property
     def starts(self) -> tuple[FloatAttr | IntegerAttr, ...]:
         """The carried values before the first point."""
         return tuple(self.carries.data)  # pyright: ignore[reportReturnType]

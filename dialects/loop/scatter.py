@@ -107,7 +107,7 @@ class ScatterOp(OrderedNest):
         if self.attributes:
             from lamina.dialects.loop.live_domains import verify_live_note
 
-            verify_live_note(self)
+            verify_live_note(self, tuple(kind.get_shape()))
 
     def _old_reaches_places(self) -> bool:
         reached: set[SSAValue] = {self.block.args[-1]}

@@ -95,6 +95,11 @@ class SegmentReduceOp(OrderedNest):
         return (self.extents[0], *self.extents[2:])
 
     @property
+    def possible_rows(self) -> tuple[int, ...]:
+        """Positions are those of the segments, and vectors run along the last dimension."""
+        return (0, *range(2, len(self.extents) - 1))
+
+    @property
     def points(self) -> int:
         """Segments do not overlap: each position is in one at most."""
         return prod(self.extents[1:])

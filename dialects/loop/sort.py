@@ -80,6 +80,24 @@ class SortOp(IRDLOperation):
         start, count = self.taken.get_values()
         return int(start), int(count)
 
+    @property
+    def row_extents(self) -> tuple[int, ...]:
+        """The extents of the dimensions by which rows are named: those of the operand."""
+        kind = self.input.type
+        assert isinstance(kind, Shaped)
+        return tuple(kind.get_shape())
+
+    @property
+    def possible_rows(self) -> tuple[int, ...]:
+        """Where all elements are asked for, those that go last may be left out."""
+        dims = range(len(self.row_extents))
+        return tuple(dims if self.taken is None else dims[:-1])
+
+    @property
+    def walked_dim(self) -> int | None:
+        """The last dimension."""
+        return len(self.row_extents) - 1
+
     def verify_(self) -> None:
         kind = self.input.type
         assert isinstance(kind, Shaped)

@@ -39,7 +39,6 @@ from lamina.dialects.loop.kernel_nests import (
     set_part,
     set_rows,
 )
-from lamina.dialects.loop.live_domains import domain_of, possible_rows
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.demanded_elements import (
     EVERYTHING,
@@ -268,7 +267,7 @@ def _limit_alone(
             numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
         return digits_of(extents, common, numbers)
 
-    rows, domain = possible_rows(op), domain_of(op)
+    rows, domain = op.possible_rows, op.row_extents
     live = digits([call.rows for call in calls], [domain[d] for d in rows])
     if live is not None:
         set_rows(op, rows)

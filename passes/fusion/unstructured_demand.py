@@ -30,7 +30,6 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
-from lamina.dialects.loop.live_domains import domain_of, possible_rows, walked_dim
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.fusion.demanded_elements import (
     ALL_POINTS,
@@ -71,7 +70,7 @@ class UnstructuredDemand:
     @property
     def rows(self) -> frozenset[RowLimit]:
         """The limits of its rows."""
-        return row_limits(self.points, possible_rows(self.op), domain_of(self.op))
+        return row_limits(self.points, self.op.possible_rows, self.op.row_extents)
 
     @property
     def copied(self) -> frozenset[RowLimit]:
@@ -171,13 +170,13 @@ def _read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
 
 def _is_kept(op: Unstructured, point: PointLimit, facts: CountFacts) -> bool:
     """Whether nothing behind a limit is needed for what is in front of it."""
-    dims, along = {dim for dim, _ in point.form.terms}, walked_dim(op)
+    dims, along = {dim for dim, _ in point.form.terms}, op.walked_dim
     if along is not None and along in dims:
-        whole = (Linear.dim(along), 1, domain_of(op)[along])
+        whole = (Linear.dim(along), 1, op.row_extents[along])
         if (point.form, point.stride, point.extent) != whole:
             return False
         return isinstance(op, ScanOp) or (isinstance(op, SortOp) and _goes_last(op, point, facts))
-    return all(dim < len(domain_of(op)) for dim in dims)
+    return all(dim < len(op.row_extents) for dim in dims)
 
 
 def _goes_last(op: SortOp, point: PointLimit, facts: CountFacts) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
+from lamina.dialects.loop import FourierOp, SortOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
-from lamina.dialects.loop.live_domains import domain_of
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, ends_of, split_digits
 from lamina.passes.schedule.memory import Memory
@@ -24,9 +25,9 @@ class LiveDomain:
     digits: tuple[tuple[End, ...], ...]
 
     @staticmethod
-    def of(emit: Emitter, op: Operation, memory: Memory) -> LiveDomain:
+    def of(emit: Emitter, op: OrderedNest | SortOp | FourierOp, memory: Memory) -> LiveDomain:
         """Of an op whose kernel `emit` begins; numbers are read where it stands."""
-        return LiveDomain.within(emit, domain_of(op), rows_of(op), live_rows_of(op), memory)
+        return LiveDomain.within(emit, op.row_extents, rows_of(op), live_rows_of(op), memory)
 
     @staticmethod
     def within(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lamina.dialects.loop import FourierOp, ScanOp, ScatterOp, SegmentReduceOp, SortOp
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.fourier import schedule_fourier
@@ -23,6 +24,16 @@ CLAUSES: dict[type[Unstructured], tuple[str, ...]] = {
     FourierOp: ("lanes", "factors"),
 }
 """Clauses that an op may have beside `parallel`."""
+
+
+def runs_live_rows_only(op: Unstructured) -> bool:
+    """Whether the loops of an op touch nothing behind the rows that count, in what it reads and
+    writes row by row, where these are one at least: so it is with all schedules of all of them.
+
+    What a scatter goes into is copied whole unless `copied` says otherwise, and bounds of segments
+    are read one further. Tables that a body indexes itself are no rows.
+    """
+    return live_rows_of(op) is not None
 
 
 def schedule_unstructured(

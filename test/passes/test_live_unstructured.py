@@ -13,6 +13,8 @@ import pytest
 from guarded_calls import guarded
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop import UNSTRUCTURED_OPS
+from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import OUTPUT_KINDS
@@ -234,6 +236,8 @@ def test_no_row_behind_the_live_ones_is_touched(name: str) -> None:
     module = parse(case.text)
     lower(module, "fused", "bufferized", target)
     assert case.schedule in str(module) and "live = [" in str(module)
+    (op,) = (op for op in module.walk() if isinstance(op, UNSTRUCTURED_OPS))
+    assert runs_live_rows_only(op)
     compiled = compile_module(parse(case.text))
     arrays = _arguments(case, np.random.default_rng(0))
     for count in COUNTS:
