@@ -15,7 +15,7 @@ from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel import KernelOp, ReshapeOp, ReturnOp, before_reshapes
 from lamina.dialects.loop.kernel_nests import NestAttr
-from lamina.dialects.loop.live_rows import LiveCountOp, LiveRowOp, LiveRowsAttr
+from lamina.dialects.loop.live_rows import LiveCountOp, LiveRowOp, LiveRowsAttr, LiveTurnsOp
 from lamina.dialects.loop.packing import PackingAttr
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
@@ -47,6 +47,7 @@ Loop = Dialect(
         PollOp,
         LiveCountOp,
         LiveRowOp,
+        LiveTurnsOp,
         ScatterOp,
         ScanOp,
         SegmentReduceOp,
@@ -84,6 +85,7 @@ __all__ = [
     "KernelOp",
     "LiveCountOp",
     "LiveRowOp",
+    "LiveTurnsOp",
     "Loop",
     "PollOp",
     "PrefetchOp",

@@ -185,7 +185,7 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
                 left = given.reads.get(shape.a)
                 if dim in shape.summed and isinstance(left, Weight | Number) and left.is_zero:
                     found.setdefault(dim, set()).add(bound)
-            elif dim in nest.reduction_dims and _is_identity(nest, given.yielded, wide=facts.wide):
+            elif dim in nest.reduction_dims and leaves_sums(nest, given.yielded, wide=facts.wide):
                 found.setdefault(dim, set()).add(bound)
                 _note_sums(nest, dim, given.yielded, facts)
     if nest.is_pointwise and not inner:
@@ -195,7 +195,7 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
     return found
 
 
-def _is_identity(nest: GenericOp, yielded: Sequence[Value | None], *, wide: bool) -> bool:
+def leaves_sums(nest: GenericOp, yielded: Sequence[Value | None], *, wide: bool) -> bool:
     """Whether what the body gives leaves each reduction as it is.
 
     With `wide` all of them are asked for, as sums of zeros; else those that masks of attention
@@ -393,6 +393,7 @@ __all__ = [
     "comparisons",
     "counted_dims",
     "leaves_kernel",
+    "leaves_sums",
     "mask_bound",
     "noted_bounds",
     "written_by",

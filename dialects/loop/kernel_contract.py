@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import gcd
+from math import gcd, prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, TensorType, i1, i64
@@ -22,11 +22,13 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, ENDS, MASKS, STREAM, StreamAttr, masks_of
 from lamina.dialects.loop.contraction import Contraction
-from lamina.dialects.loop.counted_dims import EndsFault, kernel_of, verify_ends
+from lamina.dialects.loop.counted_dims import EndsFault, counts_of, kernel_of, verify_ends
+from lamina.dialects.loop.counted_rows import counted_sums
 from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, live_rows_of, part_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.sort import SortOp
@@ -78,6 +80,7 @@ def verify_kernel(body: Iterable[Operation]) -> None:
         for memory in _shared(one, other):
             _verify_shared(one, other, memory)
     _verify_sums(nests)
+    _verify_live_sums(nests)
     _verify_order(nests)
     _verify_bounds(nests)
     _verify_stream(nests)
@@ -295,6 +298,27 @@ def _by_row(nest: GenericOp, index_map: AffineMap | None) -> list[_RowIndex]:
         rest = Linear.of({d: c for d, c in form.terms if d not in places}, form.constant)
         found.append(_RowIndex(rows, *rest.range(nest.extents)))
     return found
+
+
+def _verify_live_sums(nests: Sequence[GenericOp]) -> None:
+    """Rows that are not live add nothing to what the nests of a part sum over its rows."""
+    for part in {part_of(nest) for nest in nests if summed_rows(nest)}:
+        own = [nest for nest in nests if part_of(nest) == part]
+        live = live_rows_of(own[0])
+        if live is None or (number := _turns(own, live)) is None:
+            continue
+        kernel = kernel_of(own[0])
+        block = kernel.regions[0].first_block if kernel is not None else None
+        counts = {} if block is None else counts_of(block)
+        if number not in counted_sums(own, masks_in(own), counts):
+            summing = next(nest for nest in own if summed_rows(nest))
+            raise KernelFault(summing, f"of its rows {live} are live: others may add to its sums")
+
+
+def _turns(nests: Sequence[GenericOp], live: LiveRows) -> int | None:
+    """The argument at whose number rows end that a task takes in turn, if they end at one."""
+    summing = next(nest for nest in nests if summed_rows(nest))
+    return live.turns(prod(summing.extents[d] for d in summed_rows(summing)))
 
 
 def _verify_order(nests: Sequence[GenericOp]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, MemRefType, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i64
 from xdsl.ir import Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -96,6 +96,20 @@ class LiveRows:
             found.append(tuple(own))
         return None if left else found
 
+    def turns(self, size: int) -> int | None:
+        """The argument at whose number rows end, if tasks of `size` rows each, one behind the
+        other, have those that are live in front: one digit for all of the rows, or one for those
+        of each task. None for others."""
+        last = self.digits[-1]
+        if last.count is None or any(digit.count is not None for digit in self.digits[:-1]):
+            return None
+        return last.count if last.extent == size or len(self.digits) == 1 else None
+
+    def turns_from(self, number: int, size: int, counts: Sequence[int]) -> int:
+        """How many of the rows of a task are live, where there are `turns`; may be none."""
+        end = self.ends(counts)[-1]
+        return end if self.digits[-1].extent == size else min(max(end - number * size, 0), size)
+
     def cut(self, extents: Sequence[int], to: Sequence[int]) -> LiveRows | None:
         """That of a part of these rows, which begins anywhere: what is live in it ends at the same
         counts, or before. None where all of it may be."""
@@ -162,7 +176,7 @@ class LiveRowsAttr(Data[LiveRows]):
         verify_live(self.data, f"#{self.name}")
 
 
-def _verify_counts(op: LiveCountOp | LiveRowOp) -> None:
+def _verify_counts(op: LiveCountOp | LiveRowOp | LiveTurnsOp) -> None:
     for value in op.counts:
         if value.type != MemRefType(i64, []):
             raise VerifyException(f"{op.name}: a count is a memref<i64>, not {value.type}")
@@ -215,3 +229,45 @@ class LiveRowOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_counts(self)
+
+
+@irdl_op_definition
+class LiveTurnsOp(IRDLOperation):
+    """How many of the `size` rows that a task takes in turn are live; it may be none.
+
+    Tasks lie one behind the other, and this is one by its number.
+
+    `%t = loop.live_turns %task of 256(%n) in <[arg0 of 4096]> : memref<i64>`
+    """
+
+    name = "loop.live_turns"
+    number = operand_def(IndexType())
+    counts = var_operand_def(MemRefType)
+    live = prop_def(LiveRowsAttr)
+    size = prop_def(IntegerAttr)
+    result = result_def(IndexType())
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$number `of` $size `(` $counts `)` `in` $live attr-dict `:` type($counts)"
+
+    def __init__(
+        self, number: SSAValue, size: int, counts: Sequence[SSAValue], live: LiveRows
+    ) -> None:
+        properties: dict[str, Any] = {
+            "live": LiveRowsAttr(live),
+            "size": IntegerAttr(size, IndexType()),
+        }
+        super().__init__(
+            operands=[number, counts], result_types=[IndexType()], properties=properties
+        )
+
+    @property
+    def rows(self) -> int:
+        """The rows of a task."""
+        return self.size.value.data
+
+    def verify_(self) -> None:
+        _verify_counts(self)
+        if self.live.data.turns(self.rows) is None:
+            raise VerifyException(
+                f"{self.name}: {self.live.data}: no digit ends the {self.rows} rows of a task"
+            )

@@ -117,11 +117,14 @@ class OutsideBody:
 
     def outside(
         self,
-        dim: int,
+        dim: int | None,
         answers: Mapping[SSAValue, bool],
         reads: Mapping[int, Value],
     ) -> Given:
-        """What it yields where comparisons have these `answers` and reads give `reads`."""
+        """What it yields where comparisons have these `answers` and reads give `reads`.
+
+        That is outside a bound of a dimension; None for rows of the kernel.
+        """
         return self._run(dim, {v: Number(float(a)) for v, a in answers.items()}, reads)
 
     def _run(

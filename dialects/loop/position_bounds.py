@@ -46,6 +46,24 @@ def comparisons(
     return found
 
 
+def counted_comparisons(
+    nest: GenericOp, counts: Mapping[SSAValue, int]
+) -> dict[SSAValue, tuple[Linear, int]]:
+    """The comparisons `position < number` of a body: each with the position, and the argument of
+    its kernel, of `counts`, that is the number."""
+    numbers = _numbers(nest, counts)
+    forms: dict[SSAValue, Linear] = {}
+    found: dict[SSAValue, tuple[Linear, int]] = {}
+    for op in nest.block.ops:
+        if isinstance(op, arith.CmpiOp):
+            counted = _counted(op, forms, numbers)
+            if counted is not None and _are_near(nest, counted[0]):
+                found[op.result] = counted
+        elif (form := _form_of(op, forms)) is not None:
+            forms[op.results[0]] = form
+    return found
+
+
 def bound_below(position: Linear, count: int, dim: int, places: Mapping[int, int]) -> Bound | None:
     """The bound of `dim` within which a position, of which it is a step, is below a number.
 

@@ -14,7 +14,7 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
@@ -31,6 +31,7 @@ INDEX_OPS = (
     arith.MinSIOp,
     LiveCountOp,
     LiveRowOp,
+    LiveTurnsOp,
 )
 """What indices are made of."""
 LOOPS = (scf.ForOp, scf.ParallelOp)
@@ -123,6 +124,8 @@ def index_range(value: SSAValue) -> tuple[int, int] | None:
         return number, number
     if isinstance(op, LiveCountOp):
         return 1, op.live.data.rows
+    if isinstance(op, LiveTurnsOp):
+        return 0, op.rows
     if isinstance(op, LiveRowOp):
         return 0, op.live.data.rows - 1
     if not isinstance(op, INDEX_OPS):
@@ -169,6 +172,8 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
     op = value.owner
     if isinstance(op, LiveRowOp):
         return _digit(op.number, counter, count)  # another row for each number
+    if isinstance(op, arith.AddiOp):
+        return _dealt(_digit(op.lhs, counter, count), _digit(op.rhs, counter, count), count)
     if not isinstance(op, arith.MuliOp | arith.DivUIOp | arith.RemUIOp):
         return None
     inner, factor = _digit(op.operands[0], counter, count), constant_integer(op.operands[1])
@@ -182,6 +187,17 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
         return _Digit(inner.divisor * factor, -(-inner.modulus // factor))
     fits = inner.modulus <= factor or inner.modulus % factor == 0
     return _Digit(inner.divisor, min(inner.modulus, factor)) if fits else None
+
+
+def _dealt(one: _Digit | None, other: _Digit | None, count: int) -> _Digit | None:
+    """The whole counter, if two digits of it are put together in the other order."""
+    if one is None or other is None:
+        return None
+    low, high = sorted((one, other), key=lambda digit: digit.divisor)
+    whole = low.divisor == 1 and high.divisor == low.modulus
+    whole = whole and low.modulus * high.modulus == count
+    turned = high.scale == 1 and low.scale == high.modulus
+    return _Digit(1, count) if whole and turned else None
 
 
 def _verify_apart(loop: scf.ParallelOp) -> None:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of, counted_dims, mask_bound
+from lamina.dialects.loop.bounded_dims import (
+    bounded_dims,
+    bounds_of,
+    counted_dims,
+    leaves_kernel,
+    written_by,
+)
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, MASKS, Bound, masks_of
 from lamina.dialects.loop.counted_dims import counts_of, set_ends
+from lamina.dialects.loop.counted_rows import counted_sums, row_number
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
-from lamina.passes.fusion.demanded_elements import Points, Reach
+from lamina.passes.fusion.demanded_elements import PointLimit, Points, Reach
 from lamina.passes.fusion.row_limits import Rows
 
 Masks = dict[int, SSAValue]
@@ -99,13 +108,53 @@ def note_ends(
             renamed[number] = numbers.setdefault(reach, len(arguments) + len(numbers))
     for nest, dims in found.items():
         set_ends(nest, {d: [_renamed(b, renamed) for b in own] for d, own in dims.items()})
-    left = {
-        mask: renamed.get(number, number)
-        for mask, number in masks.items()
-        if number in used and _bounds_any(arguments[mask], number, found)
-    }
+    # An end may follow from a mask by what another nest stores: all masks of these numbers count.
+    left = {m: renamed.get(number, number) for m, number in masks.items() if number in used}
     if left:
         _note_masks(kernel, left)
+
+
+def live_sums(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: dict[Reach, int],
+) -> LiveRows | None:
+    """The rows that count of a part of a kernel that sums over rows, if they are those in front.
+
+    Those behind add nothing to sums, and nobody reads what else they give.
+    """
+    if not any(map(summed_rows, nests)) or any(map(is_packed, nests)):
+        return None
+    arguments = kernel.body.block.args
+    known = _Numbers(len(arguments), calls, dict(numbers))
+    masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
+    given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
+    rows = prod(nests[0].extents[d] for d in rows_of(nests[0]))
+    for number in counted_sums(nests, given, counts_of(kernel.body.block)):
+        ends = [known.end(number, call) for call in calls]
+        if rows < 2 or not all(_is_unread(nest, calls, ends) for nest in nests):
+            continue
+        chosen, new = number, ends[0]
+        if number >= len(arguments) and new is not None:
+            chosen = numbers.setdefault(new, len(arguments) + len(numbers))
+        left = {m: chosen for m, own in masks.items() if own == number}
+        if left:
+            _note_masks(kernel, left)
+        return LiveRows((Digit(rows, chosen),))
+    return None
+
+
+def _is_unread(nest: GenericOp, calls: Sequence[KernelCall], ends: Sequence[Reach | None]) -> bool:
+    """Whether no caller of a kernel reads what a nest gives it of rows behind its end."""
+    if summed_rows(nest) or not any(map(leaves_kernel, written_by(nest))):
+        return True
+    row = row_number(nest)
+    rows = prod(nest.extents[d] for d in rows_of(nest))
+    return all(
+        end is not None and PointLimit(row, rows, 1, rows, end) in call.points.get(nest, Points())
+        for call, end in zip(calls, ends, strict=True)
+    )
 
 
 class _Numbers:
@@ -126,6 +175,12 @@ class _Numbers:
             if found := set[int].intersection(*given):
                 return min(found)
         return self.made.setdefault(end, self._first + len(self.made))
+
+    def end(self, number: int, call: KernelCall) -> Reach | None:
+        """What the number in an argument is in a call, if that is known."""
+        made = {own: end for end, own in self.made.items()}
+        size = call.counts.get(number)
+        return made.get(number) or (None if size is None else Reach(size))
 
 
 def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
@@ -162,18 +217,6 @@ def _alike(
         nest: {d: own for d, own in found[nest].items() if own and nest.extents[d] > 1}
         for nest in nests
     }
-
-
-def _bounds_any(
-    mask: SSAValue, number: int, found: Mapping[GenericOp, Mapping[int, set[Bound]]]
-) -> bool:
-    """Whether an end follows from a mask."""
-    return any(
-        nest.inputs[place] is mask and mask_bound(nest, place, dim, {mask: number}) in own
-        for nest, dims in found.items()
-        for dim, own in dims.items()
-        for place in range(len(nest.inputs))
-    )
 
 
 def _renamed(bound: Bound, numbers: Mapping[int, int]) -> Bound:

@@ -51,7 +51,7 @@ from lamina.passes.fusion.demanded_elements import (
     before_reshape,
     is_count,
 )
-from lamina.passes.fusion.kernel_ends import KernelCall, note_bounds, note_ends, reaches
+from lamina.passes.fusion.kernel_ends import KernelCall, live_sums, note_bounds, note_ends, reaches
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
@@ -244,10 +244,11 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
         common = frozenset.intersection(*(agreed[nest] for nest in group))
         for limit in sorted(common, key=by_place):
             numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
+        sums = live_sums(kernel, group, calls, numbers)
         for nest in group:
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
-            set_live_rows(nest, digits_of(extents, common, numbers))
+            set_live_rows(nest, sums or digits_of(extents, common, numbers))
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)

@@ -10,12 +10,12 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
-from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.op_list import list_ops
-from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.emitter import Emitter, Index, known_index
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,9 @@ def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) ->
     """Replace counts and rows by index arithmetic; `flat` are the kernel's arguments in memory."""
     known: dict[tuple[LiveRows, tuple[SSAValue, ...]], list[End]] = {}
     for op in list_ops(function):
-        if type(op) is not LiveCountOp and type(op) is not LiveRowOp:
+        if type(op) not in (LiveCountOp, LiveRowOp, LiveTurnsOp):
             continue
+        assert isinstance(op, LiveCountOp | LiveRowOp | LiveTurnsOp)
         outermost: Operation = op
         while (above := outermost.parent_op()) is not function:
             assert above is not None
@@ -145,6 +146,8 @@ def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) ->
         ends = known[key]
         if isinstance(op, LiveCountOp):
             made = count_of(emit, ends)
+        elif isinstance(op, LiveTurnsOp):
+            made = _turns(emit, op, ends[-1])
         else:
             (row,) = split_digits(emit, op.number, [ends])
             made = emit.least(row, op.live.data.rows - 1)  # of a number that is too large
@@ -153,6 +156,14 @@ def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) ->
         op.result.replace_all_uses_with(value)
         op.detach()
         op.erase()
+
+
+def _turns(emit: Emitter, op: LiveTurnsOp, end: End) -> Index:
+    """How many rows of a task are live."""
+    if end.extent == op.rows:
+        return end.end
+    left = emit.minus(end.end, emit.times(known_index(op.number), op.rows))
+    return emit.least(emit.most(left, 0), op.rows)
 
 
 def _insert(emit: Emitter, place: Operation) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 from xdsl.context import Context
@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp
-from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
@@ -255,7 +255,19 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
             "them; here parallel = false",
         )
 
+    turns = prod(turn_rows(stages))
+    count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
+    live = live_rows_of(stages[0].op)
+    if live is not None and live.turns(turns) is None:
+        live = None
+
     def task(inner: Emitter, number: Index) -> None:
+        end: Index = turns
+        if live is not None:
+            number = _dealt(inner, number, count)
+            digits, counts = over_operands(live, emit.entry)
+            end = inner.add(LiveTurnsOp(inner.value(number), turns, counts, digits))
+
         def row(deeper: Emitter, turn: Index) -> None:
             for stage, dims in zip(stages, groups, strict=True):
                 sides = ((stage.rows[:front], number), (stage.rows[front:], turn))
@@ -264,10 +276,19 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
                 stage.op.slice_at(slices, [deeper.value(start) for _, start in bound])
                 deeper.run(stage.op)
 
-        inner.each(0, prod(turn_rows(stages)), 1, row)
+        inner.each(0, end, 1, row)
 
-    count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
     emit.tasks(count, task, parallel=tasks.parallel)
+
+
+def _dealt(emit: Emitter, number: Index, count: int) -> Index:
+    """The task at a number, of so many: those that follow each other are from all over, as what is
+    live is in front."""
+    across = next(n for n in range(isqrt(count), 0, -1) if count % n == 0)
+    if across == 1 or isinstance(number, int):
+        return number
+    high = emit.times(emit.remainder(number, across), count // across)
+    return emit.plus(high, emit.quotient(number, across))
 
 
 def _divide_pairs(emit: Emitter, copy: PairCopy, tasks: PairTasks) -> None:

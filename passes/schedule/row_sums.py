@@ -13,7 +13,7 @@ from math import prod
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop import GenericOp, LiveTurnsOp, YieldOp
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.schedules import NestSchedule
@@ -73,7 +73,8 @@ def turns_in(
         not isinstance(loop, scf.ForOp)
         or len(starts) not in (1, 2)
         or starts[-1] != (loop.body.block.args[0], len(turns))
-        or [constant_integer(end) for end in (loop.lb, loop.ub, loop.step)] != [0, prod(turns), 1]
+        or [constant_integer(end) for end in (loop.lb, loop.step)] != [0, 1]
+        or not _is_end(loop.ub, prod(turns))
     ):
         raise illegal(
             stages[0].op,
@@ -81,6 +82,13 @@ def turns_in(
             "to their number around all nests; rows in front of them are one slice before it",
         )
     return loop
+
+
+def _is_end(end: SSAValue, turns: int) -> bool:
+    """Whether a loop up to there takes all rows, or those that are live."""
+    if isinstance(end.owner, LiveTurnsOp):
+        return end.owner.rows == turns
+    return constant_integer(end) == turns
 
 
 def _envs(stages: Sequence[Stage], position: Sequence[Index]) -> Envs:

@@ -30,6 +30,7 @@ from lamina.dialects.loop import (
     GatherOp,
     LiveCountOp,
     LiveRowOp,
+    LiveTurnsOp,
     PollOp,
     PrefetchOp,
     RowOp,
@@ -166,6 +167,13 @@ class MemoryFunctions(InterpreterFunctions):
     def live_row(self, interpreter: Interpreter, op: LiveRowOp, args: PythonValues) -> PythonValues:
         number, *counts = (int(value) for value in args)
         return (np.int64(op.live.data.row(number, counts)),)
+
+    @impl(LiveTurnsOp)
+    def live_turns(
+        self, interpreter: Interpreter, op: LiveTurnsOp, args: PythonValues
+    ) -> PythonValues:
+        number, *counts = (int(value) for value in args)
+        return (np.int64(op.live.data.turns_from(number, op.rows, counts)),)
 
     @impl(RowOp)
     def row(self, interpreter: Interpreter, op: RowOp, args: PythonValues) -> Any:
