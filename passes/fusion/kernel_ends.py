@@ -25,7 +25,11 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
-from lamina.passes.fusion.demanded_elements import PointLimit, Points, Reach
+from lamina.passes.fusion.element_limits import (
+    PointLimit,
+    Points,
+    Reach,
+)
 from lamina.passes.fusion.row_limits import Rows
 
 Masks = dict[int, SSAValue]

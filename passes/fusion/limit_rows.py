@@ -41,15 +41,17 @@ from lamina.dialects.loop.kernel_nests import (
 )
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.demanded_elements import (
-    EVERYTHING,
-    Demand,
     Demands,
-    Limit,
     NestDemand,
-    Points,
-    Reach,
     before_reshape,
     is_count,
+)
+from lamina.passes.fusion.element_limits import (
+    EVERYTHING,
+    Demand,
+    Limit,
+    Points,
+    Reach,
 )
 from lamina.passes.fusion.kernel_ends import KernelCall, live_sums, note_bounds, note_ends, reaches
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed

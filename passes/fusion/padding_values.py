@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop.predicates import EQ, NE, SGE, SGT, SLE, SLT
-from lamina.passes.fusion.demanded_elements import (
+from lamina.passes.fusion.demanded_elements import NestDemand
+from lamina.passes.fusion.element_limits import (
     Limit,
-    NestDemand,
     PointLimit,
     Points,
     Touched,

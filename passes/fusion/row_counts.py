@@ -23,13 +23,12 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
-from lamina.passes.fusion.demanded_elements import (
+from lamina.passes.fusion.demanded_elements import NestDemand, is_count
+from lamina.passes.fusion.element_limits import (
     EVERYTHING,
     Demand,
     End,
-    NestDemand,
     Reach,
-    is_count,
 )
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.fusion.padding_values import Paddings, paddings_of

@@ -9,7 +9,10 @@ from xdsl.ir import Operation
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
-from lamina.passes.fusion.demanded_elements import Points, Reach
+from lamina.passes.fusion.element_limits import (
+    Points,
+    Reach,
+)
 
 
 @dataclass(frozen=True)

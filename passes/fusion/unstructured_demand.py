@@ -31,11 +31,11 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.passes.fusion.demanded_elements import (
+from lamina.passes.fusion.demanded_elements import Demands
+from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
     Demand,
-    Demands,
     PointLimit,
     Points,
     Touched,

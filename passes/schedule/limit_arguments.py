@@ -28,7 +28,8 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import LIMITS
-from lamina.passes.fusion.demanded_elements import (
+from lamina.passes.fusion.demanded_elements import is_count
+from lamina.passes.fusion.element_limits import (
     EVERYTHING,
     Demand,
     Limit,
@@ -36,7 +37,6 @@ from lamina.passes.fusion.demanded_elements import (
     Points,
     Reach,
     Touched,
-    is_count,
 )
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY

@@ -1,0 +1,193 @@
+"""Limits of elements, and of the points of nests that touch them: digits that end at sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+from typing import TypeVar
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from lamina.dialects.loop.access import flatten
+from lamina.dialects.loop.linear import Linear, linear
+
+
+@dataclass(frozen=True)
+class Reach:
+    """`factor` times the number in `count`, and `offset`."""
+
+    count: SSAValue
+    factor: int = 1
+    offset: int = 0
+
+    def then(self, factor: int, offset: int) -> Reach:
+        """`factor` times this, and `offset`."""
+        return Reach(self.count, factor * self.factor, factor * self.offset + offset)
+
+
+End = Reach | int
+"""Where a limit is: at a number of the program, or at a known one."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Elements of which `number // stride % extent` is below `end`."""
+
+    stride: int
+    extent: int
+    end: End
+
+
+@dataclass(frozen=True)
+class PointLimit:
+    """Points of a nest at which `form // stride % extent` is below `end`.
+
+    `period` is how many numbers the form takes: 0 to `period`.
+    """
+
+    form: Linear
+    period: int
+    stride: int
+    extent: int
+    end: End
+
+
+Demand = frozenset[Limit]
+"""Elements within all limits; all elements if there are none."""
+
+
+Points = frozenset[PointLimit]
+
+
+EVERYTHING: Demand = frozenset()
+
+
+ALL_POINTS: Points = frozenset()
+
+
+_Prefix = TypeVar("_Prefix", Limit, PointLimit)
+
+
+def joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Prefix]:
+    """The limits that hold of both: of two ends that differ by a number the later one."""
+    found = set(one & other)
+    for limit in one - other:
+        for also in other - one:
+            end = _later(limit.end, also.end)
+            if end is not None and replace(limit, end=end) == replace(also, end=end):
+                found.add(replace(limit, end=end))
+    return frozenset(found)
+
+
+def _later(one: End, other: End) -> End | None:
+    """The later of two ends that differ by a number."""
+    if isinstance(one, int) or isinstance(other, int):
+        return max(one, other) if isinstance(one, int) and isinstance(other, int) else None
+    if (one.count, one.factor) != (other.count, other.factor):
+        return None
+    return one if one.offset > other.offset else other
+
+
+def agreed(found: Sequence[Points | None]) -> Points | None:
+    """The limits that hold of all points that something demands; None if nothing does."""
+    read = [points for points in found if points is not None]
+    return reduce(joined, read) if read else None
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
+
+    These are the nest's, and those of indices by themselves.
+    """
+
+    offset: Linear
+    extents: tuple[int, ...]
+    elements: int
+    """How many there are."""
+
+    @staticmethod
+    def of(
+        extents: Sequence[int],
+        shape: Sequence[int],
+        index_map: AffineMap,
+        outside: dict[tuple[AffineExpr, int], int],
+    ) -> Touched:
+        """What a nest of a domain touches of a value of a shape.
+
+        `outside` has the places of indices that are dimensions of their own, and gets more.
+        """
+        forms: list[Linear] = []
+        for expression, extent in zip(index_map.results, shape, strict=True):
+            form = linear(expression, extents)
+            low, high = (0, extent) if form is None else form.range(extents)
+            if form is None or low < 0 or high >= extent:
+                place = outside.setdefault((expression, extent), len(extents) + len(outside))
+                form = Linear.dim(place)
+            forms.append(form)
+        around = (*extents, *(extent for _, extent in outside))
+        return Touched.by(forms, shape, around)
+
+    @staticmethod
+    def by(forms: Sequence[Linear], shape: Sequence[int], extents: Sequence[int]) -> Touched:
+        """Through an index for each axis of an array of this shape."""
+        offset = flatten(forms, shape)
+        wide = {dim: step for dim, step in offset.terms if extents[dim] > 1}
+        return Touched(Linear.of(wide, offset.constant), tuple(extents), prod(shape))
+
+    def points(self, limits: Demand) -> Points:
+        """The points that touch elements within limits, as far as these are digits of theirs."""
+        found = (self._point(limit) for limit in limits)
+        return frozenset(point for point in found if point is not None)
+
+    def _point(self, limit: Limit) -> PointLimit | None:
+        if limit.stride * limit.extent == 0:  # a tensor without elements
+            return None
+        form = self._digit(limit.stride, limit.extent)
+        if form is not None and form.terms:
+            return PointLimit(form, limit.extent, 1, limit.extent, limit.end)
+        for dim, step in self.offset.terms:
+            # A digit of one dimension's own position.
+            extent = self.extents[dim]
+            reach = limit.stride * limit.extent
+            if step < 1 or limit.stride % step or (step * extent) % reach:
+                continue
+            form = Linear.dim(dim)
+            if self._digit(step, extent) == form:
+                stride = limit.stride // step
+                return PointLimit(form, extent, stride, limit.extent, limit.end)
+        return None
+
+    def limits(self, points: Points) -> Demand:
+        """The elements that points within limits touch, as far as these are digits of theirs."""
+        return frozenset(limit for point in points for limit in self._limits(point))
+
+    def _limits(self, point: PointLimit) -> Iterator[Limit]:
+        dim, coefficient = point.form.terms[0]
+        step, rest = divmod(self.offset.coefficient(dim), coefficient)
+        if rest or step < 1 or self._digit(step, point.period) != point.form:
+            return
+        stride = step * point.stride
+        yield Limit(stride, point.extent, point.end)
+        # Nothing is touched behind the digit, of which there may be more: it is all that is above.
+        above = self.offset.divide(step, self.extents)
+        if point.stride * point.extent == point.period and above and above[0] == point.form:
+            extent, left = divmod(self.elements, stride)
+            if extent > point.extent and not left:
+                yield Limit(stride, extent, point.end)
+
+    def _digit(self, stride: int, extent: int) -> Linear | None:
+        """`offset // stride % extent`, if it is linear."""
+        if stride * extent == 0:
+            return None
+        above = self.offset.divide(stride, self.extents)
+        if above is None:
+            return None
+        low, high = above[0].range(self.extents)
+        if low >= 0 and high < extent:
+            return above[0]
+        parts = above[0].divide(extent, self.extents)
+        return None if parts is None else parts[1]
