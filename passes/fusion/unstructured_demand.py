@@ -57,7 +57,7 @@ class UnstructuredDemand:
         self.op = op
         self._results = results
         found = [
-            None if demand is None else _written(op, value).points(demand)
+            None if demand is None else elements_written(op, value).points(demand)
             for value, demand in zip(op.res, results, strict=True)
         ]
         self.points: Points = frozenset(
@@ -85,7 +85,7 @@ class UnstructuredDemand:
         """Note what is demanded of the operands."""
         op = self.op
         taken = set[SSAValue]()
-        for value, touched in _read(op):
+        for value, touched in elements_read(op):
             taken.add(value)
             demands.need(value, touched.limits(self.points))
         if isinstance(op, ScatterOp):
@@ -107,7 +107,7 @@ def _whole(shape: Sequence[int], dims: Sequence[int] | None = None) -> Touched:
     return Touched.by([Linear.dim(dim) for dim in dims], shape, extents)
 
 
-def _written(op: Unstructured, result: SSAValue) -> Touched:
+def elements_written(op: Unstructured, result: SSAValue) -> Touched:
     """The elements of a result that points of the domain write."""
     shape = shape_of(result)
     match op:
@@ -136,7 +136,7 @@ def _scattered(op: ScatterOp) -> Touched:
 
 def _kept_updates(op: ScatterOp, demand: Demand, facts: CountFacts) -> Points:
     """The limits outside of which points write to one place in padding, which nothing reads."""
-    operands = read_paddings(op.block.args, list(_read(op)), facts.paddings)
+    operands = read_paddings(op.block.args, list(elements_read(op)), facts.paddings)
     values = PaddingValues(op.block, operands, lambda _: ALL_POINTS)
     shape = shape_of(op.into)
     found: set[PointLimit] = set()
@@ -151,7 +151,7 @@ def _kept_updates(op: ScatterOp, demand: Demand, facts: CountFacts) -> Points:
     return frozenset(found)
 
 
-def _read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
+def elements_read(op: Unstructured) -> Iterator[tuple[SSAValue, Touched]]:
     """Operands that points of the domain read, with the elements."""
     if isinstance(op, SortOp | FourierOp):
         yield op.input, _whole(shape_of(op.input))
@@ -184,7 +184,7 @@ def _goes_last(op: SortOp, point: PointLimit, facts: CountFacts) -> bool:
     whole."""
     if op.window is not None:
         return False
-    known = read_paddings([op.input], list(_read(op)), facts.paddings).get(op.input, {})
+    known = read_paddings([op.input], list(elements_read(op)), facts.paddings).get(op.input, {})
     number = known.get(point)
     kind: Any = op.input.type
     element, down = kind.get_element_type(), op.descending is not None

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
-from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import FourierOp, GenericOp, ReshapeOp, ScanOp, SortOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
@@ -39,9 +39,11 @@ from lamina.passes.fusion.element_limits import (
     Touched,
 )
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.unstructured_demand import elements_read, elements_written
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import rows_run_singly
+from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 
 _OF_CALLS = ("input", "output")
 """Kinds of arguments whose memory a call brings, or makes."""
@@ -127,47 +129,56 @@ class _Accesses:
 def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     """The limits of all accesses to each argument of a kernel, in numbers that are arguments."""
     parts = parts_of(kernel)
-    points: dict[GenericOp, Points] = {}
+    points: dict[Operation, Points] = {}
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
-        rows = rows_run_singly(part, tasks)
-        for nest, dims in rows.items():
-            points[nest] = _points(nest, dims)
+        if part.op is not None and runs_live_rows_only(part.op):
+            points[part.op] = _points(part.op, rows_of(part.op), part.op.row_extents)
+        for nest, dims in rows_run_singly(part, tasks).items():
+            points[nest] = _points(nest, dims, nest.extents)
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:
-        limits = [_of_nest(use.operation, argument, points) for use in argument.uses]
+        limits = [_touched(use.operation, argument, points) for use in argument.uses]
         found[argument.index] = frozenset.intersection(*limits) if limits else EVERYTHING
     return found
 
 
-def _points(nest: GenericOp, dims: Sequence[int]) -> Points:
-    """The points of a nest that run: of these rows, those that count."""
-    live, rows = live_rows_of(nest), rows_of(nest)
-    digits = None if live is None else live.by_row([nest.extents[dim] for dim in rows])
-    arguments = nest.parent_block().args  # pyright: ignore[reportOptionalMemberAccess]
+def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Points:
+    """The points of an op on a domain that run: of these of its rows those that count."""
+    live, rows = live_rows_of(op), rows_of(op)
+    digits = None if live is None else live.by_row([extents[dim] for dim in rows])
+    arguments = op.parent_block().args  # pyright: ignore[reportOptionalMemberAccess]
     found: set[PointLimit] = set()
     for dim, own in zip(rows, digits or (), strict=False):
-        stride = period = nest.extents[dim]
+        stride = extent = extents[dim]
         for digit in own:
             stride //= digit.extent
             if digit.count is not None and dim in dims:
                 end = Reach(arguments[digit.count])
-                found.add(PointLimit(Linear.dim(dim), period, stride, digit.extent, end))
+                found.add(PointLimit(Linear.dim(dim), extent, stride, digit.extent, end))
     return frozenset(found)
 
 
-def _of_nest(op: object, value: SSAValue, points: Mapping[GenericOp, Points]) -> Demand:
-    """The limits within which a nest touches a value; an op that is none may touch all of it."""
-    if not isinstance(op, GenericOp) or op not in points or value in op.sources:
+def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points]) -> Demand:
+    """The limits within which an op touches a value; one whose points are not known may touch all
+    of it."""
+    if op not in points:
         return EVERYTHING
-    accesses: list[tuple[SSAValue, AffineMap]] = [
-        *zip(op.inputs, op.read_maps, strict=True),
-        *zip(op.outs, op.write_maps, strict=True),
-    ]
-    outside: dict[tuple[AffineExpr, int], int] = {}
-    return frozenset.intersection(
-        *(
-            Touched.of(op.extents, shape_of(value), index_map, outside).limits(points[op])
+    found: list[Touched] = []
+    if isinstance(op, GenericOp):
+        outside: dict[tuple[AffineExpr, int], int] = {}
+        accesses = [
+            *zip(op.inputs, op.read_maps, strict=True),
+            *zip(op.outs, op.write_maps, strict=True),
+        ]
+        found = [
+            Touched.of(op.extents, shape_of(value), index_map, outside)
             for touched, index_map in accesses
             if touched is value
-        )
-    )
+        ]
+    elif isinstance(op, ScanOp | SortOp | FourierOp):
+        found = [touched for read, touched in elements_read(op) if read is value]
+        found += [elements_written(op, out) for out in op.outs if out is value]
+    # What a nest looks up in, or a transform turns by, is an operand beside these.
+    if len(found) != sum(operand is value for operand in op.operands):
+        return EVERYTHING
+    return frozenset.intersection(*(touched.limits(points[op]) for touched in found))
